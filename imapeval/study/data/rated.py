@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,6 +116,17 @@ def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) 
         if name not in known:
             raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
     return tuple(dict.fromkeys(known if wanted is None else wanted))
+
+
+def choose_metrics(rated: Rated, metrics: Sequence[str]) -> Rated:
+    """Return the answers with these metrics, in this order.
+
+    Raises:
+        UsageError: There is no such metric.
+    """
+    names = choose_names("metric", metrics, rated.metrics)
+    columns = [rated.metrics.index(name) for name in names]
+    return replace(rated, metrics=names, scores=rated.scores[:, columns])
 
 
 def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:

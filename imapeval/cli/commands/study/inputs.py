@@ -57,6 +57,14 @@ class StudyOptions:
         ),
     ] = None
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all in the runs]")] = None
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Scores that another tool computed, as further metrics: a table with the columns id and one for each "
+            "metric, or id, metric and value. Repeatable.",
+        ),
+    ] = None
     dimensions: Annotated[
         str | None, typer.Option(metavar="A,B", help="Dimensions of the ratings.  [default: all]")
     ] = None
@@ -120,9 +128,14 @@ class StudyOptions:
         """
         from imapeval.evaluation.runs import Run
         from imapeval.study.data.joining import join_ratings, read_signatures
+        from imapeval.study.data.rated import choose_metrics
         from imapeval.study.data.ratings import parse_scales
+        from imapeval.study.data.scores_file import add_scores, read_scores
 
-        named = parse_names(metrics or self.metrics, "--metrics")
+        wanted = parse_names(metrics or self.metrics, "--metrics")
+        imported = [read_scores(path) for path in self.scores or ()]
+        elsewhere = {name for one in imported for name in one.scores}
+        named = None if wanted is None else [name for name in wanted if name not in elsewhere]
         if self.ratings is None:
             for option, value in (("--map", self.mapping), ("--labels", self.labels)):
                 if value:
@@ -139,7 +152,13 @@ class StudyOptions:
         )
         for sentence in report.to_sentences():
             echo(sentence, err=True)
-        return JoinedData(rated, report, read_signatures(runs, rated.metrics))
+        signatures = read_signatures(runs, rated.metrics)
+        for one in imported:
+            rated = add_scores(rated, one)
+            signatures |= dict.fromkeys(one.scores, one.signature)
+        if imported and wanted is not None:
+            rated = choose_metrics(rated, wanted)
+        return JoinedData(rated, report, {name: signatures[name] for name in rated.metrics})
 
 
 def _parse_labels(text: str | None) -> dict[str, float]:

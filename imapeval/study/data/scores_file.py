@@ -1,0 +1,116 @@
+"""Scores that another tool computed, as metrics of a study.
+
+    wide: a row per answer, a column per metric          long: a row per score
+          id,bertscore,our-judge                               id,metric,value
+          a1,0.91,3.5                                          a1,bertscore,0.91
+
+Every table is read that ratings can be in. Columns of a wide table without a number in any row are ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.rows import list_columns, read_number
+from imapeval.study.data.ratings.source import RatingsSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from imapeval.evaluation.samples.rows import Row
+    from imapeval.study.data.rated import Rated
+
+_ID, _METRIC, _VALUES = "id", "metric", ("value", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedScores:
+    """The content of a file of scores.
+
+    Attributes:
+        path: The file.
+        scores: Score by id, by metric.
+        signature: Names the file's content.
+    """
+
+    path: Path
+    scores: Mapping[str, Mapping[str, float]]
+    signature: str
+
+
+def read_scores(path: Path) -> ImportedScores:
+    """Read a file of scores; see the module's docstring.
+
+    Empty cells, null and "NA" are no score. Higher scores count as better: negate the others.
+
+    Raises:
+        InputError: The content is at fault; names file, line (or record) and the fix.
+    """
+    rows = tuple(read_file(str(path)))
+    source = RatingsSource(path, rows, {}, {}, None)
+    scores: dict[str, dict[str, float]] = {}
+    for row, id_, metric, value in _iterate(source):
+        own = scores.setdefault(metric, {})
+        if id_ in own:
+            raise source.error_at(f"{metric!r} has a score of {id_[:60]!r} already", row, fix="Keep one of them.")
+        number = source.read_value(value, row, what=metric)
+        if number is not None:
+            own[id_] = number
+    if not any(scores.values()):
+        raise InputError(
+            "there are no scores", path=path, fix="Give a column `id` and a column of numbers for each metric."
+        )
+    return ImportedScores(path, scores, f"file|sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}")
+
+
+def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
+    columns = dict.fromkeys(name for row in source.rows for name in row.fields)
+    value = next((name for name in _VALUES if name in columns), None)
+    if _METRIC in columns and value is not None:
+        for row in source.rows:
+            metric = row.fields.get(_METRIC)
+            if not isinstance(metric, str) or not metric.strip():
+                raise source.error_at("the metric is not named", row, fix="Name it in every row.")
+            yield row, source.read_id(row.fields, row), metric.strip(), row.fields.get(value)
+        return
+    # Texts that come along, such as the answers, are no scores.
+    metrics = [
+        name
+        for name in columns
+        if name and name != _ID and any(read_number(row.fields.get(name)) is not None for row in source.rows)
+    ]
+    for row in source.rows:
+        id_ = source.read_id(row.fields, row)
+        for metric in metrics:
+            yield row, id_, metric, row.fields.get(metric)
+
+
+def add_scores(rated: Rated, imported: ImportedScores) -> Rated:
+    """Return the answers with the metrics of a file besides; NaN where it has no score.
+
+    Raises:
+        UsageError: The answers have a metric of the same name, or no id is one of theirs.
+    """
+    names = tuple(imported.scores)
+    for name in names:
+        if name in rated.metrics:
+            raise UsageError(f"{imported.path}: there is a metric {name!r} already. Rename the column.")
+    ids = {id_ for of_metric in imported.scores.values() for id_ in of_metric}
+    if ids.isdisjoint(rated.ids):
+        raise UsageError(
+            f"{imported.path}: none of its ids is one of the answers, such as {list_columns(rated.ids[:3])}. Give the "
+            "ids of the run."
+        )
+    columns = [[imported.scores[name].get(id_, np.nan) for id_ in rated.ids] for name in names]
+    return replace(
+        rated,
+        metrics=(*rated.metrics, *names),
+        scores=np.column_stack([rated.scores, *map(np.array, columns)]),
+    )

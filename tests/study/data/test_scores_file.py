@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.study.data.rated import Rated, choose_metrics
+from imapeval.study.data.scores_file import add_scores, read_scores
+
+
+@pytest.fixture
+def rated() -> Rated:
+    return Rated(
+        ids=("a", "b", "c"),
+        questions=np.arange(3),
+        systems=("",) * 3,
+        metrics=("m",),
+        scores=np.array([[1.0], [2.0], [3.0]]),
+        dimensions=("accuracy",),
+        ratings=np.array([[1.0], [2.0], [3.0]]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("wide.csv", "id,answer,theirs,other\nc,well,.5,1\na,so,,2\nx,?,.9,3\n"),
+        ("long.csv", "id,metric,value\nc,theirs,.5\na,theirs,NA\nx,theirs,.9\nc,other,1\na,other,2\nx,other,3\n"),
+        ("long.jsonl", '{"id": "c", "metric": "theirs", "score": 0.5}\n{"id": "c", "metric": "other", "score": 1}\n'
+         '{"id": "a", "metric": "other", "score": 2}\n'),
+    ],
+)  # fmt: skip
+def test_tables_wide_and_long(tmp_path: Path, rated: Rated, name: str, content: str):
+    (tmp_path / name).write_text(content)
+    found = add_scores(rated, read_scores(tmp_path / name))
+    assert found.metrics == ("m", "theirs", "other")
+    np.testing.assert_allclose(found.scores, [[1, np.nan, 2], [2, np.nan, np.nan], [3, 0.5, 1]])
+    assert choose_metrics(found, ["other", "m"]).scores.tolist()[0] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("id,m2\na,1\na,2\n", 3),
+        ("id,m2\na,1\nb,high\n", 3),
+        ("key,m2\na,1\n", 2),
+        ("id,metric,value\na,,1\n", 2),
+        ("id,m2\na,\n", None),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, content: str, line: int | None):
+    (tmp_path / "s.csv").write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_scores(tmp_path / "s.csv")
+    assert (caught.value.path, caught.value.line) == (tmp_path / "s.csv", line)
+
+
+def test_names_and_ids_must_fit(tmp_path: Path, rated: Rated):
+    (tmp_path / "s.csv").write_text("id,m\na,1\n")
+    with pytest.raises(UsageError, match="'m'"):
+        add_scores(rated, read_scores(tmp_path / "s.csv"))
+    (tmp_path / "s.csv").write_text("id,n\nz,1\n")
+    with pytest.raises(UsageError, match="ids"):
+        add_scores(rated, read_scores(tmp_path / "s.csv"))
