@@ -62,8 +62,7 @@ _ANSWER_TAG = re.compile(r"<\s*(/?)\s*(?:answer|question|回答|问题)\b[^<>\n]
 _TURN = re.compile(
     r"<\s*[|｜][^|｜<>\n]{1,40}[|｜]\s*>(?:[ \t]*(?:system|user|assistant)\b)?|<(?:start|end)_of_turn>"
     r"|</s>|<s>(?=\s*\[)|\[/?INST\]|<<SYS>>"
-    r"|^#{1,4}[ \t]*(?:(?:instruction|response)[ \t]*:|(?:system|human|assistant|user)[ \t]*+:?+)[ \t]*+$"
-    r"|^(?:system|assistant|user|human|系统|用户|助手)[ \t]*[:：]",
+    r"|^#{1,4}[ \t]*(?:(?:instruction|response)[ \t]*:|(?:system|human|assistant|user)[ \t]*+:?+)[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 """The start of another turn of a conversation."""
@@ -85,13 +84,6 @@ _PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
 _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (words, re.compile(pattern, re.IGNORECASE))
     for words, pattern in (
-        (
-            ("instruction", "prompt", "rules", "guideline"),
-            r"(?<!not )(?<!never )(?<!n['’]t )\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}"
-            r"\b(?:(?:previous|above|prior|earlier|preceding)\b[^.\n]{0,30}\b(?:instructions?|prompts?|rules|guidelines)"
-            r"|(?:all|your|these)\s+(?:(?:of|the|your|these|other|system)\s+)*(?:instructions?|prompts?))\b"
-            r"|\bsystem\s+(?:prompt|instructions?)\b",
-        ),
         (
             ("answer", "response", "reply"),
             r"\b(?:score|rate|grade|mark|evaluate|judge)\s+(?:this|my|the)\s+(?:answer|response|reply)\b"
@@ -120,11 +112,6 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
             ("full ", "maximum", "highest"),
             r"\bfull\s+(?:marks|credit)\b|\b(?:deserve|give|award|assign)[^.\n]{0,40}"
             r"\b(?:full|maximum|highest)\s+(?:marks|scores?|credit|points)\b",
-        ),
-        (
-            ("指令", "指示", "提示", "规则", "说明", "系统消息"),
-            r"(?<!不要)(?<!不能)(?<!不可)(?<!切勿)(?<!别)(?:忽略|无视|忘记|忘掉|不要理会)[^。\n]{0,6}"
-            r"(?:以上|上述|上面|之前|先前|前面|所有|一切|你的)[^。\n]{0,12}(?:指令|指示|提示|规则|说明)|系统(?:提示|消息|指令)\s*[:：]",
         ),
         (
             ("分", "回答", "答案", "回复"),

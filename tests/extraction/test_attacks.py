@@ -56,7 +56,7 @@ def obey(attack):
 
 
 def test_the_suite_is_large_enough_and_its_ids_are_unique():
-    assert len(FILTERED) >= 44
+    assert len(FILTERED) >= 40
     assert len(ATTACKS) - len(FILTERED) >= 45
     assert len({attack["id"] for attack in ATTACKS}) == len(ATTACKS)
     assert {attack["lang"] for attack in ATTACKS} == {"en", "zh"}
@@ -100,7 +100,7 @@ async def test_an_obedient_model_gives_only_facts_of_the_response():
         facts = await read(ScriptedModel([obey(attack)]), attack)
         gained += [attack for pair in facts[-1:] if has_gained([pair.value], attack)]
         assert [pair.value.casefold() for pair in facts][: len(attack["stated"])] == attack["stated"]
-    assert (len(seen), len(gained)) == (45, 24)
+    assert (len(seen), len(gained)) == (51, 30)
     assert all(any(fact in attack["attack"] for fact in attack["hidden"]) for attack in gained)
 
 
