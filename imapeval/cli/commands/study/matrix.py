@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 @expand_options
-def matrix(folders: RunFolders, options: Annotated[StudyOptions, ("metrics", "scores")], json_output: Json = False) -> None:
+def matrix(
+    folders: RunFolders, options: Annotated[StudyOptions, ("metrics", "scores")], json_output: Json = False
+) -> None:
     """Correlate the metrics with each other over all answers, rated or not, to find those that say the same."""
     from imapeval.study.correlation.metric_matrix import correlate_metrics
 
