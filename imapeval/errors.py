@@ -16,9 +16,14 @@ after the work in flight has been saved, because every further request would fai
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from imapeval.redaction import make_printable, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class ImapEvalError(Exception):
@@ -30,6 +35,21 @@ class ImapEvalError(Exception):
 
 class UsageError(ImapEvalError):
     """A call or a command line is invalid. The message names the value, the allowed values and the fix."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], *, fix: str) -> UsageError:
+    """Return the error for a name that is not one of a closed list; it gives the three nearest.
+
+    Args:
+        kind: What the name is of, such as "metric".
+        name: As it was given.
+        known: The names that there are, at least two.
+        fix: Where all of them are, as a sentence.
+    """
+    by_lower_case = {other.lower(): other for other in known}
+    *others, last = difflib.get_close_matches(name.lower(), by_lower_case, n=3, cutoff=0)
+    nearest = f"{', '.join(by_lower_case[other] for other in others)} or {by_lower_case[last]}"
+    return UsageError(f"unknown {kind} {name!r}. Did you mean {nearest}? {fix}")
 
 
 class InputError(ImapEvalError):

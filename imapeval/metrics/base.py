@@ -82,6 +82,28 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A case that is small enough to score by hand.
+
+    Attributes:
+        reference, response: The texts.
+        steps: The computation, a line each; the last line ends with the score.
+        score: The score with the default options.
+        imap, matches: The facts, for a metric that requires "imap".
+        probabilities: The probabilities that the model gives the tokens of the text, for a metric that requires
+            "logprobs".
+    """
+
+    reference: str
+    response: str
+    steps: tuple[str, ...]
+    score: float
+    imap: Imap | None = None
+    matches: tuple[Match, ...] | None = None
+    probabilities: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MetricResources:
     """What a run provides to its metrics.
 
@@ -107,6 +129,8 @@ class Metric(ABC):
         name: As on the command line.
         summary: One line for `imapeval metrics`.
         citation: Paper or software that defines it.
+        formula: How the score is computed, as plain text; for a metric that is a model, what the model does.
+        example: A case scored by hand; None if there is none, as for a metric that is a model.
         requires: What it requires besides question and response.
         languages: Languages it is defined for.
         range: Lowest and highest possible score; None where unbounded.
@@ -121,6 +145,8 @@ class Metric(ABC):
     name: str
     summary: str
     citation: str = ""
+    formula: str = ""
+    example: Example | None = None
     requires: frozenset[Requirement] = frozenset({"reference"})
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     range: tuple[float | None, float | None] = (None, None)

@@ -31,7 +31,8 @@ class Cosine(BatchMetric):
     """Sentence cosine; see the module's docstring."""
 
     name = "cosine"
-    summary = "cosine of the sentence vectors of reference and response"
+    summary = "cosine of the two texts' sentence vectors"
+    formula = "a . b / (|a| |b|), where a and b are the vectors that the sentence encoder gives the two texts"
     citation = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
     requires = frozenset({"reference", "encoder"})
     range = (-1.0, 1.0)

@@ -21,14 +21,14 @@ from math import sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import Metric
-from imapeval.types import Failure, Relation, Score, values_by_term
+from imapeval.metrics.base import Example, Metric
+from imapeval.types import Failure, Imap, Match, Pair, Relation, Score, values_by_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from imapeval.metrics.base import Case
-    from imapeval.types import Imap, Match, Outcome
+    from imapeval.types import Outcome
 
 CREDITS: Mapping[Relation, float] = {
     Relation.EXACT: 1.0,
@@ -196,6 +196,35 @@ def _shared_terms(imap: Imap, matches: Sequence[Match]) -> dict[str, _SharedTerm
     }
 
 
+def _make_example(steps: tuple[str, ...], score: float) -> Example:
+    reference = (Pair("treatment", "drainage"), Pair("treatment", "antibiotic"), Pair("follow-up", "in two days"))
+    response = (Pair("treatment", "drainage"), Pair("treatment", "penicillin"), Pair("treatment", "rest"))
+    related = {
+        ("drainage", "drainage"): (Relation.EXACT, 1.0),
+        ("antibiotic", "penicillin"): (Relation.CONTAINMENT, 0.2),
+    }
+    unrelated = (Relation.UNMATCHED, 0.0)
+    matches = tuple(
+        Match(ours.term, ours.value, theirs.value, *related.get((ours.value, theirs.value), unrelated), "graph")
+        for ours in reference
+        for theirs in response
+        if ours.term == theirs.term
+    )
+    return Example(
+        "Drain it and give an antibiotic. Review it in two days.",
+        "Drain it and give penicillin. Rest.",
+        (
+            "the reference's facts: treatment: drainage, antibiotic; follow-up: in two days",
+            "the response's: treatment: drainage, penicillin, rest",
+            "drainage: exact; penicillin, an antibiotic: containment",
+            *steps,
+        ),
+        score,
+        Imap((Pair("treatment", "?"),), (), reference, response),
+        matches,
+    )
+
+
 class ImapScore(Metric):
     """One of the three scores of judged value pairs."""
 
@@ -211,6 +240,20 @@ class GradedImapScore(ImapScore):
 
     name = "imapscore"
     summary = "graded and soft imapScore, 0..1 (the default)"
+    formula = (
+        "(recall + precision) / 2; recall is the mean over the reference's facts of the best credit, precision over "
+        "the response's. Credit of two facts: the larger of the relation's (exact 1, containment 0.6, belonging 0.3, "
+        "unmatched 0) and the square root of their similarity; contradiction 0. Of facts that a language model has "
+        "compared half the similarity counts"
+    )
+    example = _make_example(
+        (
+            "recall = (1 + 0.6 + 0) / 3 = 0.5333",
+            "precision = (1 + 0.6 + 0) / 3 = 0.5333",
+            "(0.5333 + 0.5333) / 2 = 0.5333",
+        ),
+        1.6 / 3,
+    )
     range = (0.0, 1.0)
     revision = "3"
 
@@ -230,6 +273,19 @@ class PaperImapScore(ImapScore):
 
     name = "imapscore:paper"
     summary = "Eq. 1 of the paper, verbatim"
+    formula = (
+        "sum over the terms of both texts of recall + precision - lambda; recall is the share of the reference's "
+        "values with any relation but unmatched and contradiction, precision that of the response's, lambda the share "
+        "of containment among the related pairs"
+    )
+    example = _make_example(
+        (
+            "treatment: recall 2/2, precision 2/3, lambda 1/2",
+            "follow-up: not in the response",
+            "1 + 2/3 - 1/2 = 1.167",
+        ),
+        7 / 6,
+    )
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `score_paper`."""
@@ -242,6 +298,15 @@ class MeanImapScore(ImapScore):
 
     name = "imapscore:mean"
     summary = "Eq. 1 divided by the number of reference terms"
+    formula = "imapscore:paper / number of the reference's terms"
+    example = _make_example(
+        (
+            "treatment: 2/2 + 2/3 - 1/2 = 1.167",
+            "follow-up: not in the response, 0",
+            "(1.167 + 0) / 2 = 0.5833",
+        ),
+        7 / 12,
+    )
     range = (-1.0, 2.0)
 
     def score(self, case: Case) -> Outcome:

@@ -55,6 +55,10 @@ class MetricOnImaps(BatchMetric):
         return f"{self.metric.citation}; on imaps: Wang et al. 2024, imapScore, Table 2"
 
     @computed
+    def formula(self) -> str:
+        return f"that of {self.metric.name}, on {self.form} of the facts: {self.metric.formula}"
+
+    @computed
     def requires(self) -> frozenset[Requirement]:
         return self.metric.requires | _IMAP
 

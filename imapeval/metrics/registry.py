@@ -11,12 +11,11 @@ Metrics that compare two texts, theirs too, are there on imaps as well (`imapeva
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
-from imapeval.errors import ResourceError, UsageError
+from imapeval.errors import ResourceError, UsageError, unknown_name
 from imapeval.metrics.base import Metric
 from imapeval.metrics.on_imaps import MetricOnImaps, make_imap_variants
 from imapeval.metrics.options import set_options
@@ -72,7 +71,7 @@ def get(name: str) -> Metric:
     """Return the metric of that name, or of the prompt file that it names.
 
     Raises:
-        UsageError: There is none; names those that come near.
+        UsageError: There is none; gives the three nearest names.
         InputError: The prompt file cannot be read, or not be meant.
     """
     if name.startswith(GEVAL_FILE):
@@ -81,9 +80,9 @@ def get(name: str) -> Metric:
         return open_prompt_metric(name.removeprefix(GEVAL_FILE))
     registered = _registered()
     if name not in registered:
-        near = difflib.get_close_matches(name, registered, n=3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"Metrics: {', '.join(registered)}."
-        raise UsageError(f"unknown metric {name!r}. {hint} `imapeval metrics` describes them all.")
+        # Variants on imaps would be the nearest to most names.
+        known = [other for other in registered if "+" in name or "+" not in other]
+        raise unknown_name("metric", name, known, fix="`imapeval metrics` lists all.")
     return registered[name]
 
 

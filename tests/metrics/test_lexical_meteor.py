@@ -107,6 +107,8 @@ def test_by_hand(prepared: Meteor):
     # The same text: one run of 3.
     assert value(score(prepared, "ask your doctor", "Ask your doctor")) == pytest.approx(1 - 0.5 / 27)
     assert value(score(prepared, "ask your doctor", "sleep well")) == 0
+    # What `imapeval metrics show meteor` computes.
+    assert value(score(prepared, prepared.example.reference, prepared.example.response)) == pytest.approx(0.75)
 
 
 def test_empty_and_foreign_answers(prepared: Meteor):

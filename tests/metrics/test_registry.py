@@ -51,7 +51,7 @@ def test_ours_are_there_under_their_names():
 def test_unknown_name_with_and_without_near_ones():
     with pytest.raises(UsageError, match=r"'rouge-1'.*rouge1"):
         registry.get("rouge-1")
-    with pytest.raises(UsageError, match=r"'zzz'.*imapscore"):
+    with pytest.raises(UsageError, match=r"'zzz'. Did you mean \S+, \S+ or \S+\?"):
         registry.get("zzz")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.options import Json
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
-from imapeval.errors import UsageError
+from imapeval.errors import unknown_name
 
 app = typer.Typer(help="The prompts that language models are given.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -32,7 +32,7 @@ def show(
     """Print a prompt file."""
     known = _find_prompts()
     if name not in known:
-        raise UsageError(f"unknown prompt {name!r}. Choose one of: {', '.join(known)}.")
+        raise unknown_name("prompt", name, known, fix="`imapeval prompts list` lists all.")
     text = known[name].read_text(encoding="utf-8")
     if json_output:
         emit_json({**_prompt_to_dict(known[name]), "text": text})

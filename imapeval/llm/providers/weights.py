@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from imapeval._resources import cache_folder
-from imapeval.errors import ResourceError, UsageError
+from imapeval.errors import ResourceError, UsageError, unknown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +164,12 @@ def get(name: str) -> Weights:
     """Return the known weights of that name.
 
     Raises:
-        UsageError: The name is unknown; the message lists the known ones.
+        UsageError: The name is unknown; gives the three nearest.
     """
     for weights in KNOWN:
         if weights.name == name:
             return weights
-    raise UsageError(f"unknown weights {name!r}. Known are: {', '.join(weights.name for weights in KNOWN)}.")
+    raise unknown_name("weights", name, (weights.name for weights in KNOWN), fix="`imapeval models list` lists all.")
 
 
 def find_file(name: str) -> Path:
@@ -184,7 +184,8 @@ def find_file(name: str) -> Path:
         path = given
         if not path.is_file():
             raise UsageError(
-                f"there is no file {name}. Give the path of a GGUF file after 'local:', or a name: {_names()}."
+                f"there is no file {name}. Give the path of a GGUF file after 'local:', or a name: "
+                f"{', '.join(_list_names())}."
             )
     else:
         path = _find_by_name(name)
@@ -204,7 +205,8 @@ def _find_by_name(name: str) -> Path:
     if not any(weights.name == name for weights in KNOWN):
         if own_file.is_file():
             return own_file
-        raise UsageError(f"unknown weights {name!r}. Known are: {_names()}; or give the path of a GGUF file.")
+        fix = "`imapeval models list` lists all; or give the path of a GGUF file."
+        raise unknown_name("weights", name, _list_names(), fix=fix)
     weights = get(name)
     path = weights.locate()
     if path is None:
@@ -215,9 +217,9 @@ def _find_by_name(name: str) -> Path:
     return path
 
 
-def _names() -> str:
+def _list_names() -> list[str]:
     own = {path.stem for path in folder().glob("*.gguf")}
-    return ", ".join(dict.fromkeys([*(weights.name for weights in KNOWN), *sorted(own)]))
+    return list(dict.fromkeys([*(weights.name for weights in KNOWN), *sorted(own)]))
 
 
 def name_of(path: Path) -> str:

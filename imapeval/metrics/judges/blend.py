@@ -28,7 +28,8 @@ class Blend(DimensionJudge):
     """The mean, 0..1; parts `judge` and `imapscore`, both 0..1. Options are those of `judge`."""
 
     name = "blend"
-    summary = "mean of judge and imapscore, 0..1: the default with a language model"
+    summary = "mean of judge and imapscore, 0..1 (default with --llm)"
+    formula = "(judge / 5 + imapscore) / 2; with another scale of the judge (judge - lowest) / (highest - lowest)"
     citation = "imapeval; after Wang et al. 2024, imapScore"
     requires = frozenset({"llm", "reference", "imap"})
 

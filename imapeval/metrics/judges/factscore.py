@@ -50,7 +50,11 @@ class FActScore(Judge):
     """
 
     name = "factscore"
-    summary = "FActScore, 0..1: share of the response's atomic facts that the reference supports"
+    summary = "FActScore, 0..1: share of facts that are supported"
+    formula = (
+        "supported facts / facts of the response; a language model breaks the response down and says of each fact "
+        "whether the reference supports it"
+    )
     citation = "Min et al. 2023, FActScore, EMNLP 2023"
     range = (0.0, 1.0)
     prompt_names = (_FACTS, _SUPPORT)

@@ -74,7 +74,7 @@ class GEval(WeightedJudge):
     def summary(self) -> str:
         """The variant and the criteria."""
         variant = "" if self.with_reference else ", without reference"
-        return f"G-Eval, 1..5{variant}: {'mean of ' if self.criteria == DIMENSIONS else ''}{', '.join(self.criteria)}"
+        return f"G-Eval, 1..5{variant}: {', '.join(self.criteria)}"
 
     @computed
     def requires(self) -> frozenset[Requirement]:

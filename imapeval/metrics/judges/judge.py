@@ -43,6 +43,10 @@ class DimensionJudge(WeightedJudge):
     """
 
     name = "judge"
+    formula = (
+        "(accuracy + completeness + specificity) / 3; a language model rates them, and a rating is the mean of all "
+        "ratings weighted by their probabilities, if the server tells these"
+    )
     citation = "imapeval; dimensions of Wang et al. 2024, imapScore"
     prompt_names = (_TASK,)
 
@@ -52,7 +56,7 @@ class DimensionJudge(WeightedJudge):
     @computed
     def summary(self) -> str:
         """The dimensions and the scale."""
-        return f"a rating by a language model, {self.score_scale}: mean of {', '.join(DIMENSIONS)}"
+        return f"rating {self.score_scale}: {', '.join(DIMENSIONS)}"
 
     @property
     def score_scale(self) -> Scale:

@@ -40,6 +40,7 @@ class Prometheus(Judge):
         samples: See `JudgeClient.ask_repeatedly`.
     """
 
+    formula = "the whole number from 1 to 5 that the language model gives by the rubric after its feedback"
     citation = "Kim et al. 2024, Prometheus 2, EMNLP 2024"
     range = (float(LOWEST), float(HIGHEST))
 

@@ -74,7 +74,11 @@ class QuestEval(Judge):
     """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions`, those of both texts."""
 
     name = "questeval:llm"
-    summary = "QuestEval by a language model, 0..1: questions of each text answered from the other"
+    summary = "QuestEval, 0..1: questions on both texts"
+    formula = (
+        "(recall + precision) / 2; recall is the mean, over questions that a language model makes of the reference and "
+        "answers from the response, of 'answered' (0 or 1) and token F1 of the answer; precision the other way round"
+    )
     citation = "after Scialom et al. 2021, QuestEval, EMNLP 2021; questions and answers by the language model"
     range = (0.0, 1.0)
     prompt_names = (_QUESTIONS, _ANSWERS)
@@ -107,7 +111,11 @@ class QAFactEval(Judge):
     """
 
     name = "qafacteval:llm"
-    summary = "QAFactEval by a language model, 0..1: questions of the response answered from the reference"
+    summary = "QAFactEval, 0..1: questions on the response"
+    formula = (
+        "mean of (rating - 1) / 4 over questions that a language model makes of the response and answers from the "
+        "reference; it rates each answer from 1 to 5, no answer counts 0"
+    )
     citation = "after Fabbri et al. 2022, QAFactEval, NAACL 2022; questions, answers and overlap by the language model"
     range = (0.0, 1.0)
     prompt_names = (_QUESTIONS, _ANSWERS, _OVERLAP)

@@ -56,6 +56,11 @@ class WeightedJudge(Judge):
         samples: See `JudgeClient.ask_repeatedly`.
     """
 
+    formula = (
+        "sum over the scores s of the scale of s x p(s), p(s) the probability that the language model fills s into the "
+        "form; the mean of several completions if the server tells no probabilities. Of several criteria the mean"
+    )
+
     weights: str = option(
         "how scores are weighted: by log-probabilities (logprobs), as the mean of samples (samples), or by "
         "log-probabilities where the server gives any (auto)",

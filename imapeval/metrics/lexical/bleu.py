@@ -11,8 +11,8 @@ from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.metrics.base import Metric, computed
-from imapeval.metrics.lexical.tokens import split_for_bleu
+from imapeval.metrics.base import Example, Metric, computed
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
 if TYPE_CHECKING:
@@ -26,6 +26,21 @@ ORDERS = 4
 
 TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
 """sacrebleu's defaults for the two languages."""
+
+_EXAMPLE_STEPS = (
+    "p1 = 4/5 = 80 (take, the, tablets, food)",
+    "p2 = 2/4 = 50 (take the, the tablets)",
+    "p3 = 1/3 = 33.33 (take the tablets)",
+    "p4 = 0/2, counted as (1/2)/2 = 25",
+)
+
+_EXAMPLE_PRECISIONS = (
+    4 / 5,
+    (4 / 5 * 2 / 4) ** (1 / 2),
+    (4 / 5 * 2 / 4 / 3) ** (1 / 3),
+    (4 / 5 * 2 / 4 / 3 / 4) ** (1 / 4),
+)
+"""Geometric means of p1 up to pN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +64,22 @@ class Bleu(Metric):
 
     @computed
     def summary(self) -> str:
-        return f"BLEU of single answers, n-grams up to {self.order}, 0..100; a run's mean is of these, not corpus BLEU"
+        return f"sentence BLEU, n-grams up to {self.order}, 0..100"
+
+    @computed
+    def formula(self) -> str:
+        precisions = " ".join(f"p{order}" for order in range(1, self.order + 1))
+        mean = "p1" if self.order == 1 else f"({precisions})^(1/{self.order})"
+        return (
+            f"BP x {mean}; pN is the share of the response's N-grams that the reference has, in percent (the first "
+            "that would be 0 is 1/2 of an N-gram, the next 1/4), BP = min(1, exp(1 - tokens of the reference / tokens "
+            "of the response)). A run's mean is of single answers, not corpus BLEU"
+        )
+
+    @computed
+    def example(self) -> Example | None:
+        steps, score = _EXAMPLE_STEPS[: self.order], 100 * _EXAMPLE_PRECISIONS[self.order - 1]
+        return Example(*EXAMPLE_TEXTS, (*steps, f"BP = exp(1 - 5/5) = 1; BLEU = {score:.4g}"), score)
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `Metric.score`."""

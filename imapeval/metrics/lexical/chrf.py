@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import Metric, option
+from imapeval.metrics.base import Example, Metric, option
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -23,6 +23,21 @@ class Chrf(Metric):
 
     name = "chrf"
     summary = "chrF2, 0..100: character n-grams"
+    formula = (
+        "100 x 5 P R / (4 P + R); P and R are the shares of the response's and of the reference's character N-grams "
+        "that both have, without spaces, as means over N = 1..6"
+    )
+    example = Example(
+        "pain",
+        "pains",
+        (
+            "the reference has no 5-gram, so N = 1..4",
+            "P = (4/5 + 3/4 + 2/3 + 1/2) / 4 = 0.6792",
+            "R = (4/4 + 3/3 + 2/2 + 1/1) / 4 = 1",
+            "100 x 5 x 0.6792 x 1 / (4 x 0.6792 + 1) = 91.37",
+        ),
+        91.3677,
+    )
     range = (0.0, 100.0)
     citation = "Popović 2015, chrF; package sacrebleu"
 

@@ -17,9 +17,9 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Metric
+from imapeval.metrics.base import Example, Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_bleu
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_bleu
 from imapeval.metrics.nltk_data import list_nltk_folders
 from imapeval.types import Failure, Outcome, Score
 
@@ -41,6 +41,18 @@ class Meteor(Metric):
 
     name = "meteor"
     summary = "METEOR: words, stems and synonyms, and their order"
+    formula = (
+        "P R / (0.9 P + 0.1 R) x (1 - 0.5 (runs / matches)^3); P and R are the shares of matched words (same word, "
+        "stem or synonym) in response and reference, runs the stretches of neighbours that they form"
+    )
+    example = Example(
+        *EXAMPLE_TEXTS,
+        (
+            "4 matches (take, the, tablets, food), P = R = 4/5; 2 runs: take the tablets | food",
+            "0.8 x (1 - 0.5 x (2/4)^3) = 0.75",
+        ),
+        0.75,
+    )
     range = (0.0, 1.0)
     citation = "Lavie and Agarwal 2007, METEOR; package nltk"
     languages = frozenset({"en"})

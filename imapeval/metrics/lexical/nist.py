@@ -7,13 +7,14 @@ that stand there once weigh nothing: scores of long references are higher, and t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import Metric
+from imapeval.metrics.base import Example, Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_bleu
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_bleu
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -28,7 +29,21 @@ class Nist(Metric):
     """
 
     name = "nist"
-    summary = "sentence NIST: n-grams weighed by their rarity in the reference"
+    summary = "sentence NIST: rare n-grams of the reference weigh more"
+    formula = (
+        "length penalty x sum over N = 1..5 of (sum of info of the shared N-grams / N-grams of the response); "
+        "info = log2(how often the reference has the N-gram without its last word / with it), for a word log2(words of "
+        "the reference / how often it has the word)"
+    )
+    example = Example(
+        *EXAMPLE_TEXTS,
+        (
+            "N = 1: 4 shared words, info log2(5/1) = 2.322 each: 4 x 2.322 / 5 = 1.858",
+            "N = 2..5: info log2(1/1) = 0; penalty 1, as the lengths are equal",
+            "1.858",
+        ),
+        4 * math.log2(5) / 5,
+    )
     range = (0.0, None)
     citation = "Doddington 2002, NIST; package nltk"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.base import Metric
+from imapeval.metrics.base import Example, Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_bleu, split_for_squad
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_bleu, split_for_squad
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class ExactMatch(Metric):
 
     name = "exact-match"
     summary = "1 where the words are the same, else 0 (SQuAD)"
+    formula = "1 if the texts have the same words in the same order, without case, punctuation and articles; else 0"
+    example = Example("Take the tablets.", "take tablets", ("take tablets = take tablets", "1"), 1.0)
     range = (0.0, 1.0)
     citation = _SQUAD
 
@@ -46,6 +48,8 @@ class TokenF1(Metric):
 
     name = "token-f1"
     summary = "F1 of the words, whatever their order (SQuAD)"
+    formula = "2 x shared words / (words of the reference + words of the response), without case, punctuation, articles"
+    example = Example(*EXAMPLE_TEXTS, ("shared: take, tablets, food, of 4 words each", "2 x 3 / (4 + 4) = 0.75"), 0.75)
     range = (0.0, 1.0)
     citation = _SQUAD
 
@@ -71,7 +75,9 @@ class LengthRatio(Metric):
     """
 
     name = "length-ratio"
-    summary = "tokens of the response per token of the reference; 1 is its length"
+    summary = "tokens of the response per token of the reference"
+    formula = "tokens of the response / tokens of the reference; a full stop is a token"
+    example = Example("take tablets with food", "take the tablets with some food", ("6 / 4 = 1.5",), 1.5)
     range = (0.0, None)
     citation = "package sacrebleu (its `ratio`)"
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.base import Metric, computed, option
-from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_rouge
+from imapeval.metrics.base import Example, Metric, computed, option
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_rouge
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from imapeval.metrics.base import Case
     from imapeval.metrics.lexical.tokens import Tokens
+
+_FORMULA = "F = 2 P R / (P + R); P = shared / those of the response, R = shared / those of the reference; counted are "
 
 _MEASURES = ("fmeasure", "recall", "precision")
 
@@ -90,6 +92,21 @@ class RougeN(_Rouge):
     def summary(self) -> str:
         return f"ROUGE-{self.order}: shared {'words' if self.order == 1 else 'word pairs'}"
 
+    @computed
+    def formula(self) -> str:
+        return _FORMULA + ("words" if self.order == 1 else f"runs of {self.order} words")
+
+    @computed
+    def example(self) -> Example | None:
+        by_order = {
+            1: ("shared: take, the, tablets, food; P = 4/5, R = 4/5", 0.8),
+            2: ("shared: take the, the tablets; P = 2/4, R = 2/4", 0.5),
+        }
+        if self.order not in by_order:
+            return None
+        step, score = by_order[self.order]
+        return Example(*EXAMPLE_TEXTS, (step, f"F = {score}"), score)
+
     def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _intersect(_count_ngrams(expected, self.order), _count_ngrams(given, self.order))
 
@@ -100,6 +117,8 @@ class RougeL(_Rouge):
 
     name = "rougeL"
     summary = "ROUGE-L: longest common subsequence"
+    formula = _FORMULA + "words, shared those of the longest common subsequence"
+    example = Example(*EXAMPLE_TEXTS, ("longest: take ... the ... tablets; P = 3/5, R = 3/5", "F = 0.6"), 0.6)
 
     def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _Overlap(measure_common_subsequence(expected, given), len(expected), len(given))
@@ -114,6 +133,12 @@ class RougeS(_Rouge):
 
     name = "rougeS"
     summary = "ROUGE-S: shared word pairs with gaps"
+    formula = _FORMULA + "pairs of words in their order, at most 4 words between the two"
+    example = Example(
+        *EXAMPLE_TEXTS,
+        ("shared: take the, take ... tablets, the tablets; P = 3/10, R = 3/10", "F = 0.3"),
+        0.3,
+    )
 
     gap: int = option(f"most words between the two of a pair, 0..{MAX_GAP}", 4)
 

@@ -19,6 +19,9 @@ Tokens = tuple[str, ...]
 
 NO_REFERENCE_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds no word or number to compare with")
 
+EXAMPLE_TEXTS = ("take the tablets with food", "after food take the tablets")
+"""Reference and response of the examples."""
+
 _CACHED_TEXTS = 512
 """Texts whose tokens are kept: what a batch of 64 samples holds with one reference each, raw and on imaps (384)."""
 

@@ -24,7 +24,7 @@ from imapeval.types import Failure, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Metric, MetricResources, Requirement
+    from imapeval.metrics.base import Case, Example, Metric, MetricResources, Requirement
     from imapeval.metrics.likelihood.logprobs import LogprobReader
     from imapeval.signature import Value
     from imapeval.types import Lang
@@ -42,7 +42,7 @@ class LikelihoodMetric(BatchMetric):
     """A metric made of the probabilities of tokens.
 
     Attributes:
-        name, summary, citation, range, languages, higher_is_better: See `Metric`.
+        name, summary, citation, formula, example, range, languages, higher_is_better: See `Metric`.
         model: See the module's docstring.
         reader: Reads with the model; None until the metric is prepared.
     """
@@ -50,6 +50,8 @@ class LikelihoodMetric(BatchMetric):
     name: str = unsigned()
     summary: str = unsigned()
     citation: str = unsigned()
+    formula: str = unsigned()
+    example: Example | None = unsigned(default=None)
     range: tuple[float | None, float | None] = unsigned()
     languages: frozenset[Lang] = unsigned(default=frozenset({"en", "zh"}))
     higher_is_better: bool = unsigned(default=False)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import option
+from imapeval.metrics.base import Example, option
 from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
 from imapeval.metrics.likelihood.logprobs import Continuation
 from imapeval.types import Failure, Score
@@ -92,8 +92,22 @@ def build() -> list[LikelihoodMetric]:
     return [
         GptScore(
             name="gptscore",
-            summary="GPTScore: how likely the response is as another way to say the reference",
+            summary="GPTScore: likelihood of the response as a paraphrase",
             citation="Fu et al. 2023, GPTScore: Evaluate as You Desire",
+            formula=(
+                "mean over the response's tokens of log p(token | instruction, reference, 'In other words ,', the "
+                "tokens before)"
+            ),
+            example=Example(
+                "Rest now",
+                "Rest",
+                (
+                    "the model gives the response's two tokens 1/2 and 1/8",
+                    "(log 1/2 + log 1/8) / 2 = -1.386",
+                ),
+                -2 * math.log(2),
+                probabilities=(1 / 2, 1 / 8),
+            ),
             range=(None, 0.0),
             higher_is_better=True,
         )

@@ -28,7 +28,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import option, unsigned
+from imapeval.metrics.base import Example, option, unsigned
 from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
 from imapeval.metrics.likelihood.formulas import (
     compute_bits_per_byte,
@@ -57,6 +57,23 @@ _NO_REFERENCE = Failure("metric", "no-reference-tokens", "the reference holds no
 _HARNESS = "Jelinek et al. 1977, Perplexity; as in lm-evaluation-harness 0.4.13"
 
 _RELAXED = "Arias-Duart et al. 2025, Automatic Evaluation of Healthcare LLMs Beyond Question-Answering, NAACL"
+
+
+_P_REFERENCE = "P is the probability of the reference after the question, the product over its tokens"
+
+_RELAXED_SUM = (
+    "-1 / (n + m) x sum over i = 0..n of log P_i; P_i is the probability of the reference after the question and "
+    "the first i of the response's n tokens, m the reference's tokens"
+)
+
+
+def _make_example(last: str, score: float, *, response: str = "", first: str = "P = 1/2 x 1/8 x 1/4 = 1/64") -> Example:
+    return Example("Rest now", response, (first, last), score, probabilities=(1 / 2, 1 / 8, 1 / 4))
+
+
+def _make_relaxed_example(last: str, score: float) -> Example:
+    first = "response of n = 1 token, reference of m = 3; P_0 = P_1 = 1/2 x 1/8 x 1/4 = 1/64"
+    return _make_example(last, score, response="R", first=first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,31 +149,39 @@ def build() -> list[LikelihoodMetric]:
     return [
         Perplexity(
             name="perplexity",
-            summary="how surprising the reference is to the model under test, by word",
+            summary="perplexity of the reference after the question, by word",
             range=(1.0, None),
             languages=frozenset({"en"}),
             citation=_HARNESS,
+            formula=f"P^(-1 / words); {_P_REFERENCE}",
+            example=_make_example("(1/64)^(-1/2) = 8", 8.0),
             compute=compute_word_perplexity,
         ),
         Perplexity(
             name="byte-perplexity",
-            summary="how surprising the reference is to the model under test, by byte",
+            summary="perplexity of the reference after the question, by byte",
             range=(1.0, None),
             citation=_HARNESS,
+            formula=f"P^(-1 / bytes); {_P_REFERENCE}",
+            example=_make_example("(1/64)^(-1/8) = 1.682", 64 ** (1 / 8)),
             compute=compute_byte_perplexity,
         ),
         Perplexity(
             name="bits-per-byte",
-            summary="how surprising the reference is to the model under test, in bits a byte",
+            summary="bits per byte of the reference after the question",
             range=(0.0, None),
             citation=_HARNESS,
+            formula=f"-log2(P) / bytes; {_P_REFERENCE}",
+            example=_make_example("log2(64) / 8 = 0.75", 0.75),
             compute=compute_bits_per_byte,
         ),
         RelaxedPerplexity(
             name="relaxed-perplexity",
-            summary="how surprising the reference is anywhere in the response, to the model that gave it",
+            summary="perplexity of the reference anywhere in the response",
             range=(1.0, None),
             citation=_RELAXED,
+            formula=f"exp({_RELAXED_SUM})",
+            example=_make_relaxed_example("exp(2 x log 64 / (1 + 3)) = 8", 8.0),
             compute=compute_relaxed_perplexity,
         ),
         RelaxedPerplexity(
@@ -164,6 +189,8 @@ def build() -> list[LikelihoodMetric]:
             summary="logarithm of the relaxed perplexity, in nats",
             range=(0.0, None),
             citation=_RELAXED,
+            formula=_RELAXED_SUM,
+            example=_make_relaxed_example("2 x log 64 / (1 + 3) = 2.079", math.log(8)),
             compute=compute_relaxed_cross_entropy,
         ),
     ]

@@ -63,7 +63,11 @@ class AlignScore(NeuralMetric):
     """AlignScore (0..1): mean over the response's sentences of how well the reference supports them."""
 
     name = "alignscore"
-    summary = "AlignScore: whether the reference supports each sentence of the response"
+    summary = "AlignScore: does the reference support each sentence"
+    formula = (
+        "mean over the response's sentences of the highest probability, over chunks of the reference of about 350 "
+        "words, that the chunk supports the sentence, by a RoBERTa"
+    )
     citation = "Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function"
     languages = frozenset({"en"})
     range = (0.0, 1.0)

@@ -42,7 +42,8 @@ class BartScore(NeuralMetric):
     """BARTScore: a mean log-likelihood, 0 at best; parts `precision` and `recall`, those of them that are asked for."""
 
     name = "bartscore"
-    summary = "BARTScore: how likely response and reference are, each given the other"
+    summary = "BARTScore: how likely each text is, given the other"
+    formula = "(log p(response | reference) + log p(reference | response)) / 2, each the mean over the text's tokens"
     citation = "Yuan et al. 2021, BARTScore: Evaluating Generated Text as Text Generation"
     languages = frozenset({"en"})
     range = (None, 0.0)

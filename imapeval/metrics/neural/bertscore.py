@@ -96,6 +96,10 @@ class BertScore(BatchMetric):
 
     name = "bertscore"
     summary = "BERTScore F1: similar tokens by a BERT"
+    formula = (
+        "F1 = 2 P R / (P + R); P is the mean over the response's tokens of the highest cosine with a token of the "
+        "reference, R the other way round; a BERT gives each token its vector"
+    )
     citation = "Zhang et al. 2020, BERTScore; as bert_score 0.3.13 computes it"
     requires = frozenset({"reference", "weights"})
 

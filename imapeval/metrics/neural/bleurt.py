@@ -49,7 +49,8 @@ class Bleurt(NeuralMetric):
     """BLEURT: a quality that the model was trained to tell, unbounded."""
 
     name = "bleurt"
-    summary = "BLEURT-20: a regression of human ratings on reference and response"
+    summary = "BLEURT-20: a regression of human ratings"
+    formula = "a linear layer on the first vector that RemBERT gives (reference, response), trained on human ratings"
     citation = "Sellam et al. 2020, BLEURT; Pu et al. 2021, Learning Compact Metrics for MT"
 
     model: str = option(

@@ -64,7 +64,11 @@ class Comet(NeuralMetric):
     """COMET: a quality that the model was trained to tell, unbounded."""
 
     name = "comet"
-    summary = "COMET: a regression on the vectors of question, response and reference"
+    summary = "COMET: a regression with the question as the source"
+    formula = (
+        "a feed-forward network on the XLM-RoBERTa vectors of question, response and reference, their products and "
+        "differences, trained on ratings of translations"
+    )
     citation = "Rei et al. 2022, COMET-22: Unbabel-IST 2022 Submission for the Metrics Shared Task"
 
     model: str = option(

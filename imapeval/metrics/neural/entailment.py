@@ -39,7 +39,8 @@ class Entailment(NeuralMetric):
     """Probability that one text follows from the other (0..1); parts `precision` and `recall`, those asked for."""
 
     name = "entailment"
-    summary = "whether the response follows from the reference, by a model of inference"
+    summary = "whether the response follows from the reference"
+    formula = "probability of 'entailment' that a model of natural language inference gives (reference, response)"
     citation = "Bowman et al. 2015 and Williams et al. 2018, SNLI and MultiNLI; a model trained on them"
     languages = frozenset({"en"})
     range = (0.0, 1.0)

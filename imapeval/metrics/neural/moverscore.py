@@ -90,7 +90,8 @@ class MoverScore(BatchMetric):
     """
 
     name = "moverscore"
-    summary = "MoverScore: the way from one text's tokens to the other's, by a BERT"
+    summary = "MoverScore: earth mover's distance of BERT's tokens"
+    formula = "1 - the least total distance that the response's token vectors have to move to become the reference's"
     citation = "Zhao et al. 2019, MoverScore; as AIPHES/emnlp19-moverscore computes it"
     requires = frozenset({"reference", "weights"})
 

@@ -49,7 +49,11 @@ class UniEval(NeuralMetric):
     """UniEval (0..1); the dimensions that are asked for are parts."""
 
     name = "unieval"
-    summary = "UniEval: a T5 model says whether the response is coherent, consistent, fluent and relevant"
+    summary = "UniEval: coherent, consistent, fluent and relevant"
+    formula = (
+        "P(Yes) / (P(Yes) + P(No)) of a T5 model's answer to a question on each of four dimensions: coherence, "
+        "consistency, fluency, relevance; the score is their mean"
+    )
     citation = "Zhong et al. 2022, Towards a Unified Multi-Dimensional Evaluator for Text Generation"
     languages = frozenset({"en"})
     range = (0.0, 1.0)

@@ -3,6 +3,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from imapeval import __version__
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -21,18 +23,54 @@ def test_metrics_for_machines_and_people(imapeval: Command):
             "range": [0.0, 1.0],
         }.items()
     )
-    shown = imapeval("metrics").stdout
-    assert all(row["name"] in shown for row in listed if "+imap" not in row["name"])
-    assert "NAME+imap" in shown
+
+
+def test_the_list_of_metrics_fits_a_screen(imapeval: Command):
+    lines = imapeval("metrics").stdout.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+    assert not any(line.endswith("…") for line in lines)
+    # A metric has a line, or is a variant that its first one leads to: bleu +3 to bleu1, bleu2, bleu3.
+    first = [line[2:].split()[0] for line in lines if line[:2] in ("  ", "* ")]
+    names = {row["name"] for row in json.loads(imapeval("metrics", "--json").stdout) if "+imap" not in row["name"]}
+    assert names - set(first) == {
+        *("bleu1", "bleu2", "bleu3", "geval:accuracy", "geval:completeness", "geval:specificity"),
+        *("geval-noref", "geval-noref:accuracy", "geval-noref:completeness", "geval-noref:specificity"),
+        "prometheus-noref",
+    }
+    assert "bleu1, bleu2, bleu3" in imapeval("metrics", "show", "bleu").stdout
+    assert "Language model as a judge (runnable here: no, needs --llm)" in lines
+    assert "NAME+imap" in lines[-2]
 
 
 def test_a_metric_is_explained(imapeval: Command):
     shown = imapeval("metrics", "show", "rouge1+imap").stdout
-    for text in ("rouge1+imap: ROUGE-1", "Lin 2004", "needs:      imap, reference", "0 .. 1", "missing:    nothing"):
+    for text in ("rouge1+imap: ROUGE-1", "Lin 2004", "imap, reference", "0 .. 1", "runnable here: yes"):
         assert text in shown
+    shown = imapeval("metrics", "show", "rouge2").stdout
+    for text in ("F = 2 P R / (P + R)", 'reference "take the tablets with food"', "P = 2/4, R = 2/4", "F = 0.5"):
+        assert text in shown
+    assert "runnable here: no, needs --llm" in imapeval("metrics", "show", "judge").stdout
     told = json.loads(imapeval("metrics", "show", "imapscore", "--json").stdout)
     assert (told["name"], told["installed"], told["options"]) == ("imapscore", True, [])
-    assert imapeval("metrics", "show", "rouge-1").returncode == 2
+    assert told["formula"].startswith("(recall + precision) / 2")
+    assert told["example"]["score"] == pytest.approx(1.6 / 3)
+
+
+@pytest.mark.parametrize(
+    ("command", "nearest"),
+    [
+        (("metrics", "show", "rouge-1"), "rouge1, rougeS or rougeL"),
+        (("metrics", "show", "BLEU+imap"), "bleu+imap, bleu3+imap or bleu2+imap"),
+        (("score", "sample-en", "--metrics", "bert"), "bleurt, bertscore or bleu"),
+        (("prompts", "show", "judge"), "judge.zh.v1, judge.en.v1 or judge-retry.zh.v1"),
+        (("models", "path", "qwen"), "qwen3-8b, qwen3-4b or qwen3-14b"),
+    ],
+)
+def test_a_wrong_name_gives_the_three_nearest(imapeval: Command, command: tuple[str, ...], nearest: str):
+    done = imapeval(*command)
+    assert done.returncode == 2
+    assert f"{command[-1]!r}. Did you mean {nearest}?" in done.stderr
 
 
 def test_offline_metrics_only(imapeval: Command):

@@ -85,8 +85,13 @@ def test_a_path_is_taken_as_it_is(gguf, monkeypatch):
     assert find_file("my model.gguf") == Path(gguf.name)
 
 
-@pytest.mark.parametrize("name", ["qwen4", "absent.gguf", "Qwen/Qwen3-8B", "/absent"])
-def test_an_unknown_name_lists_the_known_ones(name):
+def test_an_unknown_name_gives_the_nearest():
+    with pytest.raises(UsageError, match=r"'qwen4'. Did you mean qwen3-4b, qwen3-14b or qwen3-8b\?.*GGUF"):
+        find_file("qwen4")
+
+
+@pytest.mark.parametrize("name", ["absent.gguf", "Qwen/Qwen3-8B", "/absent"])
+def test_a_path_that_leads_nowhere_lists_the_known_ones(name):
     with pytest.raises(UsageError, match=r"smollm2, qwen2\.5-coder-1\.5b, .*qwen3-8b"):
         find_file(name)
 
