@@ -147,7 +147,12 @@ def _average(scores: Sequence[Score], weights: Sequence[float] | None = None) ->
     used = weights if weights and any(weights) else None
     shared = [name for name in scores[0].parts if all(name in score.parts for score in scores)]
     return Score(
-        fmean((score.value for score in scores), used),
-        {name: fmean((score.parts[name] for score in scores), used) for name in shared},
+        _mean([score.value for score in scores], used),
+        {name: _mean([score.parts[name] for score in scores], used) for name in shared},
         average_repetitions(scores, used),
     )
+
+
+def _mean(values: Sequence[float], weights: Sequence[float] | None) -> float:
+    """Return the weighted mean, which rounding must not carry out of the values' range."""
+    return min(max(values), max(min(values), fmean(values, weights)))
