@@ -21,7 +21,6 @@ import typer
 import imapeval
 from imapeval import _resources
 from imapeval._optional import installed
-from imapeval.cli.commands.score import DEFAULT_METRICS
 from imapeval.cli.main import app
 from imapeval.errors import ProviderError
 from imapeval.evaluation.samples.rows import ReadOptions
@@ -186,13 +185,6 @@ def test_ci_finds_the_commands_of_the_readme(name: str) -> None:
     line = subprocess.run([sys.executable, script, name], capture_output=True, text=True, check=True).stdout.strip()
     assert line in read(ROOT / "README.md").splitlines()
     assert f"readme_command.py {name})" in read(ROOT / ".ci" / "run")
-
-
-def test_the_readme_shows_the_metrics_that_are_printed() -> None:
-    block = re.search(r"<!-- output:score -->(.*?)<!-- /output:score -->", read(ROOT / "README.md"), re.DOTALL)
-    assert block is not None
-    shown = re.findall(r"^[│|] (\S+)", block[1], re.MULTILINE)
-    assert list(dict.fromkeys(shown)) == DEFAULT_METRICS.split(","), "run: python docs/write_readme.py"
 
 
 def find_example(name: str) -> str:
