@@ -71,7 +71,8 @@ def test_a_run_with_it(imapeval: Command, options: list[str], tmp_path: Path, se
     results = read_results(tmp_path / "run")
     # No probabilities come, so that seeds 1 and 2 count: (3 + 4) / 2; on the scale to 10 seed 3 as well.
     assert (results["good", "geval:empathy"]["score"], results["good", "geval:agreement"]["score"]) == (3.5, 3.0)
-    assert results["中", "geval:empathy+imap"]["parts"] == {"weighted": 0.0, "samples": 2.0}
+    # The samples 3 and 4 lie 1 of the 4 steps of the scale apart: the mean of |difference| / range is .25.
+    assert results["中", "geval:empathy+imap"]["parts"] == {"weighted": 0.0, "samples": 2.0, "stability": 0.75}
     failure = results["bad", "geval:empathy"]["failure"]
     assert (failure["stage"], failure["kind"]) == ("metric", "refusal")
     # What is in the run stands in its manifest, and another prompt is another run.

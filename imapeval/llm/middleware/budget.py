@@ -128,7 +128,7 @@ class Ledger:
     ) -> None:
         """Count a call that the model was sent, in place of what `reserve` returned for it."""
         if (part := _part_of(self)) is not None:
-            part.record_call(usage, failed=failed, estimated=estimated)
+            part.record_call(usage, failed=failed, estimated=estimated, reserved=reserved)
         with self._lock:
             self._spent += UsageTotals(
                 1,
@@ -165,10 +165,8 @@ class Ledger:
             with self._lock:
                 spent = (self._spent.usd or 0.0) + self._uncertain
                 if self._max_cost is None or spent + self._reserved + cost <= self._max_cost:
-                    self._reserved += cost
-                    self._in_flight += 1
-                    self._call_back()
-                    return cost
+                    self._hold(cost)
+                    break
                 if spent + cost > self._max_cost:
                     raise ServiceError(
                         f"{_describe_cost(self.report())} has been spent, and the next call, of up to "
@@ -184,6 +182,10 @@ class Ledger:
             finally:
                 with self._lock:
                     self._waiting.pop(turn, None)
+        if (part := _part_of(self)) is not None:
+            with part._lock:
+                part._hold(cost)
+        return cost
 
     def release(self, reserved: float | None, *, lost: bool = False) -> None:
         """Release what `reserve` returned for a call that is not recorded.
@@ -192,10 +194,17 @@ class Ledger:
             reserved: What was reserved.
             lost: Whether the call may have been billed: then it counts as `uncertain_usd`.
         """
+        if (part := _part_of(self)) is not None:
+            part.release(reserved, lost=lost)
         with self._lock:
             if lost and reserved is not None:
                 self._uncertain += reserved
             self._release(reserved)
+
+    def _hold(self, cost: float) -> None:
+        self._reserved += cost
+        self._in_flight += 1
+        self._call_back()
 
     def _release(self, reserved: float | None) -> None:
         if reserved is not None:

@@ -5,7 +5,14 @@ import pytest
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm import tokens
-from imapeval.llm.middleware.budget import BudgetedModel, Ledger, UsageTotals, format_report, format_usd
+from imapeval.llm.middleware.budget import (
+    BudgetedModel,
+    Ledger,
+    UsageTotals,
+    format_report,
+    format_usd,
+    track_separately,
+)
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Message, Model, Request, Usage
 from imapeval.llm.registry import add_middleware
@@ -183,6 +190,21 @@ async def test_a_lost_reply_may_have_been_billed():
     resumed.add_earlier_sessions(reports[-1])
     assert resumed.report() == ledger.report()
     assert "up to USD 0.017" in format_report(ledger.report())
+
+
+async def test_a_part_of_the_work_has_its_own_uncertain_cost():
+    ledger = Ledger(price=PRICE)
+    model = BudgetedModel(Server(), ledger)
+    with track_separately(PRICE) as part:
+        reports = []
+        part.on_change(reports.append)
+        with pytest.raises(ProviderError):
+            await model.complete(ask("lost"))
+        await model.complete(ask("x"))
+    assert part.report() == ledger.report()
+    assert part.report()["uncertain_usd"] > 0
+    # While both were in flight, the last one was uncertain as well.
+    assert reports[-2]["uncertain_usd"] > reports[-1]["uncertain_usd"]
 
 
 async def test_a_cancelled_call_may_have_been_billed():
