@@ -126,9 +126,25 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
+    _write(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def write_csv(path: Path, kind: type, rows: Iterable[Any]) -> None:
+    """Write dataclasses of one kind as CSV that a spreadsheet does not execute, in a folder that is made if necessary.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    from imapeval.evaluation.runs.safe_csv import dump_csv
+
+    names = [field.name for field in fields(kind)]
+    _write(path, dump_csv(names, ([getattr(row, name) for name in names] for row in rows)))
+
+
+def _write(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "".join(f"{line}\n" for line in lines).encode())
+        replace_file(path, content)
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
 

@@ -71,6 +71,7 @@ class SystemMean:
         weight: Of the scores; 0 where they say nothing.
         worth: How many ratings alone would give so narrow an interval.
         note: Why there is no value, or what speaks against it.
+        group: The answers' group, where they were divided; "" for all answers.
     """
 
     system: str
@@ -87,6 +88,7 @@ class SystemMean:
     weight: float | None = None
     worth: float | None = None
     note: str | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class SystemDifference:
         dimension, metric: As in `SystemMean`.
         value, low, high: The difference of the means on the rating scale, and its interval.
         plain, plain_low, plain_high: By the ratings alone.
+        group: As in `SystemMean`.
     """
 
     first: str
@@ -110,6 +113,7 @@ class SystemDifference:
     plain: float
     plain_low: float
     plain_high: float
+    group: str = ""
 
 
 def estimate_mean(

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs.safe_csv import dump_csv
 from imapeval.evaluation.samples import system_label
-from imapeval.files import replace_file
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from imapeval.evaluation.runs import Run
     from imapeval.study.calibration.curve import Calibration
 
@@ -75,19 +70,3 @@ def predict(calibration: Calibration, run: Run) -> list[Prediction]:
         outside = not curve.scores[0] <= score <= curve.scores[-1]
         found.append(Prediction(sample.id, system_label(sample), score, rating, low, high, outside))
     return found
-
-
-def write_predictions(predictions: Sequence[Prediction], path: Path) -> None:
-    """Write predictions as CSV; a text that a spreadsheet would take for a formula begins with an apostrophe.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    try:
-        replace_file(
-            path, dump_csv([field.name for field in fields(Prediction)], (astuple(row) for row in predictions))
-        )
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable."
-        ) from error

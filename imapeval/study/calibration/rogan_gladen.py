@@ -110,6 +110,7 @@ class SystemShare:
         metric: Which called the answers right or wrong.
         share: The estimate; None where it is undefined.
         note: Why there is none.
+        group: The answers' group, where they were divided; "" for all answers.
     """
 
     system: str
@@ -117,6 +118,7 @@ class SystemShare:
     metric: str
     share: ShareEstimate | None
     note: str | None = None
+    group: str = ""
 
 
 def estimate_shares(

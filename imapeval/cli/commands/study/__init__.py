@@ -2,6 +2,7 @@
 
 import typer
 
+from imapeval.cli.commands.study.abstain import abstain
 from imapeval.cli.commands.study.agreement import agreement
 from imapeval.cli.commands.study.bias import bias
 from imapeval.cli.commands.study.calibrate import apply, calibrate
@@ -27,6 +28,6 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 for _command in (
     *(report, ratings, agreement, raters, correlate, compare, power, slices, bias, disagreements, matrix),
-    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, repeat, corrections, replicate),
+    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, repeat, abstain, corrections, replicate),
 ):
     app.command()(_command)

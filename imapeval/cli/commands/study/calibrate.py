@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,12 +91,12 @@ def apply(
     """Convert the scores of a run into ratings with a calibration."""
     from imapeval.evaluation.runs import Run
     from imapeval.study.calibration.curve_file import read_calibration
-    from imapeval.study.calibration.predictions import predict, write_predictions
+    from imapeval.study.calibration.predictions import Prediction, predict
 
     made = read_calibration(calibration)
     found = predict(made, Run(folder))
     if out is not None:
-        write_predictions(found, out)
+        write_csv(out, Prediction, found)
     if json_output:
         emit_json(found)
         return

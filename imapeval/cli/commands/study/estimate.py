@@ -1,5 +1,6 @@
 """`imapeval study estimate`."""
 
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,10 @@ def estimate(
     *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric whose scores replace missing ratings.")],
     options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Estimate within groups of answers: task, language, dataset ..."),
+    ] = None,
     right_from: Annotated[
         float | None,
         typer.Option(metavar="RATING", help="Also estimate the share of right answers: those rated RATING or better."),
@@ -36,10 +41,12 @@ def estimate(
     """Estimate how good each system is, from many scores and few ratings.
 
     Prints the mean rating by prediction-powered inference, the mean of the ratings alone, and the differences between
-    systems. The rated answers must be a random sample of all answers.
+    systems; with --by within each group. Nothing is estimated from fewer than 5 rated questions. The rated answers must
+    be a random sample of all answers.
     """
     from imapeval.study.calibration.prediction_powered import estimate_systems
     from imapeval.study.calibration.rogan_gladen import estimate_shares
+    from imapeval.study.subgroups.slices import divide_answers
 
     if (right_from is None) != (score_from is None):
         raise UsageError("--right-from and --score-from go together. Give both, or neither.")
@@ -50,12 +57,17 @@ def estimate(
     means: list[SystemMean] = []
     differences: list[SystemDifference] = []
     shares: list[SystemShare] = []
-    for dimension in rated.dimensions:
-        found = estimate_systems(rated, metric, dimension)
-        means.extend(found[0])
-        differences.extend(found[1])
-        if right_from is not None and score_from is not None:
-            shares.extend(estimate_shares(rated, metric, dimension, right_from=right_from, score_from=score_from))
+    groups = {"": rated}
+    if by is not None:
+        groups = {group: rated.take(rows) for group, rows in divide_answers(rated, facets=[by])[by].items()}
+    for group, answers in groups.items():
+        for dimension in rated.dimensions:
+            found = estimate_systems(answers, metric, dimension)
+            means.extend(replace(row, group=group) for row in found[0])
+            differences.extend(replace(row, group=group) for row in found[1])
+            if right_from is not None and score_from is not None:
+                found = estimate_shares(answers, metric, dimension, right_from=right_from, score_from=score_from)
+                shares.extend(replace(row, group=group) for row in found)
     if json_output:
         emit_json({"means": means, "differences": differences, "shares": shares})
         return
@@ -65,7 +77,8 @@ def estimate(
 
 
 def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
-    columns = [
+    columns = [Column("group", lambda row: row.group, text=True)] if any(row.group for row in rows) else []
+    columns += [
         Column("system", lambda row: row.system or "all", text=True),
         Column("dimension", lambda row: row.dimension, text=True),
         Column("mean rating", lambda row: _format_estimate(row.value, row.low, row.high)),
@@ -77,7 +90,7 @@ def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
     emit(rows, columns, title=f"Mean rating, estimated with {metric}")
     for row in rows:
         if row.note is not None:
-            echo(f"{row.system or 'all'}, {row.dimension}: {row.note}.")
+            echo(f"{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
     echo(
         "Intervals are 95%, with answers to one question taken together. 'worth ratings': the number of ratings that "
         "alone would give an interval as narrow. The estimate is unbiased for any metric if the rated answers are a "
@@ -89,7 +102,8 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
     for row in rows:
         apart = "" if row.low <= 0 <= row.high else ": the difference is significant"
         echo(
-            f"{row.dimension}: {row.first} minus {row.second} is {_format_estimate(row.value, row.low, row.high)} "
+            f"{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
+            f"{_format_estimate(row.value, row.low, row.high)} "
             f"(ratings alone {_format_estimate(row.plain, row.plain_low, row.plain_high)}){apart}."
         )
 
@@ -97,7 +111,7 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
 def _print_shares(rows: "Sequence[SystemShare]") -> None:
     for row in rows:
         share = row.share
-        text = f"{row.dimension}: share of right answers of {row.system or 'all'}: "
+        text = f"{_name_group(row)}{row.dimension}: share of right answers of {row.system or 'all'}: "
         if share is None:
             echo(f"{text}{row.note}.")
             continue
@@ -107,6 +121,10 @@ def _print_shares(rows: "Sequence[SystemShare]") -> None:
             f"{share.n} unrated answers right, with sensitivity {share.sensitivity:.2f} and specificity "
             f"{share.specificity:.2f} on the rated ones{note})."
         )
+
+
+def _name_group(row: "SystemMean | SystemDifference | SystemShare") -> str:
+    return f"{row.group}, " if row.group else ""
 
 
 def _format_estimate(value: float | None, low: float | None, high: float | None) -> str:

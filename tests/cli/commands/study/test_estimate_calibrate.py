@@ -1,14 +1,15 @@
 import csv
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from imapeval.cli.output import write_csv
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
-from imapeval.study.calibration.predictions import Prediction, write_predictions
+from imapeval.study.calibration.predictions import Prediction
 from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -16,22 +17,30 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 N = 60
 
 
-def write_run(folder: Path, *, signature: str = "m|v:1", failed: int = 0) -> Path:
+def write_run(
+    folder: Path, *, signature: str = "m|v:1", failed: int = 0, tasks: Sequence[str] = ("",), only: str = ""
+) -> Path:
     """Two systems answer 60 questions; `m` sees how good an answer is, `noise` little of it."""
     rng = np.random.default_rng(6)
     truth = rng.normal(3, 1, (2, N))
     scores = {"m": 0.2 * truth + rng.normal(0, 0.05, (2, N)), "noise": 0.2 * truth + rng.normal(0, 0.4, (2, N))}
     samples = [
-        Sample(f"{system}{n}", f"q{n}?", ("r",), "a", "en", system, {"accuracy": round(float(truth[row, n]), 2)})
+        Sample(
+            *(f"{system}{n}", f"q{n}?", ("r",), "a", "en", system, {"accuracy": round(float(truth[row, n]), 2)}),
+            meta={"task": tasks[n % len(tasks)]},
+        )
         for row, system in enumerate("xy")
         for n in range(N)
+        if only in tasks[n % len(tasks)]
     ]
+    kept = {sample.id for sample in samples}
     signatures = {"m": signature, "noise": "noise|v:1"}
     results = [
         Result(f"{system}{n}", name, Score(float(values[row, n])), signatures[name])
         for name, values in scores.items()
         for row, system in enumerate("xy")
         for n in range(N)
+        if f"{system}{n}" in kept
     ]
     for index in range(failed):
         results[index] = Result(results[index].id, "m", Failure("metric", "no-query", "?"), signature)
@@ -78,6 +87,32 @@ def test_estimate(imapeval: Command, run: Path, tmp_path: Path):
     assert "share of right answers of x" in shown
 
 
+def test_estimate_by_group(imapeval: Command, tmp_path: Path):
+    run = write_run(tmp_path / "run", tasks=("cause", "treatment", "treatment"))
+    ratings = write_ratings(tmp_path / "few.csv", run, every=4)
+    arguments = ("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--by", "task")
+    done = imapeval(*arguments, "--json", "--right-from", "3", "--score-from", ".6")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    # Every fourth of 60 answers is rated, of which every third asks for a cause.
+    assert [(row["group"], row["system"], row["rated"], row["unrated"]) for row in found["means"]] == [
+        *[("cause", "x", 5, 15), ("cause", "y", 5, 15)],
+        *[("treatment", "x", 10, 30), ("treatment", "y", 10, 30)],
+    ]
+    alone = write_run(tmp_path / "alone", tasks=("cause", "treatment", "treatment"), only="cause")
+    same = json.loads(imapeval("study", "estimate", alone, *arguments[3:7], "--json").stdout)
+    for row, other in zip(same["means"], found["means"][:2], strict=True):
+        numbers = {key: value for key, value in other.items() if isinstance(value, float)}
+        assert row == other | {key: pytest.approx(value) for key, value in numbers.items()} | {"group": ""}
+    assert [row["group"] for row in found["differences"]] == ["cause", "treatment"]
+    assert [row["group"] for row in found["shares"]] == ["cause", "cause", "treatment", "treatment"]
+    shown = imapeval(*arguments).stdout
+    assert "treatment, accuracy: x minus y is" in shown
+    wrong = imapeval(*arguments[:-1], "ward")
+    assert wrong.returncode == 2
+    assert "'ward'" in wrong.stderr
+
+
 def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Path):
     ratings = write_ratings(tmp_path / "few.csv", run, every=30)
     done = imapeval(
@@ -121,7 +156,7 @@ def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
 
 def test_no_text_of_predictions_becomes_a_formula(tmp_path: Path):
     rows = [Prediction("=1+1", "@s", -1.5, None, None, None, outside=False)]
-    write_predictions(rows, tmp_path / "p.csv")
+    write_csv(tmp_path / "p.csv", Prediction, rows)
     with (tmp_path / "p.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["id"], row["system"], row["score"], row["rating"]) == ("'=1+1", "'@s", "-1.5", "")

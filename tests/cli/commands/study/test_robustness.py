@@ -153,3 +153,36 @@ def test_paraphrase_tells_people_what_failed(imapeval: Command, write_data: Call
     assert failed.returncode == 1
     assert "s1, rewording 1: the model's completion cannot be read" in failed.stderr
     assert "0 rewordings of 2 answers" in failed.stdout
+
+
+def test_abstain(imapeval: Command, tmp_path: Path):
+    samples = [
+        Sample(f"{system}{n}", f"q{n}?", ("r",), f"answer {n}", "en", system, {"accuracy": float(n % 5)})
+        for system in ("s", "t")
+        for n in range(22)
+    ]
+    run = write(tmp_path / "run", samples, [n % 5 + n / 100 for n in range(44)], stable=True)
+    done = imapeval("study", "abstain", run, "--metric", "m", "--json", "--out", tmp_path / "first.csv")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [(row["share"], row["n"]) for row in found["abstention"]] == [(0, 44), (0.1, 44), (0.2, 44), (0.3, 44)]
+    # Stability rises with the number of the answer.
+    assert [row["id"] for row in found["doubtful"]] == [sample.id for sample in samples]
+    lines = (tmp_path / "first.csv").read_text().splitlines()
+    assert (lines[0], lines[1], len(lines)) == ("id,system,metric,score,stability", "s0,s,m,0.0,0.5", 45)
+    shown = imapeval("study", "abstain", run, "--metric", "m", "--resamples", "20").stdout
+    assert "The least stable of 44 answers" in shown
+    assert "Error that remains" in shown
+
+
+def test_abstain_needs_repetitions_only(imapeval: Command, tmp_path: Path):
+    unrated = [Sample(s.id, s.question, s.references, s.response, "en", s.system) for s in SAMPLES]
+    run = write(tmp_path / "run", unrated, [float(n) for n in range(12)], stable=True)
+    done = imapeval("study", "abstain", run, "--metric", "m")
+    assert done.returncode == 0, done.stderr
+    assert "The least stable of 12 answers" in done.stdout
+    assert "Error that remains" not in done.stdout
+    once = write(tmp_path / "once", SAMPLES, [float(n) for n in range(12)])
+    done = imapeval("study", "abstain", once, "--metric", "m")
+    assert done.returncode == 2
+    assert "--votes" in done.stderr

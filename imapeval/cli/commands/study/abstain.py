@@ -1,0 +1,94 @@
+"""`imapeval study abstain`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.robustness.abstention import Abstention, DoubtfulAnswer
+
+_SHOWN = 10
+"""Answers in the printed list."""
+
+
+@expand_options
+def abstain(
+    folders: RunFolders,
+    *,
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric that was repeated (--votes).")],
+    options: Annotated[StudyOptions, ("ratings", "dimensions", "scales", "mapping", "labels")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all answers, the least stable first, to a .csv file.")
+    ] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2000,
+    json_output: Json = False,
+) -> None:
+    """List the answers to rate first, because readings disagree, and show what error remains without them.
+
+    The second part needs ratings: the error of predicting them from the scores, when the metric abstains on 10, 20 or
+    30% of the answers.
+    """
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.robustness.abstention import DoubtfulAnswer, list_doubtful, measure_abstention
+    from imapeval.study.robustness.stability import read_stability
+
+    rated = options.read(folders, metrics=metric, unrated=True).rated
+    found = read_stability((result for folder in folders for result in Run(folder).results()), rated.ids)
+    if (stability := found.get(metric)) is None:
+        raise UsageError(
+            f"the scores by {metric} have no stability. Score the answers with --votes 3, or choose another --metric"
+            + (f": {', '.join(found)}." if found else ".")
+        )
+    doubtful = list_doubtful(rated, metric, stability)
+    rows = [
+        row
+        for dimension in rated.dimensions
+        for row in measure_abstention(rated, metric, dimension, stability, seed=seed, resamples=resamples)
+    ]
+    if out is not None:
+        write_csv(out, DoubtfulAnswer, doubtful)
+    if json_output:
+        emit_json({"abstention": rows, "doubtful": doubtful})
+        return
+    _print_doubtful(doubtful)
+    _print_errors(rows)
+
+
+def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
+    columns = [
+        Column("answer", lambda row: row.id, text=True),
+        Column("system", lambda row: row.system or "all", text=True),
+        Column("score", lambda row: f"{row.score:.3f}"),
+        Column("stability", lambda row: f"{row.stability:.3f}"),
+    ]
+    emit(answers[:_SHOWN], columns, title="To be rated first")
+    echo(f"The least stable of {len(answers)} answers.")
+
+
+def _print_errors(rows: "Sequence[Abstention]") -> None:
+    columns = [
+        Column("dimension", lambda row: row.dimension, text=True),
+        Column("abstains on", lambda row: f"{row.share:.0%}"),
+        Column("error", lambda row: f"{row.error:.3f}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("change", lambda row: f"{row.change:+.3f}" if row.share else None),
+        Column("95% interval", lambda row: format_interval(row.change_low, row.change_high), wrap=False),
+        Column("least", lambda row: f"{row.least:.3f}"),
+    ]
+    emit(rows, columns, title="Error that remains, in rating points", width=100)
+    if rows:
+        echo(
+            "Error: mean distance between rating and prediction, by isotonic curves fitted to other questions. Change: "
+            "against no abstention, which is what abstaining at random leaves. Least: if the answers with the largest "
+            "errors were known. Answers chosen for their low stability are no random sample: do not use their ratings "
+            "for `imapeval study estimate`."
+        )
