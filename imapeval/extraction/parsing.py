@@ -76,8 +76,10 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         constraint = clean_entries(entries.constraint)
     else:
         query = clean_entries(_list_query_entries(entries.record["query"]))
-        # An unknown key may be a damaged "constraint".
-        missing = "constraint" not in entries.record and len(entries.record) > 1
+        # An unknown key may be a damaged "constraint", or the object was closed before it.
+        missing = "constraint" not in entries.record and (
+            len(entries.record) > 1 or '"constraint"' in strip_reasoning(completion)
+        )
         entries = _Object(entries.record, entries.complete and not missing)
         constraint = clean_entries(_list_pair_entries(entries.record.get("constraint") or []))
     if entries.complete and lost_everything(query):

@@ -277,3 +277,4 @@ def test_a_truncated_completion_is_never_taken_as_complete(length):
 def test_a_damaged_constraint_key_makes_a_question_incomplete():
     assert parse_question('{"query": ["cause"]}').complete
     assert not parse_question('{"query": ["cause"], "constrai7t": []}').complete
+    assert not parse_question('{"query": ["cause"]} "constraint": [{"term": "age", "values": ["5"]}]}').complete
