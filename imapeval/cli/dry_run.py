@@ -72,8 +72,10 @@ def print_dry_run(
             forecast_usage(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance)
         )
     prompt = sum(task.prompt_tokens for task in found.tasks)
+    repeated = sum(task.repeated_tokens for task in found.tasks)
     completion = sum(task.completion_tokens for task in found.tasks)
     usd = None if price is None else price.cost_of(Usage(prompt, completion))
+    least = None if price is None else price.cost_of(Usage(prompt, completion, repeated))
     if json_output:
         record = {
             "samples": len(samples),
@@ -87,8 +89,10 @@ def print_dry_run(
             "cached": sum(task.cached for task in found.tasks),
             "prompt_tokens": prompt,
             "prompt_tokens_exact": found.exact,
+            "repeated_tokens": repeated,
             "completion_tokens": completion,
             "usd": usd,
+            "usd_with_prefix_cache": least,
             "price": None if price is None else asdict(price),
             "tasks": [asdict(task) for task in found.tasks],
             "assumed": found.assumed,
@@ -97,7 +101,7 @@ def print_dry_run(
         emit_json(record)
     else:
         _print_texts(found, settings, reads=reads, judges=judges)
-        _print_plan(found, price, usd)
+        _print_plan(found, price, usd, least)
 
 
 def _print_texts(found: "UsageForecast", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
@@ -108,21 +112,24 @@ def _print_texts(found: "UsageForecast", settings: "LlmSettings", *, reads: bool
         echo(f"judged by {', '.join(judges)}")
 
 
-def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None) -> None:
+def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None, least: float | None) -> None:
     rows = {
         task.name: [
             *(task.calls, task.supposed, task.cached),
-            *(task.calls - task.cached, task.prompt_tokens, task.completion_tokens),
+            *(task.calls - task.cached, task.prompt_tokens, task.repeated_tokens, task.completion_tokens),
         ]
         for task in found.tasks
     }
-    rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 6
-    columns = [Column("request", lambda name: name, text=True)]
+    rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 7
+    headings = ("calls", "supposed", "cached", "to send", "tokens\nin", "of them\nrepeated", "tokens\nout")
+    columns = [Column("request", lambda name: name, text=True, wrap=False)]
     columns += [
         Column(heading, lambda name, place=place: f"{rows[name][place]:,}")
-        for place, heading in enumerate(("calls", "supposed", "cached", "to send", "tokens\nin", "tokens\nout"))
+        for place, heading in enumerate(
+            ("calls", "supposed", "cached", "to send", "tokens\nin", "of them\nrepeated", "tokens\nout")
+        )
     ]
-    emit(rows, columns)
+    emit(rows, columns, width=100)
     if rows["all"][3]:
         echo("tokens in:  " + ("counted with the model's tokenizer" if found.exact else "estimated"))
         seen = ", ".join(f"{task.seen} of {task.name}" for task in found.tasks if task.seen)
@@ -135,6 +142,8 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
             f"price:      about {usd:.4f} USD, at {price.prompt:g} and {price.completion:g} USD per million tokens "
             f"({price.source})"
         )
+    if least is not None and usd is not None and least < usd:
+        echo(f"            about {least:.4f} USD if the server has the repeated beginnings of prompts in its cache")
     for text in found.assumed:
         echo(f"assumed:    {text}")
     if weighed := ", ".join(f"{task.weighed:,} of {task.name}" for task in found.tasks if task.weighed):

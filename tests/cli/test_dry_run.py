@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,10 @@ def test_it_counts_the_calls_of_the_run(imapeval: Command, write_data: WriteData
     assert not found["prompt_tokens_exact"]
     assert found["prompt_tokens"] == pytest.approx(exact, abs=10 * len(model.asked))
     assert found["completion_tokens"] == questions["completion_tokens"] + answers["completion_tokens"] > 0
+    # All but the last message of a prompt are those of earlier ones, in any order, of the same language and kind.
+    openings = Counter(tuple(m.content for m in request.messages[:-1]) for request in model.asked.values())
+    repeated = sum((n - 1) * sum(map(tokens.estimate, opening)) for opening, n in openings.items())
+    assert found["repeated_tokens"] == repeated > 0
 
 
 def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: WriteData, tmp_path: Path):
@@ -114,6 +119,8 @@ def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: Write
     assert (questions["seen"], answers["seen"], answers["completion_tokens"]) == (0, 18, 3 * 20)
     cost = (found["prompt_tokens"] + 2 * found["completion_tokens"]) / 1e6
     assert found["usd"] == pytest.approx(cost)
+    # A price that is given has none for a server's own cache.
+    assert found["usd_with_prefix_cache"] == found["usd"]
 
 
 def test_nothing_is_written(imapeval: Command, write_data: WriteData, tmp_path: Path):

@@ -45,6 +45,8 @@ class TaskForecast:
             also be more of them.
         cached: Number of those that are cached.
         prompt_tokens: Tokens of the prompts that are not cached.
+        repeated_tokens: Those of `prompt_tokens` in messages with which an earlier prompt began: a server that keeps
+            prefixes need not process them again.
         completion_tokens: Expected tokens of the completions that are not cached.
         seen: Number of cached completions whose mean is the expectation; 0 if it is a typical value.
         weighed: Number of requests, not cached, for log-probabilities; servers without them need further requests.
@@ -55,6 +57,7 @@ class TaskForecast:
     supposed: int
     cached: int
     prompt_tokens: int
+    repeated_tokens: int
     completion_tokens: int
     seen: int
     weighed: int
@@ -136,7 +139,7 @@ class _Tally:
         self._count = count
         self._calls = self._supposed = self._cached = self._weighed = 0
         self._prompt_tokens = self._seen_tokens = self._expected_tokens = 0
-        self._common: Counter[str] = Counter()
+        self._openings: Counter[tuple[str, ...]] = Counter()
         self._texts: list[str] = []
 
     def add(self, asked: RecordedRequest, *, supposed: bool) -> None:
@@ -148,16 +151,19 @@ class _Tally:
             return
         self._weighed += asked.request.logprobs > 0
         self._expected_tokens += _expected_completion_tokens(asked.request)
-        *common, last = [message.content for message in asked.request.messages] or [asked.request.given]
-        self._common.update(common)
+        *opening, last = [message.content for message in asked.request.messages] or [asked.request.given]
+        self._openings[tuple(opening)] += 1
         self._texts.append(last)
         if len(self._texts) == _COUNT_BATCH:
             self._flush()
 
     def finish(self, name: str) -> TaskForecast:
         self._flush()
-        for text, times in self._common.items():
-            self._prompt_tokens += times * self._count_tokens([text])
+        repeated = 0
+        for opening, times in self._openings.items():
+            size = self._count_tokens(opening)
+            self._prompt_tokens += times * size
+            repeated += (times - 1) * size
         seen = self._cached if self._cached >= _MIN_SEEN and self._seen_tokens else 0
         missing = self._calls - self._cached
         return TaskForecast(
@@ -166,6 +172,7 @@ class _Tally:
             supposed=self._supposed,
             cached=self._cached,
             prompt_tokens=self._prompt_tokens,
+            repeated_tokens=repeated,
             completion_tokens=round(missing * self._seen_tokens / seen) if seen else self._expected_tokens,
             seen=seen,
             weighed=self._weighed,
