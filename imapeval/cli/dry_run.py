@@ -124,10 +124,7 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
     headings = ("calls", "supposed", "cached", "to send", "tokens\nin", "of them\nrepeated", "tokens\nout")
     columns = [Column("request", lambda name: name, text=True, wrap=False)]
     columns += [
-        Column(heading, lambda name, place=place: f"{rows[name][place]:,}")
-        for place, heading in enumerate(
-            ("calls", "supposed", "cached", "to send", "tokens\nin", "of them\nrepeated", "tokens\nout")
-        )
+        Column(heading, lambda name, place=place: f"{rows[name][place]:,}") for place, heading in enumerate(headings)
     ]
     emit(rows, columns, width=100)
     if rows["all"][3]:
