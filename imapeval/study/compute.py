@@ -18,6 +18,7 @@ from imapeval.study.conclusions import (
     describe_group_differences,
     describe_leaders,
     describe_missing_levels,
+    describe_outliers,
     describe_undefined,
     rank_metrics,
     write_conclusions,
@@ -28,6 +29,7 @@ from imapeval.study.data.findings import ALL, Study
 from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.disagreements import find_disagreements
 from imapeval.study.subgroups.heterogeneity import compare_slices
+from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
 from imapeval.study.subgroups.slices import slice_answers
 
 if TYPE_CHECKING:
@@ -110,6 +112,11 @@ def compute_study(
             seed=seed,
             resamples=resamples,
         )
+    outliers = (
+        correlate_without_outliers(rated, coefficients=dict.fromkeys(("pearson", coefficient)))
+        if "system" in levels
+        else []
+    )
     agreements = measure_agreement(rated)
     ceilings = find_ceilings(rated)
     slices: list[Slice] = []
@@ -150,12 +157,14 @@ def compute_study(
             *describe_undefined(rated.metrics, ranked),
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
             *describe_group_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
+            *describe_outliers(outliers, ranked),
             *describe_missing_levels(rated, levels),
             *describe_baseline(rated, correlations, coefficient),
         ),
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
         biases=tuple(measure_bias(rated, signatures=signatures, metrics=best)) if best else (),
+        outliers=tuple(outliers),
         against=against,
     )
 

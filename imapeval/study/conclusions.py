@@ -11,12 +11,14 @@ from imapeval.study.correlation.baseline import correlate_baseline
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
 from imapeval.study.number_format import format_number
+from imapeval.study.subgroups.outlier_systems import MATTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Heterogeneity, Level
     from imapeval.study.data.rated import Rated
+    from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 MIN_COMPARED_SYSTEMS = 3
 """Two systems make one pair, of which every correlation is 1 or -1."""
@@ -139,6 +141,26 @@ def _tell_systems(row: Correlation) -> str:
     if row.n < MIN_SYSTEMS:
         return f"There is no interval: {row.n} systems are too few to say anything of others (fewest: {MIN_SYSTEMS})."
     return "There is no interval: leaving out any one system changes nothing, or leaves no coefficient."
+
+
+def describe_outliers(outliers: Sequence[WithoutOutliers], ranked: Sequence[Correlation]) -> list[str]:
+    """Return at most one sentence: how much of a correlation between systems is due to systems that stand apart.
+
+    It is about the best metric whose coefficient changes much.
+
+    Args:
+        outliers: What `correlate_without_outliers` gave.
+        ranked: What `rank_metrics` gave.
+    """
+    moved = [row for row in outliers if row.matters]
+    best = next((row for metric in ranked for row in moved if row.metric == metric.metric), None)
+    if best is None:
+        return []
+    others = len({row.metric for row in moved}) - 1
+    plural = "s change" if others > 1 else " changes"
+    size = format_number(MATTERS, digits=1)
+    more = f" {others} other metric{plural} by {size} or more, too." if others else ""
+    return [best.sentence + more]
 
 
 def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: Sequence[Correlation]) -> list[str]:

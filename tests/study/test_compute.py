@@ -241,3 +241,17 @@ def test_metrics_without_value_do_not_agree_best():
         ranked = rank_metrics(correlations, level="within-system", coefficient="spearman")
         said += "agrees best" in write_conclusions(ranked, [], dimension="accuracy")[0]
     assert said <= 1
+
+
+def test_a_system_that_stands_apart_is_told():
+    rated = rate(questions=20, systems=6)
+    last = np.array(rated.systems) == "s5"
+    scores, ratings = rated.scores.copy(), rated.ratings.copy()
+    scores[last] -= 10
+    ratings[last] -= 10
+    study = compute_study(
+        replace(rated, scores=scores, ratings=ratings, by_rater={}, raters=()), title="t", signatures={}, resamples=50
+    )
+    assert {row.outliers for row in study.outliers} == {("s5",)}
+    (said,) = [sentence for sentence in study.conclusions if "stands apart" in sentence]
+    assert said.startswith("Between systems, Pearson's r of ")

@@ -31,6 +31,7 @@ from imapeval.report.study.formatting import (
 )
 from imapeval.report.study.selection import CorrelationTable, list_levels, main_correlations, main_dimension
 from imapeval.study.data.findings import ALL
+from imapeval.study.subgroups.outlier_systems import CUT_OFF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,37 @@ def render_correlations(study: Study) -> Markup:
         _render_forests(study),
         render_heading("All correlations"),
         *tables,
+        *_render_outliers(study),
     )
+
+
+def _render_outliers(study: Study) -> list[Markup]:
+    """Return the correlations between systems without those that stand apart, if any do."""
+    if not study.outliers:
+        return []
+    heads = ["metric", "dimension", "coefficient", "systems", "all systems", "without outliers", "outliers", "note"]
+    lines = [
+        [
+            row.metric,
+            label_dimension(row.dimension),
+            COEFFICIENTS[row.coefficient],
+            f"{row.systems}",
+            format_coefficient(row.value),
+            format_coefficient(row.value_without),
+            ", ".join(row.outliers),
+            row.reason or "",
+        ]
+        for row in study.outliers
+    ]
+    return [
+        render_heading("Between systems, without outliers"),
+        render_note(
+            f"A system is an outlier if its mean rating is more than {CUT_OFF} robust standard deviations from the "
+            "median of the systems (Mathur, Baldwin and Cohn 2020). Metrics recognise such systems easily, which says "
+            "little about how they rank the others."
+        ),
+        render_details("With and without outliers", render_table(heads, lines, texts=(0, 1, 2, 6, 7))),
+    ]
 
 
 def _render_forests(study: Study) -> Markup:

@@ -72,6 +72,9 @@ SOURCES: Mapping[str, str] = {
     "Statistical Theories of Mental Test Scores, section 3.9",
     "attenuation": "Spearman 1904, The Proof and Measurement of Association between Two Things",
     "heterogeneity": "Hedges and Olkin 1985, Statistical Methods for Meta-Analysis, chapter 11",
+    "outliers": "Mathur, Baldwin and Cohn 2020, Tangled up in BLEU: Reevaluating the Evaluation of Automatic Machine "
+    "Translation Evaluation Metrics, ACL; Leys et al. 2013, Detecting Outliers: Do Not Use Standard Deviation around "
+    "the Mean, Use Absolute Deviation around the Median, Journal of Experimental Social Psychology 49",
     "clustering": "Sokal and Michener 1958, A Statistical Method for Evaluating Systematic Relationships (average "
     "linkage)",
 }
@@ -189,5 +192,7 @@ def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
         yield "attenuation", "correction for attenuation"
     if study.heterogeneities:
         yield "heterogeneity", "differences between groups of answers"
+    if study.outliers:
+        yield "outliers", "outliers among systems"
     if study.matrix is not None:
         yield "clustering", "clustering of metrics"

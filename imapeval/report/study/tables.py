@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
@@ -20,6 +20,7 @@ from imapeval.study.data.findings import (
     Slice,
 )
 from imapeval.study.subgroups.bias import Bias
+from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,8 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     """Write all tables to a folder, which is made if necessary, and return their paths.
 
     CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-    disagreements, matrix; a column per field of the types of the findings, empty if undefined; "*" stands for all
-    systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula is prefixed with an
+    outliers, disagreements, matrix; a column per field of the types of the findings, empty if undefined; "*" stands for
+    all systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula is prefixed with an
     apostrophe. Tables without rows have a header. LaTeX (package booktabs): correlations.tex, comparisons.tex.
 
     Raises:
@@ -49,6 +50,9 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
         "slices.csv": _dump_rows(Slice, study.slices),
         "heterogeneities.csv": _dump_rows(Heterogeneity, study.heterogeneities),
         "biases.csv": _dump_rows(Bias, study.biases),
+        "outliers.csv": _dump_rows(
+            WithoutOutliers, [replace(row, outliers=", ".join(row.outliers)) for row in study.outliers]
+        ),
         "disagreements.csv": _dump_rows(Disagreement, study.disagreements),
         "matrix.csv": _dump_matrix(study.matrix),
         "correlations.tex": _encode(write_correlations(study)),

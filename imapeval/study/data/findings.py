@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.bias import Bias
+    from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 ALL = "*"
 """In place of the system or the dimension in a row that averages over them."""
@@ -339,7 +340,7 @@ class Study:
         signatures: Of the metrics, by name.
         account: Sentences on what was read and what did not join.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-            disagreements: See there.
+            outliers, disagreements: See there.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
@@ -369,4 +370,5 @@ class Study:
     corrected: tuple[Corrected, ...] = ()
     heterogeneities: tuple[Heterogeneity, ...] = ()
     biases: tuple[Bias, ...] = ()
+    outliers: tuple[WithoutOutliers, ...] = ()
     against: str | None = None

@@ -16,6 +16,7 @@ from imapeval.report.study.page import render_study, write_study
 from imapeval.report.study.selection import select_top_metrics
 from imapeval.study.data.findings import ALL, Corrected, Heterogeneity, Study
 from imapeval.study.data.rated import Rated
+from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 # A page has dozens of drawings; one is made in a second or two.
 pytestmark = pytest.mark.slow
@@ -418,3 +419,10 @@ def test_the_metric_that_others_are_compared_with_has_plots_and_groups(big: Stud
     source = render_study(study)
     assert f"The best metrics, and {named}: " in Page(source).texts["scatter"]
     assert f"Scatter plot of {named} against" in source
+
+
+def test_systems_that_stand_apart(small: Study):
+    row = WithoutOutliers("m", "accuracy", "pearson", ("sys & 7",), 0.98, 0.42, 7)
+    page = render_study(replace(small, outliers=(row,)))
+    for part in ("without outliers", "sys &amp; 7", "0.98", "0.42", "Mathur, Baldwin and Cohn 2020"):
+        assert part in page

@@ -61,6 +61,7 @@ def correlate(
     """Correlate each metric with the ratings: within systems, within questions, between systems or over all answers."""
     from imapeval.study.correlation.coefficients import all_coefficients
     from imapeval.study.correlation.levels import correlate as compute
+    from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
 
     # Checked before anything is read, which may take long.
     levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level") or ()]
@@ -78,6 +79,10 @@ def correlate(
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
+    if "system" in levels:
+        for row in correlate_without_outliers(rated, coefficients=coefficients):
+            if row.matters:
+                echo(row.sentence)
 
 
 def _print_table(rows: Sequence[Correlation]) -> None:

@@ -72,7 +72,7 @@ def report(
     write_study(study, page, runs=[Run(folder) for folder in folders])
     write_tables(study, tables)
     if json_output:
-        emit_json({"page": page, "tables": tables, "conclusions": study.conclusions})
+        emit_json({"page": page, "tables": tables, "conclusions": study.conclusions, "outliers": study.outliers})
         return
     echo("\n".join(study.conclusions))
     echo(f"page:   {page}\ntables: {tables}")
