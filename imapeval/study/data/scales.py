@@ -70,6 +70,15 @@ def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
     return abs(steps - round(steps)) <= _SLACK
 
 
+def list_ratings(scale: Scale) -> tuple[float, ...]:
+    """Return the possible ratings, lowest first; none where every number between the ends is allowed."""
+    if scale.step is None:
+        return ()
+    steps = round((scale.high - scale.low) / scale.step)
+    # Without the error of binary numbers, as a file has them: .3, and not three times .1.
+    return tuple(round(scale.low + number * scale.step, 9) for number in range(steps + 1))
+
+
 def describe_scale(scale: Scale) -> str:
     """Return a scale in words, such as "0 to 5 in steps of 0.5"."""
     step = "" if scale.step is None else f" in steps of {scale.step:g}"

@@ -2,7 +2,7 @@ import pytest
 
 from imapeval.errors import UsageError
 from imapeval.study.data.ratings import parse_scales
-from imapeval.study.data.scales import Scale, describe_scale, is_on_scale
+from imapeval.study.data.scales import Scale, describe_scale, is_on_scale, list_ratings
 
 
 def test_scales_of_a_command_line():
@@ -41,6 +41,11 @@ def test_an_invalid_scale_is_named(texts: list[str]):
 def test_what_lies_on_a_scale(scale: Scale, on: tuple[float, ...], off: tuple[float, ...]):
     assert all(is_on_scale(scale, rating) for rating in on)
     assert not any(is_on_scale(scale, rating) for rating in off)
+
+
+def test_possible_ratings():
+    assert list_ratings(Scale(0, 1, 0.1)) == (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+    assert list_ratings(Scale(0, 5)) == ()
 
 
 def test_a_scale_in_words():

@@ -187,3 +187,20 @@ def test_sensitivity(imapeval: Command, run: Path):
     assert order["sentence"] in shown
     same = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "m")
     assert (same.returncode, "is the metric itself" in same.stderr) == (2, True)
+
+
+def test_cutoff(imapeval: Command, tmp_path: Path):
+    run = write_run(tmp_path / "run")
+    done = imapeval("study", "cutoff", run, "--metric", "m", "--right-from", "3.5", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["metric"], found["dimension"], found["chosen"], found["n"]) == ("m", "accuracy", True, 120)
+    # Ratings are 5 times the score, and noise.
+    assert found["score"] == pytest.approx(0.7, abs=0.06)
+    assert list(found["figures"][0]) == ["name", "value", "low", "high", "apparent", "n"]
+    done = imapeval("study", "cutoff", run, "--metric", "m", "--right-from", "3.5", "--at", "0.7")
+    assert "m at least 0.7: rated 3.5 or better in accuracy" in done.stdout
+    assert "apparent" not in done.stdout
+    done = imapeval("study", "cutoff", run, "--metric", "m", "--right-from", "9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--right-from" in done.stderr

@@ -1,0 +1,67 @@
+"""`imapeval study cutoff`."""
+
+from typing import Annotated
+
+import typer
+
+from imapeval.cli.commands.study.inputs import RunFolders, Seed, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.errors import UsageError
+
+
+@expand_options
+def cutoff(
+    folders: RunFolders,
+    *,
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
+    right_from: Annotated[
+        float, typer.Option(metavar="RATING", help="Count an answer as acceptable if its rating is no lower.")
+    ],
+    at: Annotated[
+        float | None, typer.Option(metavar="SCORE", help="Measure this cut-off.  [default: choose the best one]")
+    ] = None,
+    dimension: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
+    ] = None,
+    options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
+    seed: Seed = 0,
+    json_output: Json = False,
+) -> None:
+    """Find the score from which on an answer is acceptable, and how often that is right."""
+    from imapeval.study.calibration.cutoff import find_cutoff
+
+    rated = options.read(folders, metrics=metric, dimensions=dimension).rated
+    if len(rated.dimensions) != 1:
+        raise UsageError(f"there are ratings of {', '.join(rated.dimensions)}. Choose one with --dimension.")
+    found = find_cutoff(rated, metric, rated.dimensions[0], right_from=right_from, at=at, seed=seed)
+    if json_output:
+        emit_json(found)
+        return
+
+    def show(number: float | None) -> str | None:
+        return None if number is None else f"{number:.3f}"
+
+    columns = [
+        Column("figure", lambda row: row.name, text=True),
+        Column("value", lambda row: show(row.value)),
+        Column("95% interval", lambda row: format_interval(row.low, row.high)),
+        Column("of answers", lambda row: row.n),
+    ]
+    if found.chosen:
+        columns.insert(3, Column("apparent", lambda row: show(row.apparent)))
+    side = "at most" if found.lower_is_better else "at least"
+    echo(f"{found.metric} {side} {found.score:g}: rated {found.right_from:g} or better in {found.dimension}")
+    emit(found.figures, columns)
+    youden = found.figures[-1]
+    if youden.low is not None and youden.low <= 0:
+        echo("The interval of the Youden index includes 0: that this cut-off is better than chance is not shown.")
+    echo(
+        f"{found.n} answers to {found.questions} questions, {found.acceptable:.0%} of them acceptable; predictive "
+        "values hold where the share of acceptable answers is the same."
+    )
+    if found.chosen:
+        echo(
+            "The cut-off has the largest Youden index (sensitivity + specificity - 1). Values are those to be expected "
+            f"on other questions: apparent ones less the optimism over resamples of the questions, seed {seed}."
+        )

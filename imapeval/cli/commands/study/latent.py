@@ -1,0 +1,103 @@
+"""`imapeval study latent`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
+from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, require_new_file, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.agreement.latent_truth import LatentTruth, RaterErrors
+
+
+@expand_options
+def latent(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Ratings of single raters, three or more, as for `imapeval study agreement`."
+        ),
+    ],
+    *,
+    model: Annotated[
+        str, typer.Option(metavar="MODEL", help="ordinal, or nominal for categories without order (Dawid and Skene).")
+    ] = "ordinal",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the estimated ratings of the answers (.jsonl), for --ratings."),
+    ] = None,
+    options: Annotated[StudyOptions, RATINGS_FORMAT],
+    json_output: Json = False,
+) -> None:
+    """Estimate the true rating of each answer, and how each rater errs, from the ratings of three raters or more."""
+    from imapeval.study.agreement.latent_truth import MODELS, estimate_truth
+    from imapeval.study.data.join_report import describe_reading
+    from imapeval.study.data.scales import list_ratings
+
+    kind = choose_one(model, "--model", MODELS)
+    path = None if out is None else require_new_file(out)
+    given = options.read_ratings(file)
+    for sentence in describe_reading(given.left_out, given.unread, given.notes):
+        echo(sentence, err=True)
+    found = [
+        estimate_truth(
+            dimension,
+            given.split(dimension),
+            model=kind,
+            ids=given.ids,
+            raters=given.raters,
+            possible=list_ratings(given.scales[dimension]) if dimension in given.scales else (),
+        )
+        for dimension in given.dimensions
+    ]
+    if path is not None:
+        gold = {row.dimension: dict(zip(row.ids, row.gold, strict=True)) for row in found}
+        rows = ({"id": id_} | {name: values.get(id_) for name, values in gold.items()} for id_ in given.ids)
+        write_lines(path, (json.dumps(row, ensure_ascii=False) for row in rows))
+    if json_output:
+        emit_json(found)
+        return
+    for row in found:
+        _print(row)
+    if path is not None:
+        echo(f"Written to {path}. Use it with: imapeval study report RUN --ratings {path}")
+
+
+def _print(found: "LatentTruth") -> None:
+    names = [f"{category:g}" for category in found.categories]
+
+    def show(cells: "Sequence[float]", place: int) -> str:
+        return f"{cells[place]:.0%}"
+
+    rows: list[tuple[str, str, str, Sequence[float]]] = [("all", "true", "", found.shares)]
+    for rater in found.raters:
+        rows += _list_rows(rater, names)
+    columns = [
+        Column("rater", lambda row: row[0], text=True),
+        Column("right", lambda row: row[1]),
+        Column("if true", lambda row: row[2]),
+    ]
+    columns += [
+        Column(f"gives {name}", lambda row, place=place: show(row[3], place)) for place, name in enumerate(names)
+    ]
+    emit(rows, columns, title=f"{found.dimension}: errors of the raters ({found.model} model)", width=UNLIMITED)
+    unsure = sum(max(row) < 0.8 for row in found.posteriors)
+    echo(
+        f"{found.dimension}: {len(found.ids)} answers; for {unsure} no category has a probability of 80%. Errors count "
+        "as independent between raters: a misconception that they share is taken for the truth."
+    )
+    if not found.converged:
+        echo(f"{found.dimension}: the estimation did not converge; more ratings, or fewer categories, would help.")
+
+
+def _list_rows(rater: "RaterErrors", names: "Sequence[str]") -> "list[tuple[str, str, str, Sequence[float]]]":
+    return [
+        (f"{rater.rater} ({rater.n})" if not place else "", f"{rater.right:.0%}" if not place else "", name, cells)
+        for place, (name, cells) in enumerate(zip(names, rater.matrix, strict=True))
+    ]

@@ -1,0 +1,304 @@
+"""What is true of each answer, and how each rater errs, by models in which the truth is not observed.
+
+- nominal: every rater has a matrix of errors, the probability of each category given the true one (Dawid and Skene
+  1979, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm", Applied Statistics 28). Fitted
+  by that algorithm, which begins with the shares of the raters' votes, so that categories keep their meaning.
+- ordinal: the categories 0, 1, 2 ... are ordered; a rater perceives the true one with logistic noise and draws
+  boundaries between them: the probability of k or lower, given the truth t, is logistic(detection x (boundary_k - t)).
+  This is latent class signal detection (DeCarlo 2002, "A Latent Class Extension of Signal Detection Theory",
+  Multivariate Behavioral Research 37; 2005, "A Model of Rater Behavior in Essay Grading", Journal of Educational
+  Measurement 42). A rater has as many parameters as there are categories, in place of their square. The data alone do
+  not say where on the scale a latent category lies, so parameters have weak priors, centred on a rater whose boundaries
+  are halfway between the categories, and the mode of the posterior is taken (as DeCarlo does, with other priors).
+
+Raters are taken to err independently of each other, given the truth: where they share a misconception, it is taken for
+the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Floats
+
+Model = Literal["nominal", "ordinal"]
+MODELS: tuple[Model, ...] = ("nominal", "ordinal")
+
+MIN_RATERS = 3
+"""With two raters their errors cannot be told from the truth: Kruskal 1977; Allman, Matias and Rhodes 2009."""
+
+MAX_CATEGORIES = 20
+"""More different ratings are numbers rather than categories."""
+
+_TOLERANCE = 1e-8
+"""The EM algorithm has converged if a step adds less to the log likelihood per answer."""
+
+_MOST_STEPS = 1000
+
+_LEAST_CHANCE = 1e-10
+"""In place of a probability of 0, whose logarithm is infinite."""
+
+_USUAL_DETECTION = 3.0
+"""Median of the prior of a detection: a rater who gives the true category, neither lowest nor highest, to 64%."""
+
+_DETECTION_SPREAD = 1.0
+"""Standard deviation of its logarithm: from .4 to 21 in 95%, so 10% to nearly all right."""
+
+_BOUNDARY_SPREAD = 0.5
+"""Standard deviation of a boundary, in categories: in 95% a rater is at most one category too strict or lenient."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaterErrors:
+    """How a rater errs.
+
+    Attributes:
+        rater: The rater.
+        matrix: Probability of each rating (column) given the true category (row), in the order of the categories;
+            every row sums to 1.
+        right: Probability of the true category, for an answer drawn at random.
+        n: Answers that the rater rated.
+    """
+
+    rater: str
+    matrix: tuple[tuple[float, ...], ...]
+    right: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class LatentTruth:
+    """What the raters' errors and the true categories of the answers are estimated to be, in one dimension.
+
+    Attributes:
+        dimension: Of the ratings.
+        model: Which.
+        categories: The ratings that occur or that the scale has, lowest first.
+        shares: How often each is true; they sum to 1.
+        raters: Errors by rater.
+        ids: Of the rated answers.
+        posteriors: Probability of each category by answer, in the order of `ids` and of `categories`.
+        gold: By answer: of an ordinal model, and of two categories, the mean of the posterior; else the most probable
+            category.
+        converged: Whether the algorithm converged.
+    """
+
+    dimension: str
+    model: Model
+    categories: tuple[float, ...]
+    shares: tuple[float, ...]
+    raters: tuple[RaterErrors, ...]
+    ids: tuple[str, ...]
+    posteriors: tuple[tuple[float, ...], ...]
+    gold: tuple[float, ...]
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A fitted model; k categories.
+
+    Attributes:
+        shares: Of the categories, shape (k,).
+        errors: Of the raters, shape (raters, k true, k given).
+        posteriors: Shape (answers, k).
+        log_likelihood: Of the ratings.
+        converged: Whether the algorithm converged.
+    """
+
+    shares: Floats
+    errors: Floats
+    posteriors: Floats
+    log_likelihood: float
+    converged: bool
+
+
+def estimate_truth(
+    dimension: str,
+    ratings: Floats,
+    *,
+    model: Model,
+    ids: tuple[str, ...],
+    raters: tuple[str, ...],
+    possible: tuple[float, ...] = (),
+) -> LatentTruth:
+    """Estimate true categories and errors of raters.
+
+    Args:
+        dimension: Name of what was rated.
+        ratings: Shape (answers, raters); NaN if missing. Answers without a rating are left out.
+        model: Which.
+        ids: Of the answers.
+        raters: Names of the raters.
+        possible: What raters could give; the ratings that occur are added.
+
+    Raises:
+        UsageError: There are fewer than three raters, fewer than two or too many categories, or too few answers with
+            two ratings.
+        MissingExtraError: scipy is not installed, which the ordinal model needs.
+    """
+    given = np.isfinite(ratings)
+    active = np.flatnonzero(given.any(axis=0))
+    if len(active) < MIN_RATERS:
+        raise UsageError(
+            f"{dimension} has {len(active)} rater{'' if len(active) == 1 else 's'}; errors can be told from the truth "
+            f"with {MIN_RATERS} raters or more."
+        )
+    if not (given.sum(axis=1) >= MIN_RATERS).any():
+        raise UsageError(f"no answer has {MIN_RATERS} ratings in {dimension}. Have some rated by {MIN_RATERS} raters.")
+    used = np.flatnonzero(given.any(axis=1))
+    occurring = np.unique(ratings[given])
+    # Categories that nobody gave have no errors to estimate in the nominal model.
+    categories = occurring if model == "nominal" or not possible else np.union1d(occurring, np.array(possible))
+    if not 2 <= len(categories) <= MAX_CATEGORIES:
+        raise UsageError(
+            f"{dimension} has {len(categories)} different ratings; a latent truth is for 2 to {MAX_CATEGORIES} of them."
+        )
+    table = ratings[np.ix_(used, active)]
+    codes = np.where(np.isfinite(table), np.searchsorted(categories, table), -1).astype(np.int64)
+    fit = fit_model(codes, len(categories), model=model)
+    right = np.einsum("c,rcc->r", fit.shares, fit.errors)
+    means = fit.posteriors @ categories
+    gold = means if model == "ordinal" or len(categories) == 2 else categories[fit.posteriors.argmax(axis=1)]
+    return LatentTruth(
+        dimension,
+        model,
+        tuple(categories.tolist()),
+        tuple(fit.shares.tolist()),
+        tuple(
+            RaterErrors(
+                raters[rater],
+                tuple(tuple(row) for row in fit.errors[place].tolist()),
+                float(right[place]),
+                int((codes[:, place] >= 0).sum()),
+            )
+            for place, rater in enumerate(active.tolist())
+        ),
+        tuple(ids[row] for row in used.tolist()),
+        tuple(tuple(row) for row in fit.posteriors.tolist()),
+        tuple(gold.tolist()),
+        fit.converged,
+    )
+
+
+def fit_model(codes: np.ndarray, size: int, *, model: Model) -> Fit:
+    """Fit a model.
+
+    Args:
+        codes: The category that each rater gave, 0..size - 1, shape (answers, raters); -1 if missing. Every answer has
+            a rating.
+        size: Number of categories.
+        model: Which.
+
+    Raises:
+        MissingExtraError: scipy is not installed, which the ordinal model needs.
+    """
+    votes = (codes[..., None] == np.arange(size)).astype(np.float64)
+    return _fit_nominal(votes) if model == "nominal" else _fit_ordinal(votes)
+
+
+def _fit_nominal(votes: Floats) -> Fit:
+    """Fit Dawid and Skene's model to votes of shape (answers, raters, categories)."""
+    posteriors = votes.sum(axis=1) / votes.sum(axis=(1, 2))[:, None]
+    shares, errors = _maximise(posteriors, votes)
+    before, converged = -np.inf, False
+    for _ in range(_MOST_STEPS):
+        posteriors, likelihood = _infer(shares, errors, votes)
+        if converged := likelihood - before < _TOLERANCE * len(votes):
+            break
+        before = likelihood
+        shares, errors = _maximise(posteriors, votes)
+    return Fit(shares, errors, posteriors, before, converged)
+
+
+def _maximise(posteriors: Floats, votes: Floats) -> tuple[Floats, Floats]:
+    """Return the shares and errors that go best with the probabilities of the categories."""
+    counts = _count(posteriors, votes)
+    totals = counts.sum(axis=2, keepdims=True)
+    errors = np.divide(counts, totals, out=np.full_like(counts, 1 / votes.shape[2]), where=totals > 0)
+    return posteriors.mean(axis=0), errors
+
+
+def _count(posteriors: Floats, votes: Floats) -> Floats:
+    """Return how often each rater is expected to have given a category for a true one, shape (raters, true, given)."""
+    return np.einsum("ac,ark->rck", posteriors, votes)
+
+
+def _infer(shares: Floats, errors: Floats, votes: Floats) -> tuple[Floats, float]:
+    """Return the probability of each category, shape (answers, categories), and the log likelihood."""
+    joint = np.log(np.maximum(shares, _LEAST_CHANCE)) + np.einsum(
+        "ark,rck->ac", votes, np.log(np.maximum(errors, _LEAST_CHANCE))
+    )
+    highest = joint.max(axis=1, keepdims=True)
+    weights = np.exp(joint - highest)
+    sums = weights.sum(axis=1, keepdims=True)
+    return weights / sums, float((highest + np.log(sums)).sum())
+
+
+def _fit_ordinal(votes: Floats) -> Fit:
+    """Fit the signal detection model to votes of shape (answers, raters, categories)."""
+    optimize = require("scipy.optimize", distribution="scipy", extra="study", needed_for="the ordinal model")
+    _, raters, size = votes.shape
+    given = votes.sum(axis=(0, 1))
+    rater = np.concatenate([[0.5], np.zeros(size - 2), [np.log(_USUAL_DETECTION)]])
+    start = np.concatenate([np.log((given + 1) / (given + 1).sum()), *[rater] * raters])
+
+    def cost(parameters: Floats) -> tuple[float, Floats]:
+        return ordinal_cost(parameters, votes)
+
+    found = optimize.minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+    shares, errors, *_ = _read_ordinal(found.x, raters, size)
+    posteriors, likelihood = _infer(shares, errors, votes)
+    return Fit(shares, errors, posteriors, likelihood, converged=bool(found.success))
+
+
+def _read_ordinal(parameters: Floats, raters: int, size: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return shares, errors, boundaries (raters, size - 1), detections (raters,), and P(given <= k | true)."""
+    logits, own = parameters[:size], parameters[size:].reshape(raters, size)
+    shares = np.exp(logits - logits.max())
+    steps = np.exp(own[:, 1:-1])
+    boundaries = own[:, :1] + np.hstack([np.zeros((raters, 1)), np.cumsum(steps, axis=1)])
+    detections = np.exp(own[:, -1])
+    places = detections[:, None, None] * (boundaries[:, None, :] - np.arange(size)[None, :, None])
+    below = 1 / (1 + np.exp(-np.clip(places, -500, 500)))
+    ends = np.zeros((raters, size, 1))
+    errors = np.maximum(np.diff(np.concatenate([ends, below, ends + 1], axis=2), axis=2), _LEAST_CHANCE)
+    return shares / shares.sum(), errors, boundaries, detections, below
+
+
+def ordinal_cost(parameters: Floats, votes: Floats) -> tuple[float, Floats]:
+    """Return the negative log posterior of the ordinal model's parameters, and its gradient.
+
+    Args:
+        parameters: Logarithms of the shares up to a constant (categories), then for each rater the first boundary, the
+            logarithms of the distances to the next ones, and that of the detection.
+        votes: Shape (answers, raters, categories).
+    """
+    _, raters, size = votes.shape
+    shares, errors, boundaries, detections, below = _read_ordinal(parameters, raters, size)
+    own = parameters[size:].reshape(raters, size)
+    posteriors, likelihood = _infer(shares, errors, votes)
+    # By Fisher's identity the gradient is that of the counts that are to be expected.
+    ratio = _count(posteriors, votes) / errors
+    moved = (ratio[..., :-1] - ratio[..., 1:]) * below * (1 - below)
+    places: Floats = boundaries[:, None, :] - np.arange(size, dtype=np.float64)[None, :, None]
+    by_boundary = detections[:, None] * moved.sum(axis=1)
+    by_detection: Floats = detections * (moved * places).sum(axis=(1, 2))
+    by_share = posteriors.sum(axis=0) - len(votes) * shares
+    # The priors.
+    off: Floats = (boundaries - np.arange(0.5, size - 1)) / _BOUNDARY_SPREAD
+    usual = (own[:, -1] - np.log(_USUAL_DETECTION)) / _DETECTION_SPREAD
+    likelihood += float(np.log(np.maximum(shares, _LEAST_CHANCE)).mean()) - float((off**2).sum() + (usual**2).sum()) / 2
+    by_boundary -= off / _BOUNDARY_SPREAD
+    by_detection -= usual / _DETECTION_SPREAD
+    by_share += 1 / size - shares
+    later = np.cumsum(by_boundary[:, ::-1], axis=1)[:, ::-1]
+    gradient = np.column_stack([later[:, 0], np.exp(own[:, 1:-1]) * later[:, 1:], by_detection])
+    return -likelihood / len(votes), -np.concatenate([by_share, gradient.ravel()]) / len(votes)

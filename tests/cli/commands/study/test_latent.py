@@ -1,0 +1,60 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.study.data.ratings import read_ratings
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def write(path: Path, raters: int = 3) -> np.ndarray:
+    """100 answers, rated 1 to 3 by raters of whom the last one guesses; return the truth."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(1, 4, size=100)
+    lines = ["id,rater,accuracy"]
+    for row, true in enumerate(truth):
+        for rater in range(raters):
+            right = rng.random() < (0.9, 0.85, 0.33)[rater]
+            lines.append(f"a{row},r{rater},{true if right else rng.integers(1, 4)}")
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return truth
+
+
+@pytest.mark.parametrize("model", ["ordinal", "nominal"])
+def test_errors_and_gold(imapeval: Command, tmp_path: Path, model: str):
+    file, gold = tmp_path / "r.csv", tmp_path / "gold.jsonl"
+    truth = write(file)
+    done = imapeval("study", "latent", file, "--model", model, "--scale", "accuracy=1:3:1", "--out", gold, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    (found,) = json.loads(done.stdout)
+    assert found["categories"] == [1, 2, 3]
+    right = [rater["right"] for rater in found["raters"]]
+    assert max(right[2] + 0.15, right[2]) < min(right[:2])
+    ratings = read_ratings(gold)
+    assert (len(ratings.ids), ratings.dimensions, ratings.raters) == (100, ("accuracy",), ())
+    assert np.mean(np.round(ratings.average()[:, 0]) == truth) > 0.85
+
+
+def test_table_for_people(imapeval: Command, tmp_path: Path):
+    write(tmp_path / "r.csv")
+    done = imapeval("study", "latent", tmp_path / "r.csv")
+    assert done.returncode == 0, done.stderr
+    for part in ("errors of the raters (ordinal model)", "r0 (100)", "gives 3"):
+        assert part in done.stdout
+
+
+def test_bad_input(imapeval: Command, tmp_path: Path):
+    write(tmp_path / "r.csv", raters=2)
+    done = imapeval("study", "latent", tmp_path / "r.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "2 raters" in done.stderr
+    done = imapeval("study", "latent", tmp_path / "r.csv", "--model", "bayes")
+    assert done.returncode == 2
+    assert "--model" in done.stderr
+    (tmp_path / "averages.csv").write_text("id,accuracy\na,1\nb,2\n")
+    done = imapeval("study", "latent", tmp_path / "averages.csv")
+    assert (done.returncode, "0 raters" in done.stderr) == (2, True)
