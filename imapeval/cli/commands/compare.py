@@ -7,14 +7,12 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Seed
 from imapeval.cli.options import Json, parse_names
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import echo, emit_json
+from imapeval.cli.systems import print_differences, print_standings
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from imapeval.report.systems import SystemComparison
-    from imapeval.study.systems.differences import Difference
     from imapeval.study.systems.ranking import Change
 
 _PAIRS = 3
@@ -102,77 +100,16 @@ def compare(
         if row.metric == answers.metrics[0] and (not row.column or row.better):
             echo(row.sentence)
     _print_disagreements(comparison)
-    _print_standings(comparison)
-    _print_differences([row for row in differences if not row.column], "Differences, over all questions")
+    print_standings(comparison.standings)
+    print_differences([row for row in differences if not row.column], "Differences, over all questions")
     for column in answers.groups:
         of_column = [row for row in differences if row.column == column and row.metric == answers.metrics[0]]
-        _print_differences(of_column, f"Differences by {column}, {answers.metrics[0]}", group=column)
+        print_differences(of_column, f"Differences by {column}, {answers.metrics[0]}", group=column)
     _print_changes(comparison)
     echo(
         "Interval: 95%, percentile bootstrap of questions. p: permutation test, two-sided; after Holm: corrected for "
         f"the comparisons of a metric{' within a column' if answers.groups else ''}. Seed {seed}."
     )
-
-
-def _print_standings(comparison: "SystemComparison") -> None:
-    from imapeval.report.summary import format_number
-
-    rows = comparison.standings
-    columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("", lambda row: row.rank, wrap=False),
-        Column("system", lambda row: row.system, text=True),
-        Column("mean", lambda row: None if row.mean is None else format_number(row.mean), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
-        Column("questions", lambda row: row.questions, wrap=False),
-    ]
-    if any(row.unscored for row in rows):
-        columns.append(Column("not\nscored", lambda row: row.unscored))
-    if any(row.groups for row in rows):
-        columns.append(Column("group", lambda row: row.groups, text=True, wrap=False))
-    emit(rows, columns, title="Leaderboard", width=UNLIMITED)
-    if any(row.groups for row in rows):
-        echo("Systems that share a letter cannot be told apart by that metric.")
-    own = dict.fromkeys(row.metric for row in rows if not row.shared)
-    if own:
-        echo(f"No question has a score of every system: each mean is over other questions ({', '.join(own)}).")
-
-
-def _print_differences(rows: "Sequence[Difference]", title: str, *, group: str = "") -> None:
-    from imapeval.study.number_format import format_number, format_p
-
-    def show(number: float) -> str:
-        return format_number(number, digits=3)
-
-    columns = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
-    if group:
-        columns = [Column(group, lambda row: row.group, text=True)]
-    columns += [
-        Column("first", lambda row: row.first, text=True),
-        Column("second", lambda row: row.second, text=True),
-        Column("difference", lambda row: None if row.difference is None else show(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=show), wrap=False),
-        Column(
-            "p after\nHolm",
-            lambda row: (
-                None if row.p_adjusted is None else format_p(row.p_adjusted).removeprefix("p ").removeprefix("= ")
-            ),
-            wrap=False,
-        ),
-        Column(
-            "won, tied,\nlost",
-            lambda row: f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired",
-            wrap=False,
-        ),
-        Column("questions", lambda row: row.questions, wrap=False),
-    ]
-    if any(row.left_out for row in rows):
-        columns.append(Column("of one\nonly", lambda row: row.left_out, wrap=False))
-    if any(row.equivalent is not None for row in rows):
-        columns.append(
-            Column("equivalent", lambda row: None if row.equivalent is None else ("yes" if row.equivalent else "no"))
-        )
-    emit(rows, columns, title=title, width=UNLIMITED)
 
 
 def _print_disagreements(comparison: "SystemComparison") -> None:

@@ -29,8 +29,9 @@ def load_inspect(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
     """Yield the answers of a log.
 
     Ids are those of the samples, followed by "/" and the epoch if there are several epochs. `system` is the model, and
-    `lang` is taken from the sample's metadata. Further columns are `sample_id`, `epoch`, `task`, `metadata.NAME`, and
-    existing scores as `score.NAME` or `score.NAME.KEY`; human scores become ratings by
+    `lang` is taken from the sample's metadata. Further columns are `sample_id`, `epoch`, `task`, `metadata.NAME`,
+    `choices` and `chosen.NAME` (what a scorer read) of multiple-choice questions, `stop_reason` of an answer that did
+    not stop by itself, and existing scores as `score.NAME` or `score.NAME.KEY`; human scores become ratings by
     `--map ratings.accuracy=score.NAME`. Samples that ended in an error or were invalidated are skipped with a warning.
     `response` is None if no model answered.
 
@@ -70,6 +71,7 @@ def load_inspect(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
             "sample_id": sample.id,
             "epoch": sample.epoch,
             "task": log.eval.task,
+            **_read_choices(sample),
             **{f"metadata.{name}": value for name, value in sample.metadata.items()},
             **_read_scores(sample.scores or {}),
         }
@@ -100,6 +102,17 @@ def read_question(given: Any) -> dict[str, Any]:
 def read_references(target: str | Sequence[str]) -> list[str]:
     """Return a sample's targets as references; Inspect writes "" if there is none."""
     return [text for text in ([target] if isinstance(target, str) else target) if text.strip()]
+
+
+def _read_choices(sample: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if sample.choices:
+        found["choices"] = list(sample.choices)
+        scores = cast("dict[str, Any]", sample.scores or {})
+        found |= {f"chosen.{name}": score.answer for name, score in scores.items() if score.answer}
+    if not sample.output.empty and sample.output.stop_reason not in {"stop", "unknown"}:
+        found["stop_reason"] = sample.output.stop_reason
+    return found
 
 
 def _damaged_log_errors() -> tuple[type[Exception], ...]:

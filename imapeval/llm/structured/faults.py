@@ -98,7 +98,8 @@ _REFUSAL = re.compile(
     r"\b(?:(?:I['’]?m|I am|we are) (?:\w+ )?(?:sorry|afraid)|my apologies|I apologi[sz]e"
     r"|I (?:can ?not|can['’]?t|could not|am unable|am not able|won['’]?t|will not|must decline)|as an AI\b)"
     r"|抱歉|对不起|很遗憾|我?(?:无法|不能|没法|不便)(?:提供|回答|协助|帮助|满足|给出|完成|处理)"
-    r"|作为(?:一个|一名|一款)?(?:AI|人工智能|大?语言模型)",
+    r"|作为(?:一个|一名|一款)?(?:AI|人工智能|大?语言模型)"
+    r"|\bje (?:suis d[ée]sol[ée]e?|ne peux pas|ne suis pas en mesure)\b",
     re.IGNORECASE,
 )
 _OPENING = 300
@@ -131,9 +132,14 @@ def diagnose(completion: str, *, cut: bool = False) -> CompletionFault:
         return "truncated"
     if re.fullmatch(r"(?:```\w*)?\s*\{\s*\}\s*(?:```)?", body):
         return "empty-object"
-    if "{" not in body and _REFUSAL.search(body[:_OPENING]):
+    if "{" not in body and looks_like_refusal(body):
         return "refusal"
     return "unreadable-completion"
+
+
+def looks_like_refusal(text: str) -> bool:
+    """Return whether a text begins by declining the task, in English, Chinese or French."""
+    return _REFUSAL.search(text[:_OPENING]) is not None
 
 
 def fault_of(error: SampleError) -> CompletionFault | None:

@@ -3,7 +3,8 @@
 Intervals are percentile bootstrap intervals over questions, widened for few of them (`bootstrap.mean_interval`).
 p-values are those of a permutation test: where two systems answered the same questions, the sign of each question's
 difference is drawn (Fisher 1935, The Design of Experiments, section 21; all 2^n signs of few questions are tried);
-otherwise questions are dealt to the two systems anew.
+otherwise questions are dealt to the two systems anew. Where all differences but those of 0 are of one size, as between
+right and wrong, the test is computed exactly: it is McNemar's (1947).
 """
 
 from __future__ import annotations
@@ -170,7 +171,8 @@ def compare_systems(
                 within = None if margin is None else -margin < narrower.low and narrower.high < margin
                 row = replace(row, low=interval.low, high=interval.high, p=p_values[id(item)], equivalent=within)
             filled.append(row)
-        rows += _conclude(filled, lower_is_better=filled[0].metric in answers.lower_is_better, margin=margin)
+        lower_is_better = filled[0].metric in answers.lower_is_better
+        rows += conclude_family(filled, lower_is_better=lower_is_better, margin=margin)
     return rows
 
 
@@ -234,8 +236,9 @@ def _resample_differences(compared: Sequence[_Compared], *, seed: int, resamples
 
 def _permute_signs(compared: Sequence[_Compared], *, seed: int, permutations: int) -> dict[int, float]:
     """Return two-sided p-values of mean differences, from the signs of the questions' differences."""
-    p_values: dict[int, float] = {}
-    for n, items in _group_by(compared, lambda item: len(item.first)).items():
+    p_values = {id(item): p for item in compared if (p := _test_signs(item.first - item.second)) is not None}
+    others = [item for item in compared if id(item) not in p_values]
+    for n, items in _group_by(others, lambda item: len(item.first)).items():
         apart = np.column_stack([item.first - item.second for item in items])
         total = apart.sum(axis=0)
         least = np.abs(total) - _EQUAL * n
@@ -247,6 +250,16 @@ def _permute_signs(compared: Sequence[_Compared], *, seed: int, permutations: in
         shares = extreme / 2**n if exact else (extreme + 1) / (permutations + 1)
         p_values |= {id(item): float(p) for item, p in zip(items, shares, strict=True)}
     return p_values
+
+
+def _test_signs(apart: Floats) -> float | None:
+    """Return the exact two-sided p-value of a mean difference; None where differences are of several sizes."""
+    moved = apart[np.abs(apart) > _EQUAL]
+    if len(moved) and np.ptp(np.abs(moved)) > _EQUAL:
+        return None
+    n, fewer = len(moved), min(int((moved > 0).sum()), int((moved < 0).sum()))
+    log_chances = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(fewer + 1)]
+    return min(1.0, 2 * math.fsum(math.exp(chance - n * math.log(2)) for chance in log_chances))
 
 
 def _iterate_all_signs(n: int) -> Iterator[Floats]:
@@ -288,7 +301,9 @@ def _group_by(compared: Sequence[_Compared], key: Callable[[_Compared], _Key]) -
     return groups
 
 
-def _conclude(rows: Sequence[Difference], *, lower_is_better: bool, margin: float | None) -> list[Difference]:
+def conclude_family(
+    rows: Sequence[Difference], *, lower_is_better: bool = False, margin: float | None = None
+) -> list[Difference]:
     """Correct the p-values of one metric's comparisons within a column, and say who is better."""
     concluded: list[Difference] = []
     for row, p in zip(rows, holm_adjust([row.p for row in rows]), strict=True):

@@ -197,3 +197,62 @@ def test_a_file_of_no_known_kind(imapeval: Command, tmp_path: Path):
     assert "unknown file type '.txt'" in imapeval("closed", tmp_path / "a.txt", *COLUMNS).stderr
     (tmp_path / "a.csv").write_text("right,given\n")
     assert "there are no answers" in imapeval("closed", tmp_path / "a.csv", *COLUMNS).stderr
+
+
+LOGS = Path(__file__).parents[2] / "study" / "closed" / "logs"
+
+
+def test_logs_of_a_harness(imapeval: Command):
+    done = imapeval("closed", LOGS, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert [(row["task"], row["items"], row["readings"]) for row in found["models"]] == [
+        ("kinds_gen", 16, {"read": 16}),
+        ("kinds_mc", 16, {"read": 16}),
+    ]
+    assert (found["leaderboard"], found["differences"], found["runs"], found["orders"]) == ([], [], [], [])
+    shown = imapeval("closed", LOGS).stdout
+    assert "HuggingFaceTB/SmolLM2-135M-Instruct" in shown
+    assert "is not shown to be better than guessing on kinds_mc." in shown
+
+
+def test_models_are_compared(imapeval: Command, tmp_path: Path):
+    """One model is better, with two runs each, and follows the option where another follows the place."""
+    options = ["aspirin", "rest", "tea"]
+    rows = [
+        {
+            "id": f"{n}/{turn}", "question": f"{n}?", "system": system, "run": run, "answer": "aspirin", "task": "care",
+            "options": options[::-1] if turn else options,
+            "response": "A" if system == "place" else "The answer is aspirin." if n % 10 else "Sorry, I cannot.",
+        }
+        for n in range(30) for turn in (0, 1) for system in ("good", "place") for run in (1, 2)
+    ]  # fmt: skip
+    data = write_rows(tmp_path / "a.jsonl", rows)
+    done = imapeval("closed", data, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [(row["model"], row["accuracy"], row["accuracy_of_read"]) for row in found["models"]] == [
+        ("good", 0.9, 1.0),
+        ("place", 0.5, 0.5),
+    ]
+    assert [row["readings"] for row in found["models"]] == [{"read": 108, "refused": 12}, {"read": 120}]
+    assert [(row["same_option"], row["same_place"]) for row in found["orders"]] == [(1, 0), (0, 1)]
+    (difference,) = found["differences"]
+    assert (difference["better"], difference["difference"]) == ("good", pytest.approx(0.4))
+    assert (found["runs"][0]["p"], found["runs"][0]["p_over_runs"]) == (difference["p"], None)
+    assert [row["groups"] for row in found["leaderboard"]] == ["a", "b"]
+    shown = imapeval("closed", data, "--margin", "0.05").stdout
+    for part in ("good is better than place", "refused", "10.0%", "Leaderboard", "over questions and runs"):
+        assert part in shown
+
+
+def test_options_of_the_other_use_are_refused(imapeval: Command, labels: Path):
+    for options in (
+        ("--gold", "right"),
+        ("--scores", "p"),
+        ("--against", "nobody"),
+        (*COLUMNS, "--task", "none"),
+    ):
+        done = imapeval("closed", labels, *options)
+        assert done.returncode == 2, options
+    assert imapeval("closed", labels, labels, *COLUMNS).returncode == 2

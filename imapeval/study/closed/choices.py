@@ -1,0 +1,139 @@
+"""Reads which option a free-text answer to a multiple-choice question chooses.
+
+The rules, in this order; the first that applies decides:
+
+1. The answer is a label and nothing else, or begins with one: "B", "(B)", "**B.** Aspirin", "B，因为".
+2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la réponse est B". If it states several
+   different ones, the last counts when it is called final, and none otherwise.
+3. It is the text of exactly one option, or states it: "Aspirin.", "The answer is aspirin".
+4. It says nothing but that it does not answer: a refusal.
+
+Several labels at once ("A and C") choose nothing: `several`. Anything else is `unread`. Nothing is guessed: a letter
+somewhere in the prose is no choice.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from imapeval.llm.structured.faults import looks_like_refusal
+from imapeval.llm.structured.json_objects import strip_reasoning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Reading = Literal["read", "several", "refused", "cut", "unread", "missing"]
+"""How an answer was read: `cut` is one that ended at the token limit before it chose, `missing` one that is not there.
+"""
+
+READINGS: tuple[Reading, ...] = ("read", "several", "refused", "cut", "unread", "missing")
+
+_MARKUP = re.compile(r"[*_`#$]+|\\(?:boxed|text|mathrm|textbf)\b|<[^<>\n]{1,20}>")
+"""Markdown, TeX and HTML around a label."""
+
+_BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《》', " "))
+
+_STATED = re.compile(
+    r"(?:answer|option|choice|choose|pick|select|go with|r[ée]ponse|choix)\s*(?:choice|option|letter)?\s*"
+    r"(?:is|are|would be|should be|must be|est|:|=|-)*\s*(?:therefore|thus|clearly|most likely|probably|option|choice)?"
+    r"\s*[:=]?\s*(?P<english>LABELS)(?![\w'’])"
+    r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
+    r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))",
+    re.IGNORECASE,
+)
+
+_FINAL = re.compile(r"final(?:ly)?|in conclusion|therefore|so the|最终|综上|因此|所以|故", re.IGNORECASE)
+
+_SAID = re.compile(r"(?:(?:answer|option|choice)\s*(?:is|:)|答案\s*(?:是|为|[:：]))\s*([^.;。；]+)")
+
+_JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及)\s*)"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an answer chose.
+
+    Attributes:
+        label: The label of the option; None unless `reading` is "read".
+        reading: How it was read.
+    """
+
+    label: str | None
+    reading: Reading
+
+
+def read_choice(
+    answer: str | None, labels: Sequence[str], *, texts: Mapping[str, str] | None = None, cut: bool = False
+) -> Choice:
+    """Read which option an answer chooses.
+
+    Args:
+        answer: The text; None if there is none.
+        labels: Of the options, such as A to E; "yes", "no" and "maybe" likewise.
+        texts: Text of each option by its label, if it is known.
+        cut: Whether the answer ended at the token limit.
+
+    Returns:
+        The choice; in `answer`, upper and lower case are the same.
+    """
+    if answer is None or not answer.strip():
+        return Choice(None, "missing")
+    text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", strip_reasoning(answer)))
+    known = {label.casefold(): label for label in labels}
+    pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
+    # "B) Aspirin" keeps a mark after its label.
+    text = re.sub(rf"^(\W*(?:{pattern}))\s*[)\]】]", r"\1. ", text, count=1, flags=re.IGNORECASE)
+    text = " ".join(text.translate(_BRACKETS).split())
+    found = _find_leading(text, pattern, known) or _find_stated(text, pattern, known)
+    if found is None and texts:
+        found = _find_option_text(text, texts)
+    if found is not None:
+        return found
+    if looks_like_refusal(text):
+        return Choice(None, "refused")
+    return Choice(None, "cut" if cut else "unread")
+
+
+def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
+    """Return the choice of an answer that begins with a label, followed by a mark or nothing."""
+    several = re.match(rf"(?:{pattern}){_JOINT}(?:{pattern})(?![\w'’])", text, re.IGNORECASE)
+    if several:
+        return Choice(None, "several")
+    begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!-])", text, re.IGNORECASE)
+    if begins is None:
+        return None
+    label = known[begins["label"].casefold()]
+    # A list of options, such as "A. Aspirin: no. B. Paracetamol: yes.", begins with a label and chooses nothing.
+    others = {known[m.casefold()] for m in re.findall(rf"(?<![\w'’])({pattern})\s*[.:：)]\s", text[begins.end() :])}
+    return None if others - {label} else Choice(label, "read")
+
+
+def _find_stated(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
+    stated = re.compile(_STATED.pattern.replace("LABELS", pattern), re.IGNORECASE)
+    found: list[tuple[str, int]] = []
+    for match in stated.finditer(text):
+        label = next(group for group in match.groups() if group)
+        if re.match(rf"{_JOINT}(?:{pattern})(?![\w'’])", text[match.end() :], re.IGNORECASE):
+            return Choice(None, "several")
+        found.append((known[label.casefold()], match.start()))
+    if not found:
+        return None
+    last, place = found[-1]
+    if len({label for label, _ in found}) == 1 or _FINAL.search(text[max(0, place - 30) : place + 1]):
+        return Choice(last, "read")
+    return Choice(None, "several")
+
+
+def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:
+    """Return the option whose text is the answer, or what the answer says to be right."""
+    said = _SAID.search(text)
+    candidates = {_fold(text), _fold(said[1] if said else text)}
+    matching = [label for label, option in texts.items() if _fold(option) and _fold(option) in candidates]
+    return Choice(matching[0], "read") if len(matching) == 1 else None
+
+
+def _fold(text: str) -> str:
+    return " ".join(re.sub(r"[^\w%+\-./]+|[.。]+$", " ", unicodedata.normalize("NFKC", text).casefold()).split())

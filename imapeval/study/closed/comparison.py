@@ -1,0 +1,203 @@
+"""Compares models on the same closed questions: exactly for single runs, and over questions and runs for several.
+
+One run each: `imapeval.study.systems.differences`, whose permutation test of answers that are right or wrong is
+McNemar's exact test (McNemar 1947). Several runs each, such as fine-tuning with four seeds: both questions and runs are
+samples, so the variance of a difference is at most that over questions plus that over runs (crossed random effects;
+Searle, Casella and McCulloch 1992, Variance Components, chapter 4), with Satterthwaite's degrees of freedom. Student's
+t-test over the runs' accuracies, which papers report, is given beside it: it takes the questions for the only ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.study.bootstrap import number_clusters
+from imapeval.study.systems.answers import SystemAnswers
+from imapeval.study.systems.differences import compare_systems, conclude_family
+from imapeval.types import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.arrays import Floats
+    from imapeval.study.closed.logs import ClosedAnswer
+    from imapeval.study.systems.differences import Difference
+
+ACCURACY = "accuracy"
+"""Name of what is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTest:
+    """Two models with several runs each, on the questions that all runs answered.
+
+    Attributes:
+        task: The task.
+        first, second: The models.
+        items: Number of questions.
+        runs: Number of runs of each.
+        difference: Mean accuracy of the first minus that of the second.
+        low, high: Bounds of its 95% interval, over questions and runs.
+        p: Two-sided p-value, over questions and runs.
+        p_over_runs: Of Student's t-test on the accuracies of the runs; None where they are all equal.
+    """
+
+    task: str
+    first: str
+    second: str
+    items: int
+    runs: tuple[int, int]
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_over_runs: float | None
+
+
+def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None) -> SystemAnswers:
+    """Return answers as those of systems, with their accuracy or a metric of the log as score.
+
+    Questions of one group count together, in proportion to their number, so that means are those over questions.
+
+    Args:
+        answers: Of two models or more.
+        metric: A metric of the logs; None takes the accuracy of what was read.
+
+    Raises:
+        UsageError: There are fewer than two models, or no log has the metric.
+    """
+    models = tuple(dict.fromkeys(answer.model for answer in answers))
+    if len(models) < 2:
+        raise UsageError(f"all answers are of one model, {', '.join(models)}. Give the logs of another one.")
+    known = dict.fromkeys(name for answer in answers for name in answer.scores)
+    if metric is not None and metric not in known:
+        raise UsageError(f"no log has the metric {metric!r}. They have: {', '.join(known) or 'none'}.")
+    questions = number_clusters([(a.task, a.group) if a.group else (a.task, "", a.item) for a in answers])
+    items: dict[int, set[str]] = {}
+    for question, answer in zip(questions.tolist(), answers, strict=True):
+        items.setdefault(question, set()).add(answer.item)
+    mean_size = sum(map(len, items.values())) / len(items)
+    scores = [
+        (float(answer.right or False) if metric is None else answer.scores.get(metric, np.nan))
+        * (len(items[question]) / mean_size)
+        for question, answer in zip(questions.tolist(), answers, strict=True)
+    ]
+    tasks = tuple(answer.task for answer in answers)
+    return SystemAnswers(
+        samples=tuple(_to_sample(answer) for answer in answers),
+        runs=np.zeros(len(answers), dtype=np.int64),
+        systems=models,
+        system=np.array([models.index(answer.model) for answer in answers], dtype=np.int64),
+        questions=questions,
+        metrics=(metric or ACCURACY,),
+        scores=np.array(scores)[:, None],
+        lower_is_better=frozenset(),
+        groups={"task": tasks} if len(set(tasks)) > 1 else {},
+    )
+
+
+def _to_sample(answer: ClosedAnswer) -> Sample:
+    gold = tuple(sorted(answer.gold))
+    return Sample(answer.item, answer.question or answer.item, gold, answer.text or "", system=answer.model)
+
+
+def compare_models(
+    answers: Sequence[ClosedAnswer],
+    *,
+    metric: str | None = None,
+    against: str | None = None,
+    margin: float | None = None,
+    seed: int = 0,
+) -> tuple[list[Difference], list[RunTest]]:
+    """Compare models in pairs, over all tasks and within each.
+
+    Args:
+        answers: Of two models or more.
+        metric: A metric of the logs; None takes the accuracy of what was read.
+        against: Compare each of the other models with this one; None compares all pairs.
+        margin: Difference below which two models count as equivalent.
+        seed: Random seed of intervals and permutations.
+
+    Returns:
+        The differences, and a test for each task and pair of models with several runs. Where these are all there is,
+        their intervals and p-values are those of the differences as well.
+
+    Raises:
+        UsageError: There are fewer than two models, or no such metric or model.
+        MissingExtraError: scipy is not installed, which several runs need.
+    """
+    rows = compare_systems(gather_models(answers, metric=metric), against=against, margin=margin, seed=seed)
+    tests = _test_runs(answers, metric, against)
+    by_pair = {(test.task, test.first, test.second): test for test in tests}
+    tasks = {answer.task for answer in answers}
+    families: dict[str, list[Difference]] = {}
+    for row in rows:
+        task = row.group if row.column else next(iter(tasks)) if len(tasks) == 1 else None
+        test = None if task is None else by_pair.get((task, row.first, row.second))
+        if test is not None:
+            row = replace(row, low=test.low, high=test.high, p=test.p, equivalent=None)
+        families.setdefault(row.column, []).append(row)
+    return [row for family in families.values() for row in conclude_family(family, margin=margin)], tests
+
+
+def _test_runs(answers: Sequence[ClosedAnswer], metric: str | None, against: str | None) -> list[RunTest]:
+    tables: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for answer in answers:
+        score = float(answer.right or False) if metric is None else answer.scores.get(metric)
+        if score is not None:
+            tables.setdefault((answer.task, answer.model), {}).setdefault(answer.run, {})[answer.item] = score
+    several = {key: list(runs.values()) for key, runs in tables.items() if len(runs) > 1}
+    found: list[RunTest] = []
+    for (task, first), (other, second) in combinations(several, 2):
+        if task != other or (against is not None and against not in {first, second}):
+            continue
+        if against == first:
+            first, second = second, first
+        one, two = several[task, first], several[task, second]
+        shared = sorted(set[str].intersection(*(set(run) for run in (*one, *two))))
+        if len(shared) > 1:
+            grids = (np.array([[run[item] for run in runs] for item in shared]) for runs in (one, two))
+            found.append(compare_runs(task, first, second, *grids))
+    return found
+
+
+def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats) -> RunTest:
+    """Test the difference of two models.
+
+    Args:
+        task: Name of the task, for the result.
+        first: Name of the first model.
+        second: Name of the second model.
+        one: Scores of the first by item and run, shape (items, runs), two or more of each.
+        two: Scores of the second, on the same items.
+
+    Raises:
+        MissingExtraError: scipy is not installed.
+    """
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="comparisons of several runs")
+    n = len(one)
+    # The variance of a run's mean holds that of its single answers, which is in that over questions as well: it is not
+    # taken off, since two or four runs are too few to estimate what would be left.
+    parts = [(float((one.mean(axis=1) - two.mean(axis=1)).var(ddof=1)) / n, n - 1)]
+    parts += [(float(scores.mean(axis=0).var(ddof=1)) / scores.shape[1], scores.shape[1] - 1) for scores in (one, two)]
+    variance = sum(part for part, _ in parts)
+    difference = float(one.mean() - two.mean())
+    over_runs = None
+    if variance > 0:
+        freedom = variance**2 / sum(part**2 / df for part, df in parts)
+        reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance)
+        p = float(2 * stats.t.sf(abs(difference) / math.sqrt(variance), freedom))
+    else:
+        reach, p = 0.0, 1.0 if difference == 0 else 0.0
+    means = one.mean(axis=0), two.mean(axis=0)
+    if any(np.ptp(mean) > 0 for mean in means):
+        over_runs = float(stats.ttest_ind(*means).pvalue)
+    low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
+    return RunTest(task, first, second, n, (one.shape[1], two.shape[1]), difference, low, high, p, over_runs)

@@ -1,0 +1,118 @@
+"""One answer to one closed question, whatever harness logged it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.study.closed.choices import Choice, read_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedAnswer:
+    """One answer of one model.
+
+    Attributes:
+        task: Name of the task.
+        model: Name of the model.
+        item: Id of the question, the same for all models.
+        run: Which of several runs, such as a seed; "" for a single one.
+        question: Text of the question; "" if the log has none.
+        labels: Labels of the options in the order shown, such as A to D.
+        options: Their texts, in the same order; empty if the log has none.
+        gold: The right labels.
+        text: What the model wrote; None where the log has the likelihoods of the options only.
+        choice: What it chose, read by the rules of `imapeval.study.closed.choices` or the likeliest option.
+        scores: What the harness says of the answer, by the name of its metric.
+        group: Answers of one group are not independent, such as several questions on one text; "" if there is none.
+    """
+
+    task: str
+    model: str
+    item: str
+    run: str
+    question: str
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+    gold: frozenset[str]
+    text: str | None
+    choice: Choice
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    group: str = ""
+
+    @property
+    def right(self) -> bool | None:
+        """Whether the choice is right; None if none could be read."""
+        return None if self.choice.label is None else self.choice.label in self.gold
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+_TEXTS, _LABELS = ("text", "texts", "choices", "options"), ("label", "labels", "key", "keys")
+_SINGLE = (("opa", "opb", "opc", "opd", "ope"), ("A", "B", "C", "D", "E", "F"), ("op1", "op2", "op3", "op4", "op5"))
+"""Columns that hold one option each, as in MedMCQA, CMB and CareQA."""
+
+
+def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels and texts of a question's options; empty if the record has none.
+
+    Known are a list or an object under `options` or `choices`, as in MedQA, MMLU and ARC, and a column for each option,
+    as in MedMCQA, CMB and CareQA.
+    """
+    for name in ("options", "choices", "option"):
+        given = record.get(name)
+        if isinstance(given, dict) and given:
+            fields = cast("dict[str, Any]", given)
+            texts = next((fields[key] for key in _TEXTS if isinstance(fields.get(key), list)), None)
+            labels = next((fields[key] for key in _LABELS if isinstance(fields.get(key), list)), None)
+            if texts is not None:
+                return _label(texts, labels)
+            return tuple(map(str, fields)), tuple(map(str, fields.values()))
+        if isinstance(given, list) and given:
+            items = cast("list[Any]", given)
+            if all(isinstance(item, dict) for item in items):
+                records = cast("list[dict[str, Any]]", items)
+                labels = [next((r[key] for key in _LABELS if key in r), None) for r in records]
+                texts = [next((r[key] for key in ("text", "value") if key in r), "") for r in records]
+                return _label(texts, None if None in labels else labels)
+            return _label(items, None)
+    for names in _SINGLE:
+        texts = [record[name] for name in names if isinstance(record.get(name), str) and record[name].strip()]
+        if len(texts) > 1:
+            return _label(texts, None)
+    return (), ()
+
+
+def _label(texts: Sequence[Any], labels: Sequence[Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = LETTERS[: len(texts)] if labels is None or len(labels) != len(texts) else labels
+    return tuple(map(str, names)), tuple(map(str, texts))
+
+
+def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> frozenset[str]:
+    """Return the right labels, from a label, the text of an option, a place counted from 0, or a list of these.
+
+    Without options the answer itself is the label, such as "yes".
+    """
+    if isinstance(given, (list, tuple)):
+        return frozenset[str]().union(*(find_gold(one, labels, options) for one in cast("Sequence[Any]", given)))
+    text = str(given).strip()
+    if not labels:
+        return frozenset({text}) if text else frozenset()
+    folded = {label.casefold(): label for label in labels}
+    if text.casefold() in folded:
+        return frozenset({folded[text.casefold()]})
+    texts = {option.strip().casefold(): label for label, option in zip(labels, options, strict=False)}
+    if text.casefold() in texts:
+        return frozenset({texts[text.casefold()]})
+    if text.isdigit() and int(text) < len(labels):
+        return frozenset({labels[int(text)]})
+    return frozenset()
+
+
+def choose(text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False) -> Choice:
+    """Return what an answer chooses, see `read_choice`."""
+    texts = dict(zip(labels, options, strict=False)) if options else None
+    return read_choice(text, labels, texts=texts, cut=cut)

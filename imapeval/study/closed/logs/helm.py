@@ -1,0 +1,147 @@
+"""Reads a run of HELM: `per_instance_stats.json` with the `scenario_state.json` and `run_spec.json` beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from imapeval.errors import InputError
+from imapeval.study.closed.choices import Choice
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_QUALITY = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match")
+"""Metrics of HELM that judge a choice; its files hold many more, such as numbers of tokens."""
+
+_SEPARATE = {"original", "calibration"}
+"""Modes of requests that ask about one option at a time, or about none: the joint question is what counts."""
+
+
+class _Text(BaseModel):
+    text: str
+
+
+class _Reference(BaseModel):
+    output: _Text
+    tags: list[str] = []
+
+
+class _Instance(BaseModel):
+    id: str
+    input: _Text
+    references: list[_Reference]
+
+
+class _FinishReason(BaseModel):
+    reason: str = ""
+
+
+class _Completion(BaseModel):
+    text: str
+    finish_reason: _FinishReason | None = None
+
+
+class _Result(BaseModel):
+    completions: list[_Completion] = []
+
+
+class _State(BaseModel):
+    instance: _Instance
+    output_mapping: dict[str, str] = {}
+    request_mode: str | None = None
+    train_trial_index: int = 0
+    result: _Result | None = None
+
+
+class _ScenarioState(BaseModel):
+    request_states: list[_State]
+
+
+class _StatName(BaseModel):
+    name: str
+
+
+class _Stat(BaseModel):
+    name: _StatName
+    count: int
+    sum: float = 0.0
+
+
+class _InstanceStats(BaseModel):
+    instance_id: str
+    train_trial_index: int = 0
+    stats: list[_Stat]
+
+
+class _Adapter(BaseModel):
+    model: str = ""
+    model_deployment: str = ""
+
+
+class _RunSpec(BaseModel):
+    name: str
+    adapter_spec: _Adapter = Field(default_factory=_Adapter)
+
+
+_T = TypeVar("_T")
+_STATS = TypeAdapter(list[_InstanceStats])
+
+
+def read_helm(path: Path) -> Iterator[ClosedAnswer]:
+    """Yield the answers of a run's folder, or of a file in it.
+
+    Raises:
+        InputError: A file is missing or damaged.
+    """
+    folder = path if path.is_dir() else path.parent
+    state = _read(folder / "scenario_state.json", TypeAdapter(_ScenarioState))
+    spec = _read(folder / "run_spec.json", TypeAdapter(_RunSpec))
+    scores = {
+        (entry.instance_id, entry.train_trial_index): {
+            stat.name.name: stat.sum / stat.count for stat in entry.stats if stat.name.name in _QUALITY and stat.count
+        }
+        for entry in _read(folder / "per_instance_stats.json", _STATS)
+    }
+    several = len({one.train_trial_index for one in state.request_states}) > 1
+    for one in state.request_states:
+        if one.request_mode in _SEPARATE:
+            continue
+        right = {reference.output.text for reference in one.instance.references if "correct" in reference.tags}
+        labels, options = tuple(one.output_mapping), tuple(one.output_mapping.values())
+        gold = frozenset(label for label, option in one.output_mapping.items() if option in right)
+        completion = one.result.completions[0] if one.result and one.result.completions else None
+        text = None if completion is None else completion.text
+        cut = bool(completion and completion.finish_reason and completion.finish_reason.reason == "length")
+        yield ClosedAnswer(
+            task=spec.name.partition(":model=")[0].partition(",model=")[0],
+            model=spec.adapter_spec.model or spec.adapter_spec.model_deployment or folder.name,
+            item=one.instance.id,
+            run=str(one.train_trial_index) if several else "",
+            question=one.instance.input.text,
+            labels=labels,
+            options=options,
+            gold=gold if labels else frozenset(right),
+            text=text,
+            choice=choose(text, labels, options, cut=cut) if labels else Choice(None, "unread" if text else "missing"),
+            scores=scores.get((one.instance.id, one.train_trial_index), {}),
+        )
+
+
+def _read(path: Path, kind: TypeAdapter[_T]) -> _T:
+    try:
+        return kind.validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError("is missing", path=path, fix="Give the folder of a whole run of HELM.") from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Check the file.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InputError(
+            f"is not as HELM writes it ({'.'.join(map(str, first['loc']))}: {first['msg']})",
+            path=path,
+            fix="Give the folder of a run that `helm-run` finished.",
+        ) from error

@@ -1,0 +1,55 @@
+"""Reads multiple-choice answers out of logs of Inspect AI (`.eval`, `.json`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.evaluation.samples.inspect_log import load_inspect
+from imapeval.evaluation.samples.rows import read_number
+from imapeval.study.closed.logs.answers import LETTERS, ClosedAnswer, choose, find_gold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""Inspect's letters for correct, incorrect, partial and no answer, as its `accuracy` counts them."""
+
+
+def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
+    """Yield the answers of a log.
+
+    A solver that shows options shuffled logs them, and the answer, in their original order; a data set that is shuffled
+    is logged as it was shown. What Inspect's scorer read is taken as it is, else the answer is read.
+
+    Raises:
+        InputError: The file is not a log of Inspect.
+        MissingExtraError: `inspect-ai` is not installed.
+    """
+    rows = [row.fields for row in load_inspect(str(path))]
+    several = len({row["epoch"] for row in rows}) > 1
+    for row in rows:
+        options = tuple(map(str, cast("list[Any]", row.get("choices") or ())))
+        labels = tuple(LETTERS[: len(options)])
+        scores: dict[str, float] = {}
+        for name, value in row.items():
+            if name.startswith("score."):
+                number = _VALUES.get(value) if isinstance(value, str) else read_number(value)
+                if number is not None:
+                    scores[name.removeprefix("score.")] = number
+        text = cast("str | None", row["response"])
+        chosen = next((str(value) for name, value in row.items() if name.startswith("chosen.")), text)
+        choice = choose(chosen, labels, options, cut=row.get("stop_reason") == "max_tokens")
+        yield ClosedAnswer(
+            task=str(row["task"]),
+            model=str(row["system"]),
+            item=str(row["sample_id"]),
+            run=str(row["epoch"]) if several else "",
+            question=str(row.get("question", "")),
+            labels=labels,
+            options=options,
+            gold=find_gold(row["references"], labels, options),
+            text=text,
+            choice=choice,
+            scores=scores,
+        )

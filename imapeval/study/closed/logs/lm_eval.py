@@ -1,0 +1,116 @@
+"""Reads `samples_TASK_DATE.jsonl` of lm-evaluation-harness (`--log_samples`).
+
+Every line is one document and one filter. The model is named by the folder, in which the harness writes "/" as "__".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import read_number
+from imapeval.study.closed.choices import Choice
+from imapeval.study.closed.logs.answers import LETTERS, ClosedAnswer, choose, find_gold, find_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl")
+
+_QUESTION = ("question", "Question", "query", "sent1", "input")
+
+
+def is_lm_eval(path: Path, head: Mapping[str, Any]) -> bool:
+    """Return whether a file's first record is one of the harness."""
+    return {"doc_id", "doc", "resps", "filtered_resps"} <= head.keys()
+
+
+def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
+    """Yield the answers of a file.
+
+    Raises:
+        InputError: A line is not a record of the harness.
+    """
+    named = _NAME.fullmatch(path.name)
+    task = named["task"] if named else path.stem.removeprefix("samples_")
+    model = path.resolve().parent.name.replace("__", "/")
+    documents: dict[str, list[dict[str, Any]]] = {}
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                record = _read_record(line, path, number)
+                documents.setdefault(str(record["doc_id"]), []).append(record)
+    for records in documents.values():
+        yield _read_document(records, task=task, model=model)
+
+
+def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+        if not is_lm_eval(path, record) or not isinstance(record["doc"], dict):
+            raise ValueError("keys are missing")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"is not a sample of lm-evaluation-harness ({error})",
+            path=path,
+            line=number,
+            fix="Give a file that `lm_eval --log_samples` wrote.",
+        ) from error
+    return cast("dict[str, Any]", record)
+
+
+def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) -> ClosedAnswer:
+    record = records[0]
+    doc: dict[str, Any] = record["doc"]
+    scores: dict[str, float] = {}
+    for one in records:
+        suffix = f",{one['filter']}" if len(records) > 1 else ""
+        for name in one.get("metrics") or ():
+            if isinstance(value := one.get(name), (int, float)):
+                scores[f"{name}{suffix}"] = float(value)
+    labels, options = find_options(doc)
+    likelihoods = _read_likelihoods(record["resps"])
+    if likelihoods is not None:
+        if len(labels) != len(likelihoods):
+            labels, options = tuple(LETTERS[: len(likelihoods)]), ()
+        choice = Choice(labels[likelihoods.index(max(likelihoods))], "read")
+        text = None
+    else:
+        text = _first_text(record["resps"])
+        choice = choose(text, labels, options) if labels else Choice(None, "unread")
+    question = next((doc[name] for name in _QUESTION if isinstance(doc.get(name), str)), "")
+    return ClosedAnswer(
+        task=task,
+        model=model,
+        item=str(doc.get("id", record["doc_id"])),
+        run="",
+        question=question,
+        labels=labels,
+        options=options,
+        gold=find_gold(record.get("target"), labels, options),
+        text=text,
+        choice=choice,
+        scores=scores,
+    )
+
+
+def _read_likelihoods(responses: Any) -> list[float] | None:
+    """Return the log-likelihood of each option, or None if the model wrote a text.
+
+    A response is `[[log-likelihood, whether greedy]]`, with numbers as texts.
+    """
+    try:
+        found = [read_number(number) for ((number, _greedy),) in responses]
+    except (TypeError, ValueError):
+        return None
+    numbers = [number for number in found if number is not None]
+    return numbers if len(found) == len(numbers) > 1 else None
+
+
+def _first_text(responses: Any) -> str | None:
+    while isinstance(responses, list):
+        responses = cast("list[Any]", responses)[0] if responses else None
+    return responses if isinstance(responses, str) else None

@@ -1,0 +1,82 @@
+"""Recognises logs of closed questions and reads them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import InputError
+from imapeval.study.closed.logs.helm import read_helm
+from imapeval.study.closed.logs.inspect import read_inspect
+from imapeval.study.closed.logs.lm_eval import is_lm_eval, read_lm_eval
+from imapeval.study.closed.logs.table import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from imapeval.study.closed.logs.answers import ClosedAnswer
+
+_HELM = "per_instance_stats.json"
+
+
+def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
+    """Read the answers of logs: files or folders of lm-evaluation-harness, Inspect and HELM, and tables.
+
+    A folder stands for all logs below it.
+
+    Raises:
+        InputError: A file is in no known format or damaged, a folder has no log, or an answer is there twice.
+    """
+    answers: list[ClosedAnswer] = []
+    origin: dict[tuple[str, str, str, str], Path] = {}
+    for path in [found for given in paths for found in _find_files(given)]:
+        for answer in _read_file(path):
+            key = (answer.task, answer.model, answer.item, answer.run)
+            if key in origin:
+                raise InputError(
+                    f"has an answer of {answer.model} to {answer.item} of {answer.task} that {origin[key]} has as well",
+                    path=path,
+                    fix="Give each log once; repeated runs of a table have a column `run`.",
+                )
+            origin[key] = path
+            answers.append(answer)
+    return answers
+
+
+def _find_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = [
+        *(file.parent for file in path.rglob(_HELM)),
+        *path.rglob("samples_*.jsonl"),
+        *path.rglob("*.eval"),
+    ]
+    if not found:
+        raise InputError(
+            "holds no log of lm-evaluation-harness (samples_*.jsonl), Inspect (*.eval) or HELM "
+            "(per_instance_stats.json)",
+            path=path,
+            fix="Give the folder that the harness wrote to, or a table.",
+        )
+    return sorted(found)
+
+
+def _read_file(path: Path) -> Iterator[ClosedAnswer]:
+    if path.is_dir() or path.name == _HELM:
+        return read_helm(path)
+    if path.suffix == ".eval":
+        return read_inspect(path)
+    if not path.is_file():
+        raise InputError("no such file", path=path, fix="Check the path.")
+    return read_lm_eval(path) if is_lm_eval(path, _read_head(path)) else read_table(path)
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    """Return the first record of a JSON Lines file, {} if it is none."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            head = json.loads(next((line for line in lines if line.strip()), ""))
+    except (ValueError, OSError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", head) if isinstance(head, dict) else {}

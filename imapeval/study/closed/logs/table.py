@@ -1,0 +1,111 @@
+"""Reads answers out of a table (.jsonl, .csv, .parquet, .xlsx ...): one answer a row.
+
+Columns: `id`, `system` (or `model`), `answer` (or `gold`: the right label or text, or a list of them) and `response`;
+optional `task`, `run` (or `seed`), `question`, `group` and `options` (a list, an object by label, or a column each).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.rows import list_columns
+from imapeval.study.closed.choices import Choice
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, find_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_NAMES = {
+    "id": ("id",),
+    "model": ("system", "model"),
+    "gold": ("answer", "gold"),
+    "response": ("response", "prediction", "output"),
+    "run": ("run", "seed"),
+    "question": ("question",),
+    "task": ("task",),
+    "group": ("group",),
+}
+_NEEDED = ("id", "model", "gold", "response")
+
+
+def read_table(path: Path) -> Iterator[ClosedAnswer]:
+    """Yield the answers of a table.
+
+    Raises:
+        InputError: The file cannot be read, a column is missing, or a right answer is none of the options.
+    """
+    answers: list[ClosedAnswer] = []
+    rows = list(read_file(str(path)))
+    for row in rows:
+        found = {what: next((n for n in names if n in row.fields), None) for what, names in _NAMES.items()}
+        if lacking := [what for what in _NEEDED if found[what] is None]:
+            raise InputError(
+                f"there is no column {_NAMES[lacking[0]][0]!r}",
+                path=path,
+                line=row.line,
+                unit=row.unit,
+                fix=f"Name one of its columns so: {list_columns(row.fields)}. Or give --gold and --predicted.",
+            )
+        value = {what: "" if name is None else row.fields[name] for what, name in found.items()}
+        labels, options = find_options(_decode(row.fields))
+        gold = find_gold(_decode_list(value["gold"]), labels, options)
+        if not gold:
+            raise InputError(
+                f"{found['gold']!r} is {value['gold']!r}, which is none of the options",
+                path=path,
+                line=row.line,
+                unit=row.unit,
+                fix=f"Give a label ({', '.join(labels)}) or the text of an option." if labels else "Give the answer.",
+            )
+        text = None if value["response"] is None else str(value["response"])
+        answers.append(
+            ClosedAnswer(
+                task=str(value["task"] or ""),
+                model=str(value["model"]),
+                item=str(value["id"]),
+                run=str(value["run"] if value["run"] is not None else ""),
+                question=str(value["question"] or ""),
+                labels=labels,
+                options=options,
+                gold=gold,
+                text=text,
+                choice=choose(text, labels, options) if labels else Choice(None, "unread"),
+                group=str(value["group"] or ""),
+            )
+        )
+    # Without options, the labels are all right answers of the task: yes, no, maybe.
+    tasks: dict[str, set[str]] = {}
+    for answer in answers:
+        tasks.setdefault(answer.task, set()).update(answer.gold)
+    for answer in answers:
+        if answer.labels:
+            yield answer
+        else:
+            labels = tuple(sorted(tasks[answer.task]))
+            yield ClosedAnswer(
+                *(answer.task, answer.model, answer.item, answer.run, answer.question),
+                labels=labels,
+                options=(),
+                gold=answer.gold,
+                text=answer.text,
+                choice=choose(answer.text, labels, ()),
+                group=answer.group,
+            )
+
+
+def _decode(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _decode_list(value) if name in {"options", "choices"} else value for name, value in fields.items()}
+
+
+def _decode_list(value: Any) -> Any:
+    """Return the list or object that a cell of a text file holds, or the value itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value

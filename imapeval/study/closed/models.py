@@ -1,0 +1,164 @@
+"""Models on closed questions: what each got right, what could not be read, and how the place of an option counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.bootstrap import number_clusters
+from imapeval.study.closed.choices import READINGS
+from imapeval.study.intervals import normal_quantile, score_interval, wilson_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.bootstrap import Interval
+    from imapeval.study.closed.logs import ClosedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResult:
+    """One model on one task.
+
+    Attributes:
+        task, model: Which.
+        items: Number of questions.
+        runs: Number of runs of the model.
+        accuracy: Share of right answers; an answer that chooses nothing is not right.
+        low, high: Bounds of its 95% interval: Wilson's, or by leaving out each question or group in turn if there are
+            several runs or groups; None with fewer than two.
+        accuracy_of_read: Share of right answers among those that choose an option; None if none does.
+        readings: Number of answers by how they were read (`imapeval.study.closed.choices`); those with 0 are left out.
+        by_log: Mean of each metric in the log.
+        always_one: Accuracy of always choosing the option that is right most often.
+        guessing: Expected accuracy of guessing; None where the number of options is not known.
+    """
+
+    task: str
+    model: str
+    items: int
+    runs: int
+    accuracy: float
+    low: float | None
+    high: float | None
+    accuracy_of_read: float | None
+    readings: dict[str, int]
+    by_log: dict[str, float]
+    always_one: float
+    guessing: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEffect:
+    """One model on questions whose options were shown in several orders.
+
+    Attributes:
+        task, model: Which.
+        items: Number of questions with several orders.
+        pairs: Number of pairs of answers to the same question in different orders, where both choose an option.
+        same_option: Share of pairs that choose the same option.
+        same_place: Share of pairs that choose the same place, and so another option.
+        by_place: Accuracy by the place of the right option, counted from 1; None where no question has it there.
+    """
+
+    task: str
+    model: str
+    items: int
+    pairs: int
+    same_option: float | None
+    same_place: float | None
+    by_place: dict[int, float]
+
+
+def summarise_models(answers: Sequence[ClosedAnswer], *, confidence: float = 0.95) -> list[ModelResult]:
+    """Summarise every model on every task, in the order of the answers."""
+    parts: dict[tuple[str, str], list[ClosedAnswer]] = {}
+    for answer in answers:
+        parts.setdefault((answer.task, answer.model), []).append(answer)
+    return [_summarise(task, model, part, confidence) for (task, model), part in parts.items()]
+
+
+def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidence: float) -> ModelResult:
+    right = [float(answer.right or False) for answer in answers]
+    counts = Counter(answer.choice.reading for answer in answers)
+    read = [answer.right for answer in answers if answer.right is not None]
+    interval = _find_interval(answers, right, confidence)
+    names = dict.fromkeys(name for answer in answers for name in answer.scores)
+    by_item = {answer.item: answer for answer in answers}.values()
+    golds = Counter(label for answer in by_item for label in answer.gold)
+    sizes = [len(answer.gold) / len(answer.labels) for answer in by_item if answer.labels]
+    return ModelResult(
+        task,
+        model,
+        items=len(by_item),
+        runs=len({answer.run for answer in answers}),
+        accuracy=fmean(right),
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        accuracy_of_read=fmean(read) if read else None,
+        readings={name: counts[name] for name in READINGS if counts[name]},
+        by_log={name: fmean(a.scores[name] for a in answers if name in a.scores) for name in names},
+        always_one=max(golds.values()) / len(by_item) if golds else 0.0,
+        guessing=fmean(sizes) if len(sizes) == len(by_item) else None,
+    )
+
+
+def _find_interval(answers: Sequence[ClosedAnswer], right: Sequence[float], confidence: float) -> Interval | None:
+    clusters = number_clusters([answer.group or (answer.item,) for answer in answers])
+    size = int(clusters.max()) + 1
+    if size < 2:
+        return None
+    if size == len(answers):
+        return wilson_interval(fmean(right), size, quantile=normal_quantile(confidence))
+    sums, counts = np.bincount(clusters, right), np.bincount(clusters)
+    left_out = (sum(right) - sums) / (len(right) - counts)
+    return score_interval(fmean(right), left_out, bounds=(0.0, 1.0), size=size, confidence=confidence)
+
+
+def measure_order_effects(answers: Sequence[ClosedAnswer]) -> list[OrderEffect]:
+    """Measure how the place of an option moves the choice, for models whose log has several orders of a question.
+
+    Two answers are to the same question if its text and the set of its options are the same.
+    """
+    parts: dict[tuple[str, str], dict[tuple[str, frozenset[str]], list[ClosedAnswer]]] = {}
+    for answer in answers:
+        if len(set(answer.options)) == len(answer.options) > 1:
+            question = answer.question or answer.item, frozenset(answer.options)
+            parts.setdefault((answer.task, answer.model), {}).setdefault(question, []).append(answer)
+    found: list[OrderEffect] = []
+    for (task, model), questions in parts.items():
+        several = [part for part in questions.values() if len({answer.options for answer in part}) > 1]
+        if several:
+            found.append(_measure_order(task, model, several))
+    return found
+
+
+def _measure_order(task: str, model: str, questions: Sequence[Sequence[ClosedAnswer]]) -> OrderEffect:
+    pairs = [
+        (one.choice.label == other.choice.label, _option_of(one) == _option_of(other))
+        for answers in questions
+        for one, other in combinations([answer for answer in answers if answer.choice.label is not None], 2)
+        if one.options != other.options
+    ]
+    by_place: dict[int, list[float]] = {}
+    for answer in (answer for answers in questions for answer in answers):
+        for label in answer.gold:
+            by_place.setdefault(answer.labels.index(label) + 1, []).append(float(answer.right or False))
+    return OrderEffect(
+        task,
+        model,
+        items=len(questions),
+        pairs=len(pairs),
+        same_option=fmean(same for _, same in pairs) if pairs else None,
+        same_place=fmean(place and not option for place, option in pairs) if pairs else None,
+        by_place={place: fmean(values) for place, values in sorted(by_place.items())},
+    )
+
+
+def _option_of(answer: ClosedAnswer) -> str:
+    return answer.options[answer.labels.index(answer.choice.label or "")]

@@ -1,0 +1,85 @@
+import pytest
+
+from imapeval.study.closed.choices import read_choice
+
+LABELS = ("A", "B", "C", "D")
+TEXTS = {"A": "Aspirin", "B": "Paracetamol 500 mg", "C": "Both of them", "D": "None"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("B", "B"),
+        (" b ", "B"),
+        ("(B)", "B"),
+        ("B.", "B"),
+        ("**B.** Paracetamol, because it is safe.", "B"),
+        ("B) Paracetamol 500 mg", "B"),
+        ("$\\boxed{B}$", "B"),
+        ("\\boxed{\\text{C}}", "C"),
+        ("The answer is (B) because A is not safe.", "B"),
+        ("The correct answer is B.", "B"),
+        ("Answer: B", "B"),
+        ("The best option would be option D, since none helps.", "D"),
+        ("I would choose C.", "C"),
+        ("B is the correct answer; A is wrong.", "B"),
+        ("<think>It could be A. The answer is A?</think>The answer is B.", "B"),
+        ("At first the answer is A. No: therefore, the final answer is B.", "B"),
+        ("选B", "B"),
+        ("故选B。", "B"),
+        ("答案：B", "B"),
+        ("正确答案是B，因为A不安全。", "B"),
+        ("Ｂ", "B"),
+        ("本题应选D项。", "D"),
+        ("B项正确", "B"),
+        ("La réponse est B.", "B"),
+        ("Aspirin.", "A"),
+        ("paracetamol 500 mg", "B"),
+        ("The answer is aspirin", "A"),
+        ("The answer is: Paracetamol 500 mg.", "B"),
+    ],
+)
+def test_what_is_chosen(answer: str, label: str):
+    choice = read_choice(answer, LABELS, texts=TEXTS)
+    assert (choice.label, choice.reading) == (label, "read")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reading"),
+    [
+        ("A and C", "several"),
+        ("A, C", "several"),
+        ("The answer is A and B.", "several"),
+        ("The answer is A. Or the answer is B.", "several"),
+        ("选A和C", "several"),
+        ("I'm sorry, but I cannot give medical advice.", "refused"),
+        ("抱歉，我无法回答这个问题。", "refused"),
+        ("Je suis désolé, mais je ne peux pas répondre.", "refused"),
+        ("A patient should see a doctor.", "unread"),
+        ("A. Aspirin: no. B. Paracetamol: yes.", "unread"),
+        ("Vitamin B is found in meat.", "unread"),
+        ("I think it depends on the case", "unread"),
+        ("这要看情况", "unread"),
+        ("Aspirin or paracetamol 500 mg", "unread"),
+        ("", "missing"),
+        (None, "missing"),
+        ("Banana", "unread"),
+        ("Answer: Always ask", "unread"),
+    ],
+)
+def test_what_chooses_nothing(answer: str | None, reading: str):
+    choice = read_choice(answer, LABELS, texts=TEXTS)
+    assert (choice.label, choice.reading) == (None, reading)
+
+
+def test_words_as_labels():
+    labels = ("yes", "no", "maybe")
+    assert read_choice("Yes, it does.", labels).label == "yes"
+    assert read_choice("The answer is no.", labels).label == "no"
+    assert read_choice("No. The answer is no", labels).label == "no"
+    assert read_choice("Nobody knows.", labels).reading == "unread"
+
+
+def test_an_answer_at_the_token_limit():
+    assert read_choice("Let us look at the options one by one: first", LABELS, cut=True).reading == "cut"
+    assert read_choice("The answer is B. Let us look at", LABELS, cut=True).label == "B"

@@ -1,0 +1,191 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.errors import InputError
+from imapeval.study.closed.logs import read_logs
+from imapeval.study.closed.logs.answers import find_gold, find_options
+
+HERE = Path(__file__).parent / "logs"
+
+OPTIONS = {
+    "medqa": {"question": "?", "options": {"A": "Aspirin", "B": "Rest"}, "answer_idx": "B"},
+    "medmcqa": {"question": "?", "opa": "Aspirin", "opb": "Rest", "opc": "", "cop": 1},
+    "cmb": {"question": "?", "option": {"A": "Aspirin", "B": "Rest"}, "answer": "B"},
+    "careqa": {"question": "?", "op1": "Aspirin", "op2": "Rest", "cop": 2},
+    "mmlu": {"question": "?", "choices": ["Aspirin", "Rest"], "answer": 1},
+    "arc": {"question": "?", "choices": {"text": ["Aspirin", "Rest"], "label": ["A", "B"]}, "answerKey": "B"},
+    "records": {"question": "?", "options": [{"key": "A", "value": "Aspirin"}, {"key": "B", "value": "Rest"}]},
+    "columns": {"question": "?", "A": "Aspirin", "B": "Rest"},
+}
+
+
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_options_of_public_data_sets(kind: str):
+    assert find_options(OPTIONS[kind]) == (("A", "B"), ("Aspirin", "Rest"))
+
+
+def test_what_has_no_options():
+    assert find_options({"question": "?", "options": [], "A": "only one"}) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "gold"),
+    [("B", {"B"}), ("b", {"B"}), (1, {"B"}), ("1", {"B"}), ("rest", {"B"}), (["A", "B"], {"A", "B"}), ("C", set())],
+)
+def test_gold(given: Any, gold: set[str]):
+    assert find_gold(given, ("A", "B"), ("Aspirin", "Rest")) == gold
+
+
+def test_logs_of_the_harness_give_its_own_accuracy_to_the_item():
+    answers = read_logs([HERE])
+    for task, metric in (("kinds_mc", "acc"), ("kinds_gen", "exact_match")):
+        part = [answer for answer in answers if answer.task == task]
+        assert len(part) == 16
+        assert {answer.model for answer in part} == {"HuggingFaceTB/SmolLM2-135M-Instruct"}
+        assert [answer.item for answer in part] == [f"kind-{n}" for n in range(1, 17)]
+        # Every answer of this model begins with a letter, so that our rules and its regular expression agree.
+        assert [float(answer.right is True) for answer in part] == [answer.scores[metric] for answer in part]
+        assert all(len(answer.labels) == len(answer.options) == 4 for answer in part)
+        assert all(answer.gold <= set("ABCD") and len(answer.gold) == 1 for answer in part)
+    assert all((answer.text is None) == (answer.task == "kinds_mc") for answer in answers)
+
+
+def test_several_filters_are_one_answer(tmp_path: Path):
+    file = HERE / "HuggingFaceTB__SmolLM2-135M-Instruct" / "samples_kinds_gen_2026-11-23T07-20-21.010834.jsonl"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    both = [
+        row | {"filter": name, "exact_match": float(name == "strict")} for row in rows for name in ("strict", "lax")
+    ]
+    answers = read_logs([write_lines(tmp_path / "samples_x.jsonl", both)])
+    assert len(answers) == 16
+    assert answers[0].scores == {"exact_match,strict": 1, "exact_match,lax": 0}
+
+
+def test_refusals_several_and_cut_replies_land_where_they_belong(tmp_path: Path):
+    rows = [
+        {
+            "id": 1,
+            "system": "m",
+            "options": ["Aspirin", "Rest"],
+            "answer": "A",
+            "response": "Sorry, as an AI I cannot.",
+        },
+        {"id": 2, "system": "m", "options": ["Aspirin", "Rest"], "answer": "A", "response": "A and B"},
+        {"id": 3, "system": "m", "options": ["Aspirin", "Rest"], "answer": "Aspirin", "response": "选A，因为有效"},
+        {"id": 4, "system": "m", "options": ["Aspirin", "Rest"], "answer": "A", "response": None},
+        {"id": 5, "system": "m", "options": ["Aspirin", "Rest"], "answer": ["A", "B"], "response": "Rest."},
+        {"id": 6, "system": "m", "options": ["Aspirin", "Rest"], "answer": "A", "response": "It depends"},
+    ]
+    answers = read_logs([write_lines(tmp_path / "a.jsonl", rows)])
+    assert [answer.choice.reading for answer in answers] == ["refused", "several", "read", "missing", "read", "unread"]
+    assert [answer.right for answer in answers] == [None, None, True, None, True, None]
+
+
+def test_labels_without_options(tmp_path: Path):
+    given = [("yes", "Yes, it does."), ("no", "The answer is no."), ("maybe", "perhaps")]
+    rows = [{"id": n, "model": "m", "gold": gold, "response": said} for n, (gold, said) in enumerate(given)]
+    answers = read_logs([write_lines(tmp_path / "pubmedqa.jsonl", rows)])
+    assert [answer.choice.label for answer in answers] == ["yes", "no", None]
+    assert answers[0].labels == ("maybe", "no", "yes")
+
+
+def test_a_table_as_csv(tmp_path: Path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,system,options,answer,response,seed\n1,m,"[""x"", ""y""]",B,B,3\n', encoding="utf-8")
+    (answer,) = read_logs([path])
+    assert (answer.options, answer.gold, answer.right, answer.run) == (("x", "y"), {"B"}, True, "3")
+
+
+def write_helm(folder: Path, **changes: Any) -> Path:
+    """A run of HELM's multiple_choice_joint adapter, with the fields of its public runs (v0.3.0 of HELM's MedHELM)."""
+    folder.mkdir()
+    request = {
+        "instance": {
+            "input": {"text": "What helps?"},
+            "references": [
+                {"output": {"text": "Aspirin"}, "tags": []},
+                {"output": {"text": "Rest"}, "tags": ["correct"]},
+            ],
+            "split": "test",
+            "id": "id7",
+        },
+        "request_mode": None,
+        "train_trial_index": 0,
+        "output_mapping": {"A": "Aspirin", "B": "Rest"},
+        "result": {"success": True, "completions": [{"text": " B", "logprob": 0, "finish_reason": {"reason": "stop"}}]},
+        "num_train_instances": 0,
+    } | changes
+    stats = [
+        {"name": {"name": "exact_match", "split": "test"}, "count": 1, "sum": 1.0, "mean": 1.0},
+        {"name": {"name": "num_prompt_tokens"}, "count": 1, "sum": 90.0},
+    ]
+    files = {
+        "scenario_state.json": {"adapter_spec": {"method": "multiple_choice_joint"}, "request_states": [request]},
+        "per_instance_stats.json": [{"instance_id": "id7", "train_trial_index": 0, "stats": stats}],
+        "run_spec.json": {"name": "med_qa:model=a_b", "adapter_spec": {"model": "a/b"}},
+    }
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def test_helm(tmp_path: Path):
+    (answer,) = read_logs([write_helm(tmp_path / "run").parent])
+    assert (answer.task, answer.model, answer.item, answer.question) == ("med_qa", "a/b", "id7", "What helps?")
+    assert (answer.gold, answer.choice.label, answer.scores) == ({"B"}, "B", {"exact_match": 1.0})
+    cut = {"result": {"completions": [{"text": "Let us think", "finish_reason": {"reason": "length"}}]}}
+    (answer,) = read_logs([write_helm(tmp_path / "cut", **cut)])
+    assert answer.choice.reading == "cut"
+
+
+@pytest.mark.parametrize("name", ["scenario_state.json", "run_spec.json", "per_instance_stats.json"])
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"request_states": 3}'])
+def test_a_damaged_run_of_helm(name: str, content: str | None, tmp_path: Path):
+    folder = write_helm(tmp_path / "run")
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_text(content, encoding="utf-8")
+    if (name, content) == ("per_instance_stats.json", "[]"):
+        assert read_logs([folder])[0].scores == {}
+        return
+    with pytest.raises(InputError) as caught:
+        read_logs([folder])
+    assert str(folder if (name, content) == ("per_instance_stats.json", None) else folder / name) in str(caught.value)
+
+
+def test_bad_input_is_named(tmp_path: Path):
+    broken = tmp_path / "samples_x.jsonl"
+    good = next(HERE.rglob("samples_kinds_mc*")).read_text(encoding="utf-8").splitlines()
+    broken.write_text(f"{good[0]}\n{{", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_logs([broken])
+    assert (caught.value.path, caught.value.line) == (broken, 2)
+    row = {"id": 1, "system": "m", "options": ["x", "y"], "answer": "A", "response": "A"}
+    for fault in ({"answer": "Z"}, {"answer": ""}):
+        with pytest.raises(InputError) as caught:
+            read_logs([write_lines(tmp_path / "a.jsonl", [row, row | {"id": 2} | fault])])
+        assert caught.value.line == 2
+    del row["answer"]
+    with pytest.raises(InputError, match="'answer'"):
+        read_logs([write_lines(tmp_path / "a.jsonl", [row])])
+    with pytest.raises(InputError):
+        read_logs([tmp_path / "none.jsonl"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError):
+        read_logs([tmp_path / "empty"])
+
+
+def test_an_answer_that_is_there_twice(tmp_path: Path):
+    row = {"id": 1, "system": "m", "options": ["x", "y"], "answer": "A", "response": "A"}
+    with pytest.raises(InputError, match="m to 1"):
+        read_logs([write_lines(tmp_path / "a.jsonl", [row]), write_lines(tmp_path / "b.jsonl", [row])])
+    runs = [row | {"run": 1}, row | {"run": 2}]
+    assert len(read_logs([write_lines(tmp_path / "a.jsonl", runs)])) == 2

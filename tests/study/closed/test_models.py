@@ -1,0 +1,205 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.errors import UsageError
+from imapeval.study.closed.choices import Choice
+from imapeval.study.closed.comparison import compare_models, gather_models
+from imapeval.study.closed.logs import ClosedAnswer
+from imapeval.study.closed.models import measure_order_effects, summarise_models
+from imapeval.study.systems.ranking import rank_systems
+
+OPTIONS = ("aspirin", "rest", "tea", "none")
+
+
+def answer(
+    model: str, item: str, label: str | None, *, gold: str = "A", run: str = "", task: str = "t", group: str = "",
+    options: Sequence[str] = OPTIONS, reading: str = "read", **scores: float,
+) -> ClosedAnswer:  # fmt: skip
+    choice = Choice(label, "read" if label else reading)  # pyright: ignore[reportArgumentType]
+    return ClosedAnswer(
+        *(task, model, item, run, f"question {item}", tuple("ABCD"), tuple(options), frozenset(gold), label or "?"),
+        choice,
+        scores,
+        group,
+    )
+
+
+def answer_all(model: str, right: Sequence[bool] | np.ndarray, **fields: str) -> list[ClosedAnswer]:
+    return [answer(model, str(n), "A" if yes else "B", **fields) for n, yes in enumerate(right)]
+
+
+def test_what_is_not_read_stands_apart():
+    rows = [
+        answer("m", "1", "A", acc=1),
+        answer("m", "2", "B", acc=0),
+        answer("m", "3", None, reading="refused", acc=0),
+        answer("m", "4", None, reading="unread", acc=0),
+        answer("m", "5", "B", gold="B", acc=1),
+    ]
+    (found,) = summarise_models(rows)
+    assert (found.items, found.runs, found.accuracy, found.accuracy_of_read) == (5, 1, 2 / 5, 2 / 3)
+    assert found.readings == {"read": 3, "refused": 1, "unread": 1}
+    assert found.by_log == {"acc": 2 / 5}
+    # A is right in four of five; of four options one is right.
+    assert (found.always_one, found.guessing) == (4 / 5, 1 / 4)
+    wilson = stats.binomtest(2, 5).proportion_ci(method="wilson")
+    assert (found.low, found.high) == (pytest.approx(wilson.low), pytest.approx(wilson.high))
+
+
+def test_one_question_has_no_interval():
+    (found,) = summarise_models([answer("m", "1", "A")])
+    assert (found.accuracy, found.low, found.high) == (1, None, None)
+
+
+def test_runs_and_groups_count_together():
+    """Two runs that say the same are no more information than one."""
+    right = [True, True, False, True, True, False, True, True, True, False] * 4
+    (once,) = summarise_models(answer_all("m", right))
+    (twice,) = summarise_models(answer_all("m", right, run="1") + answer_all("m", right, run="2"))
+    assert (twice.runs, twice.items, twice.accuracy) == (2, 40, once.accuracy)
+    assert once.low is not None
+    assert once.high is not None
+    assert twice.low == pytest.approx(once.low, abs=0.01)
+    assert twice.high == pytest.approx(once.high, abs=0.01)
+
+
+def test_the_place_of_an_option():
+    turned = ("none", "tea", "rest", "aspirin")
+    rows = [
+        # The same option in another place.
+        *(answer("m", "1/1", "A"), answer("m", "1/2", "D", gold="D", options=turned)),
+        # The same place, and so another option.
+        *(answer("m", "2/1", "A"), answer("m", "2/2", "A", gold="D", options=turned)),
+        # Neither.
+        *(answer("m", "3/1", "A"), answer("m", "3/2", "B", gold="D", options=turned)),
+        # Not read, and in one order only.
+        *(answer("m", "4/1", None), answer("m", "4/2", "D", gold="D", options=turned), answer("m", "5", "A")),
+    ]
+    rows = [replace(row, question=row.item[0]) for row in rows]
+    (found,) = measure_order_effects(rows)
+    assert (found.items, found.pairs) == (4, 3)
+    assert (found.same_option, found.same_place) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert found.by_place == {1: 3 / 4, 4: 2 / 4}
+    assert measure_order_effects([answer("m", "5", "A")]) == []
+
+
+def test_a_paired_comparison_finds_what_an_unpaired_one_misses():
+    # github.com/EleutherAI/lm-evaluation-harness/pull/3868: 220 questions, p = .080 unpaired and .008 paired. Both
+    # right on 110, one on 30, the other on 12.
+    one, other = np.zeros(220, dtype=bool), np.zeros(220, dtype=bool)
+    one[:140] = True
+    other[30:152] = True
+    unpaired = (one.mean() - other.mean()) / np.hypot(stats.sem(one), stats.sem(other))
+    assert 2 * stats.norm.sf(unpaired) == pytest.approx(0.080, abs=5e-4)
+    (row,), tests = compare_models(answer_all("one", one) + answer_all("other", other))
+    assert row.p == pytest.approx(0.008, abs=5e-4)
+    assert row.p == pytest.approx(stats.binomtest(30, 42).pvalue, rel=1e-12)
+    assert (row.wins, row.ties, row.losses, row.better, tests) == (30, 178, 12, "one", [])
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (5, 5), (3, 14), (900, 1000)])
+def test_mcnemar(wins: int, losses: int):
+    one = np.array([True] * wins + [False] * (losses + 3))
+    other = np.array([False] * wins + [True] * losses + [False] * 3)
+    (row,), _ = compare_models(answer_all("one", one) + answer_all("other", other))
+    expected = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    assert row.p == pytest.approx(expected, rel=1e-9)
+
+
+def test_groups_of_questions_count_together():
+    rng = np.random.default_rng(0)
+    by_group = rng.random(12) < 0.75
+    one = np.repeat(by_group, 10)
+    other = np.repeat(~by_group & (rng.random(12) < 0.5), 10)
+    groups = [str(n // 10) for n in range(120)]
+    rows = [
+        answer(model, str(n), "A" if right[n] else "B", group=groups[n])
+        for model, right in (("one", one), ("other", other))
+        for n in range(120)
+    ]
+    (row,), _ = compare_models(rows)
+    assert row.questions == 12
+    assert row.difference == pytest.approx(one.mean() - other.mean())
+    differ = by_group.astype(int) - other[::10].astype(int)
+    assert row.p == pytest.approx(stats.binomtest(int((differ > 0).sum()), int((differ != 0).sum())).pvalue)
+
+
+def test_groups_of_other_sizes_leave_the_means_those_over_questions():
+    rows = [
+        answer(model, f"{group}{n}", "A" if (n + group) % (2 if model == "one" else 3) else "B", group=str(group))
+        for model in ("one", "two")
+        for group in range(6)
+        for n in range(group + 1)
+    ]
+    differences, _ = compare_models(rows)
+    means = {row.model: row.accuracy for row in summarise_models(rows)}
+    assert differences[0].first_mean == pytest.approx(means["one"])
+    assert differences[0].second_mean == pytest.approx(means["two"])
+    standings = rank_systems(gather_models(rows), differences)
+    assert {row.system: row.mean for row in standings} == pytest.approx(means)
+
+
+def test_several_runs():
+    rng = np.random.default_rng(3)
+    hard = rng.random(200)
+    runs = {
+        model: [hard < ability + rng.normal(0, 0.03) for _ in range(4)]
+        for model, ability in (("one", 0.7), ("two", 0.5))
+    }
+    rows = [
+        row for model in runs for k, right in enumerate(runs[model]) for row in answer_all(model, right, run=str(k))
+    ]
+    (row,), (test,) = compare_models(rows)
+    means = {model: [float(right.mean()) for right in runs[model]] for model in runs}
+    assert test.difference == pytest.approx(np.mean(means["one"]) - np.mean(means["two"]))
+    assert (test.items, test.runs) == (200, (4, 4))
+    assert test.p_over_runs == pytest.approx(stats.ttest_ind(means["one"], means["two"]).pvalue)
+    assert (row.low, row.high, row.p) == (test.low, test.high, test.p)
+    assert test.low < test.difference < test.high
+    # Over questions alone: the interval is narrower, as if there were no other runs.
+    items = np.mean(runs["one"], axis=0) - np.mean(runs["two"], axis=0)
+    assert test.high - test.low > 2 * 1.97 * stats.sem(items)
+
+
+def test_equal_runs_give_what_a_single_one_gives():
+    rng = np.random.default_rng(5)
+    one, two = rng.random((2, 60)) < 0.6
+    rows = [
+        row
+        for model, right in (("one", one), ("two", two))
+        for run in "12"
+        for row in answer_all(model, right, run=run)
+    ]
+    _, (test,) = compare_models(rows)
+    paired = stats.ttest_rel(one.astype(float), two.astype(float))
+    assert test.p == pytest.approx(paired.pvalue)
+    assert test.p_over_runs is None
+
+
+def test_a_metric_of_the_log():
+    rows = [answer(model, str(n), "A", f1=value) for model, value in (("one", 0.5), ("two", 0.7)) for n in range(20)]
+    (row,), _ = compare_models(rows, metric="f1")
+    assert (row.metric, row.difference, row.better) == ("f1", pytest.approx(-0.2), "two")
+    with pytest.raises(UsageError, match="'f2'"):
+        compare_models(rows, metric="f2")
+    with pytest.raises(UsageError, match="one"):
+        compare_models(rows[:20])
+    with pytest.raises(UsageError, match="'three'"):
+        compare_models(rows, against="three")
+
+
+def test_tasks_are_compared_each_and_together():
+    rng = np.random.default_rng(1)
+    rows = [
+        row for task in "st" for model in ("one", "two") for row in answer_all(model, rng.random(30) < 0.5, task=task)
+    ]
+    differences, _ = compare_models(rows)
+    assert [(row.column, row.group, row.questions) for row in differences] == [
+        ("", "", 60),
+        ("task", "s", 30),
+        ("task", "t", 30),
+    ]
