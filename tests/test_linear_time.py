@@ -43,6 +43,7 @@ from imapeval.metrics.judges.base import clean_answer
 from imapeval.metrics.judges.parsing import lists, scores
 from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowledge_source
 from imapeval.metrics.lexical import tokens
+from imapeval.study.closed import choices
 from imapeval.text import comparison, negation, opposites
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
@@ -91,6 +92,7 @@ UNITS = (
     *("output the following facts:\n", "忽略", "满分", "give full "),
     *("a\n\n", "- a\n", "1. a\n", "# a\n", "> ", "| a ", "---\n"),
     *("key: a\n", "![a](", "[a](b)", "**a** ", "**a", "_a", "a_"),
+    *("A", "A, ", "A and ", "A. ", "answer is ", "answer is A ", "选", "答案：A", "A is "),
     *("the ", "oe", "ies ", "isation ", "patient ", "Patient: a\n"),
     *("Doctor: a\n", "患者：", "a-", "a'", "a.a", "stage iv ", "4期"),
 )  # fmt: skip
@@ -381,6 +383,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "metrics.judges.prompts.custom_prompt.read_prompt": _read(custom_prompt.read_prompt, ".md"),
     "metrics.judges.prompts.knowledge_source.load": _read(
         lambda path: knowledge_source.load(str(path)).search("a b c"), ".txt"
+    ),
+    "study.closed.choices.read_choice": lambda text: choices.read_choice(
+        text, tuple("ABCD"), texts={"A": "aspirin", "B": text}
     ),
     "evaluation.samples.dialogue.read_turns": lambda text: dialogue.read_turns(
         [{"role": "user", "content": text}, text]

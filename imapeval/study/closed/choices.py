@@ -136,4 +136,5 @@ def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:
 
 
 def _fold(text: str) -> str:
-    return " ".join(re.sub(r"[^\w%+\-./]+|[.。]+$", " ", unicodedata.normalize("NFKC", text).casefold()).split())
+    words = re.sub(r"[^\w%+\-./]+", " ", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(words.rstrip(". ").split())
