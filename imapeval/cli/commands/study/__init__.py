@@ -13,6 +13,7 @@ from imapeval.cli.commands.study.cutoff import cutoff
 from imapeval.cli.commands.study.disagreements import disagreements
 from imapeval.cli.commands.study.estimate import estimate
 from imapeval.cli.commands.study.latent import latent
+from imapeval.cli.commands.study.limits import limits
 from imapeval.cli.commands.study.matrix import matrix
 from imapeval.cli.commands.study.paraphrase import paraphrase
 from imapeval.cli.commands.study.power import power
@@ -29,7 +30,21 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 
 for _command in (
-    *(report, ratings, agreement, latent, raters, correlate, compare, power, slices, bias, disagreements, matrix),
+    *(
+        report,
+        ratings,
+        agreement,
+        limits,
+        latent,
+        raters,
+        correlate,
+        compare,
+        power,
+        slices,
+        bias,
+        disagreements,
+        matrix,
+    ),
     *(estimate, calibrate, apply, cutoff, sensitivity, robustness, paraphrase, repeat, abstain, corrections, replicate),
 ):
     app.command()(_command)

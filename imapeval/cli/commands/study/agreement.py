@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
+from imapeval.cli.commands.study.limits import print_limits
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 
@@ -42,6 +43,7 @@ def agreement(
     json_output: Json = False,
 ) -> None:
     """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of single raters."""
+    from imapeval.study.agreement.limits import find_limits
     from imapeval.study.agreement.measure import STATISTICS, measure_agreement
     from imapeval.study.agreement.noise_ceiling import find_ceilings
     from imapeval.study.agreement.rater_differences import count_differences
@@ -54,14 +56,24 @@ def agreement(
     rated = _load_rated(given, questions)
     found = measure_agreement(rated, statistics=tuple(STATISTICS) if every else None)
     differences = count_differences(rated)
+    limits = find_limits(rated)
     ceilings = find_ceilings(rated)
     sentences = describe_agreement(rated, found, ceilings)
     if json_output:
-        emit_json({"agreement": found, "differences": differences, "ceilings": ceilings, "sentences": sentences})
+        emit_json(
+            {
+                "agreement": found,
+                "differences": differences,
+                "limits": limits,
+                "ceilings": ceilings,
+                "sentences": sentences,
+            }
+        )
         return
     for dimension in rated.dimensions:
         _print_agreement(dimension, [row for row in found if row.dimension == dimension and row.value is not None])
         _print_differences(dimension, [row for row in differences if row.dimension == dimension])
+        print_limits([row for row in limits if row.dimension == dimension])
     _print_ceilings([row for row in ceilings if row.value is not None])
     echo("\n".join(sentences))
     _print_notes(found, rated, by_question=questions is not None)

@@ -33,7 +33,7 @@ def test_json(imapeval: Command, file: Path):
     done = imapeval("study", "agreement", file, "--scale", "accuracy=0:5:0.5", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    assert list(found) == ["agreement", "differences", "ceilings", "sentences"]
+    assert list(found) == ["agreement", "differences", "limits", "ceilings", "sentences"]
     rows = {(row["dimension"], row["statistic"]): row for row in found["agreement"]}
     assert list(rows["accuracy", "exact"]) == [
         *("dimension", "statistic", "value", "low", "high", "n", "raters", "reason"),
@@ -54,6 +54,7 @@ def test_table_for_people(imapeval: Command, file: Path):
     for words in (
         "Krippendorff's alpha (ordinal)",
         "all pairs",
+        "limits of agreement",
         "What a perfect metric could reach",
         "a perfect metric",
     ):

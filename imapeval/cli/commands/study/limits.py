@@ -1,0 +1,71 @@
+"""`imapeval study limits`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.agreement.limits import Bound, Limits
+
+
+@expand_options
+def limits(
+    folders: RunFolders,
+    *,
+    metric: Annotated[
+        str, typer.Option(metavar="METRIC", help="A metric on the scale of the ratings, such as a judge.")
+    ],
+    dimension: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
+    ] = None,
+    options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
+    json_output: Json = False,
+) -> None:
+    """Measure how far a metric on the raters' scale lies from the mean rating, and raters from each other."""
+    from imapeval.study.agreement.limits import find_limits, find_limits_of_metric
+
+    rated = options.read(folders, metrics=metric, dimensions=dimension).rated
+    if len(rated.dimensions) != 1:
+        raise UsageError(f"there are ratings of {', '.join(rated.dimensions)}. Choose one with --dimension.")
+    rows = [find_limits_of_metric(rated, metric, rated.dimensions[0]), *find_limits(rated)]
+    if json_output:
+        emit_json(rows)
+        return
+    print_limits(rows)
+
+
+def print_limits(rows: "Sequence[Limits]") -> None:
+    """Print a table of rows of one dimension, and the reasons of those without numbers."""
+    shown = [row for row in rows if row.reason is None]
+    emit(
+        shown,
+        [
+            Column("difference", lambda row: f"{row.first} - {row.second}", text=True),
+            Column("mean", lambda row: _show(row.mean), wrap=False),
+            Column("lower limit", lambda row: _show(row.lower), wrap=False),
+            Column("upper limit", lambda row: _show(row.upper), wrap=False),
+            Column("concordance", lambda row: _show(row.concordance), wrap=False),
+            Column("n", lambda row: row.n),
+        ],
+        title=f"{rows[0].dimension}: limits of agreement" if rows else "",
+        width=UNLIMITED,
+    )
+    if shown:
+        echo(
+            "Limits of agreement (Bland and Altman 1986): 95% of the differences lie between them, if normal. Below "
+            "each number: its 95% interval. Concordance: Lin's, 1 only where both always give the same."
+        )
+    for row in rows:
+        if row.reason is not None:
+            echo(f"{row.first} - {row.second}: {row.reason}.")
+
+
+def _show(bound: "Bound | None") -> str | None:
+    return None if bound is None else f"{bound.value:.2f}\n{bound.low:.2f} .. {bound.high:.2f}"

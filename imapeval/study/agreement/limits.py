@@ -1,0 +1,179 @@
+"""How far two raters, or a metric and the raters, lie apart on one scale: limits of agreement, and concordance.
+
+Limits of agreement contain 95% of the differences if these are normal: mean difference -+ 1.96 standard deviations
+(Bland and Altman 1986, "Statistical Methods for Assessing Agreement between Two Methods of Clinical Measurement", The
+Lancet 327). Lin's concordance coefficient is Pearson's r lowered by differences in mean and spread: 1 only where both
+always give the same (Lin 1989, "A Concordance Correlation Coefficient to Evaluate Reproducibility", Biometrics 45).
+
+Variances come from leaving out each question in turn. The interval of a limit combines those of the mean and of the
+standard deviation (Zou 2013, "Confidence Interval Estimation for the Bland-Altman Limits of Agreement with Multiple
+Observations per Individual", Statistical Methods in Medical Research 22), that of the concordance is a score interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.errors import UsageError
+from imapeval.study.agreement.measure import ratings_in_dimension
+from imapeval.study.bootstrap import compute_replicates, number_clusters
+from imapeval.study.data.scales import describe_scale
+from imapeval.study.intervals import score_interval, student_quantile
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.data.rated import Rated
+
+_REACH = 1.96
+"""Bland and Altman 1986."""
+
+MIN_ANSWERS = 10
+"""Below it the variance of the differences is too uncertain for intervals."""
+
+_GROUPS = 1000
+"""Groups of questions that are left out in turn; see `agreement.statistic`."""
+
+MEAN_RATING = "mean rating"
+"""In place of a rater's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far two raters, or a metric and the mean rating, lie apart.
+
+    Attributes:
+        dimension: The rating dimension.
+        first, second: The raters, or the metric and `MEAN_RATING`; differences are the first minus the second.
+        mean: Of the differences, in rating points.
+        lower, upper: Limits of agreement, within which 95% of the differences lie.
+        concordance: Lin's, -1..1; None where all ratings of both are the same.
+        n: Answers that both rated.
+        reason: Why there are no numbers.
+    """
+
+    dimension: str
+    first: str
+    second: str
+    mean: Bound | None = None
+    lower: Bound | None = None
+    upper: Bound | None = None
+    concordance: Bound | None = None
+    n: int = 0
+    reason: str | None = None
+
+
+def find_limits(rated: Rated, *, confidence: float = 0.95) -> list[Limits]:
+    """Return the limits of agreement of all pairs of raters, by dimension.
+
+    Args:
+        rated: Answers with what each rater gave.
+        confidence: Of the intervals.
+    """
+    rows: list[Limits] = []
+    for dimension in rated.dimensions:
+        if dimension in rated.by_rater:
+            ratings, codes = ratings_in_dimension(rated, dimension)
+            rows += [
+                _compare(
+                    Limits(dimension, rated.raters[a], rated.raters[b]),
+                    ratings[:, a],
+                    ratings[:, b],
+                    codes,
+                    confidence=confidence,
+                )
+                for a, b in combinations(np.flatnonzero(np.isfinite(ratings).any(axis=0)).tolist(), 2)
+            ]
+    return rows
+
+
+def find_limits_of_metric(rated: Rated, metric: str, dimension: str, *, confidence: float = 0.95) -> Limits:
+    """Return the limits of agreement of a metric, whose scores are on the raters' scale, and the mean rating.
+
+    Args:
+        rated: The answers.
+        metric: Which.
+        dimension: Of the ratings.
+        confidence: Of the intervals.
+
+    Raises:
+        UsageError: A score lies outside the declared scale, or low scores are good.
+    """
+    scores = rated.scores[:, rated.metrics.index(metric)]
+    if metric in rated.lower_is_better:
+        raise UsageError(f"low scores of {metric} are good, so it is not on the scale of the ratings.")
+    scale = rated.scales.get(dimension)
+    if scale is not None:
+        off = scores[(scores < scale.low) | (scores > scale.high)]
+        if len(off):
+            raise UsageError(
+                f"{metric} has the score {off[0]:g}, and the scale of {dimension} is {describe_scale(scale)}. Put the "
+                "metric on that scale first, with `imapeval study calibrate`."
+            )
+    row = Limits(dimension, metric, MEAN_RATING)
+    return _compare(row, scores, rated.ratings_of(dimension), rated.questions, confidence=confidence)
+
+
+def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, confidence: float) -> Limits:
+    both = np.isfinite(first) & np.isfinite(second)
+    x, y, codes = first[both], second[both], number_clusters(questions[both].tolist())
+    number, count = int(both.sum()), int(codes.max(initial=-1)) + 1
+    if count < MIN_ANSWERS:
+        reason = f"{number} answers to {count} questions were rated by both; fewest: {MIN_ANSWERS} questions"
+        return Limits(row.dimension, row.first, row.second, n=number, reason=reason)
+    # Centred, so that sums of squares keep their digits.
+    x, y = x - second[both].mean(), y - second[both].mean()
+    sums = np.column_stack([np.ones(number), x, y, x**2, y**2, x * y])
+    groups = min(count, _GROUPS)
+    values = _combine(np.ones((1, number)) @ sums)[0]
+    left_out = compute_replicates(
+        lambda weights: _combine(weights @ sums), 1 - np.eye(groups, dtype=np.int64), codes % groups
+    )
+    quantile = student_quantile((1 + confidence) / 2, groups - 1)
+    errors = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+    mean = Bound(float(values[0]), *(float(values[0] + sign * quantile * errors[0]) for sign in (-1, 1)))
+    # The standard deviation has its interval on the scale of logarithms, where it is nearly symmetric.
+    reach = float(values[1])
+    factor = math.exp(quantile * float(errors[1]) / reach) if reach > 0 else 1.0
+    less, more = reach - reach / factor, reach * factor - reach
+    half = mean.high - mean.value
+    lower, upper = mean.value - reach, mean.value + reach
+    bounds = (
+        Bound(lower, lower - math.hypot(half, more), lower + math.hypot(half, less)),
+        Bound(upper, upper - math.hypot(half, less), upper + math.hypot(half, more)),
+    )
+    ends = None
+    if np.isfinite(values[2]):
+        ends = score_interval(float(values[2]), left_out[:, 2], bounds=(-1.0, 1.0), size=count, confidence=confidence)
+    concordance = None if ends is None else Bound(float(values[2]), ends.low, ends.high)
+    return Limits(row.dimension, row.first, row.second, mean, *bounds, concordance, number)
+
+
+def _combine(sums: Floats) -> Floats:
+    """Return mean difference, half the distance of the limits, and concordance, shape (m, 3).
+
+    Args:
+        sums: Of 1, x, y, x², y² and xy, shape (m, 6).
+    """
+    n, x, y, xx, yy, xy = sums.T
+    mean = (x - y) / n
+    squares = np.maximum(xx + yy - 2 * xy - n * mean**2, 0)
+    spread = _REACH * np.sqrt(squares / (n - 1))
+    away = (xx - x**2 / n) + (yy - y**2 / n) + n * mean**2
+    # Far less than the squares that it is the difference of is rounding.
+    defined = away > 1e-12 * (xx + yy)
+    concordance = np.divide(2 * (xy - x * y / n), away, out=np.full_like(away, np.nan), where=defined)
+    return np.column_stack([mean, spread, concordance])
