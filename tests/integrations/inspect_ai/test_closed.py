@@ -1,0 +1,62 @@
+"""Multiple-choice logs of the real Inspect, read by `imapeval closed`: the same accuracy, item by item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="inspect_ai is not installed here: python3 .ci/frameworks.py inspect_ai")
+
+import inspect_ai
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import choice
+from inspect_ai.solver import multiple_choice
+
+from imapeval.study.closed.logs import read_logs
+from imapeval.study.closed.models import summarise_models
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspect_ai.log import EvalLog
+
+OPTIONS = ["Aspirin", "Paracetamol", "Rest", "Tea"]
+SAID = ["ANSWER: B", "ANSWER: A", "B) Paracetamol", "Sorry, I cannot help with that.", "ANSWER: A, B", "It depends"]
+
+
+def run(folder: Path, *, epochs: int = 1) -> EvalLog:
+    outputs = [ModelOutput.from_content("mockllm/model", text) for text in SAID for _ in range(epochs)]
+    outputs[-1].choices[0].stop_reason = "max_tokens"
+    for output in outputs:
+        # Otherwise it counts tokens, for which it fetches a vocabulary from the network.
+        output.usage = ModelUsage()
+    samples = [Sample(id=f"q{n}", input=f"{n}: what helps?", choices=OPTIONS, target="B") for n in range(len(SAID))]
+    task = inspect_ai.Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice(), epochs=epochs)
+    model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", max_samples=1)
+    assert log.status == "success", log.error
+    return log
+
+
+def test_accuracy_is_inspects_own(tmp_path: Path):
+    log = run(tmp_path)
+    answers = read_logs([tmp_path])
+    assert log.samples is not None
+    theirs = {str(sample.id): float((sample.scores or {})["choice"].value == "C") for sample in log.samples}
+    assert {answer.item: answer.scores["choice"] for answer in answers} == theirs
+    assert [answer.choice.reading for answer in answers] == ["read", "read", "read", "refused", "several", "cut"]
+    # Inspect takes "B) Paracetamol" for wrong, since it lacks the word ANSWER; we say what was chosen.
+    assert [answer.choice.label for answer in answers] == ["B", "A", "B", None, None, None]
+    assert (answers[0].labels, answers[0].options, answers[0].gold) == (tuple("ABCD"), tuple(OPTIONS), {"B"})
+    (found,) = summarise_models(answers)
+    assert log.results is not None
+    assert found.by_log["choice"] == pytest.approx(log.results.scores[0].metrics["accuracy"].value)
+
+
+def test_epochs_are_runs(tmp_path: Path):
+    run(tmp_path, epochs=2)
+    answers = read_logs([tmp_path])
+    assert len(answers) == 12
+    assert {answer.run for answer in answers} == {"1", "2"}
