@@ -17,6 +17,7 @@ from imapeval.cli.commands.study.limits import limits
 from imapeval.cli.commands.study.matrix import matrix
 from imapeval.cli.commands.study.paraphrase import paraphrase
 from imapeval.cli.commands.study.power import power
+from imapeval.cli.commands.study.preferences import preferences
 from imapeval.cli.commands.study.raters import raters
 from imapeval.cli.commands.study.ratings import ratings
 from imapeval.cli.commands.study.repeat import repeat
@@ -30,21 +31,8 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 
 for _command in (
-    *(
-        report,
-        ratings,
-        agreement,
-        limits,
-        latent,
-        raters,
-        correlate,
-        compare,
-        power,
-        slices,
-        bias,
-        disagreements,
-        matrix,
-    ),
+    *(report, ratings, agreement, limits, latent, preferences),
+    *(raters, correlate, compare, power, slices, bias, disagreements, matrix),
     *(estimate, calibrate, apply, cutoff, sensitivity, robustness, paraphrase, repeat, abstain, corrections, replicate),
 ):
     app.command()(_command)

@@ -1,0 +1,94 @@
+"""`imapeval study preferences`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.study.inputs import Resamples, Seed
+from imapeval.cli.options import Json, parse_names
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.systems.preferences import MetricAndPreferences, Strength
+
+
+def preferences(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Preferences: a table with the columns question (its text, or the id of an answer to it), a, b (the "
+            "systems) and winner (a system, a, b or tie).",
+        ),
+    ],
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN...]", help="Runs of these systems, to compare metrics.")
+    ] = None,
+    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all in the runs]")] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2000,
+    json_output: Json = False,
+) -> None:
+    """Rank systems by preferences between their answers (Bradley-Terry with ties), and check metrics against them."""
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.data.preferences import read_preferences
+    from imapeval.study.systems.answers import read_systems
+    from imapeval.study.systems.preferences import compare_with_metrics, estimate_strengths
+
+    if metrics and not folders:
+        raise UsageError("--metrics names metrics of runs. Give the folder of a run after the file of preferences.")
+    given = read_preferences(file)
+    strengths = estimate_strengths(given, seed=seed, resamples=resamples)
+    rows: list[MetricAndPreferences] = []
+    if folders:
+        answers = read_systems([Run(folder) for folder in folders], metrics=parse_names(metrics, "--metrics"))
+        rows = compare_with_metrics(given, strengths, answers)
+    if json_output:
+        emit_json({"strengths": strengths, "metrics": rows})
+        return
+    _print_strengths(strengths)
+    echo(
+        f"{len(given.outcome)} judgements on {len(given.questions)} questions. Strength: Davidson's model (Bradley and "
+        "Terry's with ties), in log odds; preferred: how often, against another of these systems, a tie counting half. "
+        f"Intervals: 95%, bootstrap over questions ({resamples} resamples, seed {seed})."
+    )
+    if rows:
+        _print_metrics(rows)
+        echo(
+            "Accuracy: share of the preferences whose answer has the better score, equal scores counting half; ties "
+            "are left out. Systems: pairs that the metric's means order like the strengths."
+        )
+
+
+def _print_strengths(rows: "Sequence[Strength]") -> None:
+    columns = [
+        Column("system", lambda row: row.system, text=True, wrap=False),
+        Column("strength", lambda row: f"{row.strength:.2f}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write="{:.2f}".format), wrap=False),
+        Column("preferred", lambda row: f"{row.win_share:.0%}"),
+        Column(
+            "95% interval",
+            lambda row: format_interval(row.win_share_low, row.win_share_high, write="{:.0%}".format),
+            wrap=False,
+        ),
+        Column("wins", lambda row: row.wins),
+        Column("ties", lambda row: row.ties),
+        Column("losses", lambda row: row.losses),
+    ]
+    emit(rows, columns, title="Systems by preference", width=UNLIMITED)
+
+
+def _print_metrics(rows: "Sequence[MetricAndPreferences]") -> None:
+    columns = [
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("accuracy", lambda row: None if row.accuracy is None else f"{row.accuracy:.3f}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("n", lambda row: row.n),
+        Column("not scored", lambda row: row.missing),
+        Column("systems", lambda row: f"{row.pairs_alike} of {row.pairs}", wrap=False),
+    ]
+    emit(rows, columns, title="Metrics and preferences", width=UNLIMITED)
