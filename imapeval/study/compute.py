@@ -11,6 +11,7 @@ from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find
 from imapeval.study.agreement.rater_differences import count_differences
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.bootstrap import RESAMPLES
+from imapeval.study.checklist import fill_checklist
 from imapeval.study.comparison.compare import compare
 from imapeval.study.conclusions import (
     MIN_COMPARED_SYSTEMS,
@@ -58,6 +59,7 @@ def compute_study(
     level: Level | None = None,
     coefficient: CoefficientName = "spearman",
     against: str | None = None,
+    about: Mapping[str, str] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Study:
@@ -72,6 +74,7 @@ def compute_study(
         coefficient: The coefficient of the conclusions; one of `comparable_coefficients`.
         against: The metric that each other one is compared with, chosen before the ratings were seen; None compares
             all pairs, so that only larger differences are significant.
+        about: What `study.toml` says, for the reporting checklist.
         seed: Random seed.
         resamples: Number of resamples and permutations.
 
@@ -165,6 +168,7 @@ def compute_study(
         heterogeneities=tuple(heterogeneities),
         biases=tuple(measure_bias(rated, signatures=signatures, metrics=best)) if best else (),
         outliers=tuple(outliers),
+        checklist=tuple(fill_checklist(rated, agreements, about)),
         against=against,
     )
 

@@ -255,3 +255,10 @@ def test_a_system_that_stands_apart_is_told():
     assert {row.outliers for row in study.outliers} == {("s5",)}
     (said,) = [sentence for sentence in study.conclusions if "stands apart" in sentence]
     assert said.startswith("Between systems, Pearson's r of ")
+
+
+def test_a_study_has_a_checklist():
+    study = compute_study(rate(questions=20), title="t", signatures={}, about={"training": "None."}, resamples=50)
+    items = {item.topic: item for item in study.checklist}
+    assert items["training"].told == "None."
+    assert "20 questions by 3 systems" in items["numbers included"].data

@@ -19,7 +19,7 @@ from imapeval.report.study.bias import render_bias
 from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
 from imapeval.report.study.correlations import render_correlations
 from imapeval.report.study.disagreements import collect_disagreements, list_disagreements, render_disagreements
-from imapeval.report.study.formatting import pluralize
+from imapeval.report.study.formatting import NO_VALUE, pluralize
 from imapeval.report.study.methods import describe_methods, list_sources
 from imapeval.report.study.raters import render_raters
 from imapeval.report.study.slices import render_scatters, render_slices
@@ -63,6 +63,7 @@ def render_study(study: Study, *, runs: Sequence[Run] = ()) -> str:
         "slices": ("Where", render_slices(study)),
         "bias": ("Bias", render_bias(study)),
         "disagreements": ("Disagreements", render_disagreements(disagreements, study, linked=answers is not None)),
+        "checklist": ("Reporting checklist", _render_checklist(study)),
         "account": ("What was read", _render_account(study)),
         "methods": ("Methods", _render_methods(study)),
         "signatures": ("Signatures", _render_signatures(study)),
@@ -104,6 +105,32 @@ def _render_conclusions(study: Study) -> Markup:
 def _render_account(study: Study) -> Markup:
     said = render_list(study.account, kind="sentences") if study.account else render_note("Everything joined.")
     return render_section("account", "What was read, and what did not join", said)
+
+
+def _render_checklist(study: Study) -> Markup:
+    if not study.checklist:
+        return Markup("")
+    rows = [
+        [
+            item.topic,
+            item.guideline,
+            " ".join(part for part in (item.told, item.data) if part) or NO_VALUE,
+            item.missing,
+        ]
+        for item in study.checklist
+    ]
+    missing = sum(bool(item.missing) for item in study.checklist)
+    return render_section(
+        "checklist",
+        "Reporting checklist",
+        render_note(
+            "What readers of a study with raters want to know: items of GRRAS (Kottner et al. 2011) and of the Human "
+            "Evaluation Datasheet (HEDS: Shimorina and Belz 2022). The data tells some; what only people know comes "
+            "from study.toml, beside the ratings. "
+            + (f"Of {pluralize(len(rows), 'item')}, {missing} lack something." if missing else "Nothing is missing.")
+        ),
+        render_table(["topic", "guideline", "reported", "missing"], rows, texts=(0, 1, 2, 3)),
+    )
 
 
 def _render_methods(study: Study) -> Markup:

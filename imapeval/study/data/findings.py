@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from imapeval.study.checklist import ChecklistItem
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.bias import Bias
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
@@ -340,7 +341,7 @@ class Study:
         signatures: Of the metrics, by name.
         account: Sentences on what was read and what did not join.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-            outliers, disagreements: See there.
+            outliers, disagreements, checklist: See there.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
@@ -371,4 +372,5 @@ class Study:
     heterogeneities: tuple[Heterogeneity, ...] = ()
     biases: tuple[Bias, ...] = ()
     outliers: tuple[WithoutOutliers, ...] = ()
+    checklist: tuple[ChecklistItem, ...] = ()
     against: str | None = None

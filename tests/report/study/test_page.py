@@ -14,6 +14,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import render_study, write_study
 from imapeval.report.study.selection import select_top_metrics
+from imapeval.study.checklist import ChecklistItem
 from imapeval.study.data.findings import ALL, Corrected, Heterogeneity, Study
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.outlier_systems import WithoutOutliers
@@ -426,3 +427,14 @@ def test_systems_that_stand_apart(small: Study):
     page = render_study(replace(small, outliers=(row,)))
     for part in ("without outliers", "sys &amp; 7", "0.98", "0.42", "Mathur, Baldwin and Cohn 2020"):
         assert part in page
+
+
+def test_the_reporting_checklist(small: Study):
+    items = (
+        ChecklistItem("GRRAS 12", "training", told="<b>An hour</b>"),
+        ChecklistItem("GRRAS 8", "blinding", missing="whether raters knew the system", key="blinding"),
+    )
+    page = render_study(replace(small, checklist=items))
+    for part in ("&lt;b&gt;An hour", "whether raters knew the system", "Of 2 items, 1 lack", "Kottner et al. 2011"):
+        assert part in page
+    assert 'id="checklist"' not in render_study(replace(small, checklist=()))

@@ -6,6 +6,7 @@ from imapeval.cli.commands.study.abstain import abstain
 from imapeval.cli.commands.study.agreement import agreement
 from imapeval.cli.commands.study.bias import bias
 from imapeval.cli.commands.study.calibrate import apply, calibrate
+from imapeval.cli.commands.study.checklist import checklist
 from imapeval.cli.commands.study.compare import compare
 from imapeval.cli.commands.study.corrections import corrections
 from imapeval.cli.commands.study.correlate import correlate
@@ -31,7 +32,7 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 
 for _command in (
-    *(report, ratings, agreement, limits, latent, preferences),
+    *(report, ratings, agreement, limits, latent, preferences, checklist),
     *(raters, correlate, compare, power, slices, bias, disagreements, matrix),
     *(estimate, calibrate, apply, cutoff, sensitivity, robustness, paraphrase, repeat, abstain, corrections, replicate),
 ):

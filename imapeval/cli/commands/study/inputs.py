@@ -25,6 +25,15 @@ Against = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Resamples = Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples for an interval.")]
 
+About = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What only people know about the study, for the reporting checklist.  [default: study.toml beside the "
+        "ratings]",
+    ),
+]
+
 RATINGS_FORMAT = ("dimensions", "scales", "mapping", "labels")
 """The `StudyOptions` of commands that read a file of ratings and no run."""
 
@@ -159,6 +168,18 @@ class StudyOptions:
         if imported and wanted is not None:
             rated = choose_metrics(rated, wanted)
         return JoinedData(rated, report, {name: signatures[name] for name in rated.metrics})
+
+
+def read_about_study(given: Path | None, folder: Path) -> dict[str, str]:
+    """Return what `study.toml` says; nothing if none is given and the folder has none.
+
+    Raises:
+        InputError: The file is malformed.
+    """
+    from imapeval.study.data.about import find_about, read_about
+
+    path = given or find_about(folder)
+    return {} if path is None else read_about(path)
 
 
 def _parse_labels(text: str | None) -> dict[str, float]:

@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import About, Resamples, RunFolders, Seed, StudyOptions, read_about_study
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
@@ -36,6 +36,7 @@ def report(
             "[default: all pairs]",
         ),
     ] = None,
+    about: About = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
@@ -55,6 +56,7 @@ def report(
     if level is not None:
         choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
+    told = read_about_study(about, folders[0] if options.ratings is None else options.ratings.parent)
     joined = options.read(folders)
     _make_folder(out)
     study = compute_study(
@@ -65,6 +67,7 @@ def report(
         level=level,  # pyright: ignore[reportArgumentType]  # checked above
         coefficient=coefficient,
         against=against,
+        about=told,
         seed=seed,
         resamples=resamples,
     )
@@ -72,7 +75,15 @@ def report(
     write_study(study, page, runs=[Run(folder) for folder in folders])
     write_tables(study, tables)
     if json_output:
-        emit_json({"page": page, "tables": tables, "conclusions": study.conclusions, "outliers": study.outliers})
+        emit_json(
+            {
+                "page": page,
+                "tables": tables,
+                "conclusions": study.conclusions,
+                "outliers": study.outliers,
+                "checklist": study.checklist,
+            }
+        )
         return
     echo("\n".join(study.conclusions))
     echo(f"page:   {page}\ntables: {tables}")

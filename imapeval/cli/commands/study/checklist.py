@@ -1,0 +1,45 @@
+"""`imapeval study checklist`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, About, StudyOptions, read_about_study
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+
+
+@expand_options
+def checklist(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ratings, as for `imapeval study agreement`.")],
+    options: Annotated[StudyOptions, RATINGS_FORMAT],
+    about: About = None,
+    json_output: Json = False,
+) -> None:
+    """List what a paper on these ratings should report (GRRAS, HEDS): what the data says, and what is missing."""
+    from imapeval.study.agreement.measure import measure_agreement
+    from imapeval.study.checklist import fill_checklist
+    from imapeval.study.data.join_report import describe_reading
+    from imapeval.study.data.rated import rated_without_scores
+
+    told = read_about_study(about, file.parent)
+    given = options.read_ratings(file)
+    for sentence in describe_reading(given.left_out, given.unread, given.notes):
+        echo(sentence, err=True)
+    rated = rated_without_scores(given)
+    items = fill_checklist(rated, measure_agreement(rated), told)
+    if json_output:
+        emit_json(items)
+        return
+    columns = [
+        Column("guideline", lambda item: item.guideline, text=True, wrap=False),
+        Column("topic", lambda item: item.topic, text=True, wrap=False),
+        Column("reported", lambda item: " ".join(part for part in (item.told, item.data) if part), text=True),
+    ]
+    emit([item for item in items if item.told or item.data], columns, title="Reported", width=UNLIMITED)
+    missing = [item for item in items if item.missing]
+    echo(f"{len(items) - len(missing)} of {len(items)} items are reported in full." + (" Missing:" if missing else ""))
+    for item in missing:
+        where = "" if item.key is None or item.told else f"  [study.toml: {item.key}]"
+        echo(f"- {item.topic} ({item.guideline}): {item.missing}{where}")

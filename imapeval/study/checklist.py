@@ -1,0 +1,151 @@
+"""What readers of a study with raters want to know: filled in from the data, asked for in `study.toml`, or missing.
+
+Items 2 to 15 of GRRAS, the guidelines for reporting reliability and agreement studies (Kottner et al. 2011, Journal of
+Clinical Epidemiology 64), and of the Human Evaluation Datasheet (HEDS: Shimorina and Belz 2022, HumEval) what GRRAS
+does not ask: how raters were found and paid, conflicts of interest, ethics. GRRAS 1 is about the title of the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.agreement.measure import ONLY_AVERAGES, find_title
+from imapeval.study.agreement.sentences import describe_agreement
+from imapeval.study.data.about import KEYS
+from imapeval.study.data.scales import describe_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.study.data.findings import Agreement
+    from imapeval.study.data.rated import Rated
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistItem:
+    """One thing to report.
+
+    Attributes:
+        guideline: The item of the guideline, such as "GRRAS 6".
+        topic: What it is about.
+        data: What the data says, as sentences; "" for nothing.
+        told: What `study.toml` says; "" for nothing.
+        missing: What remains to be told; "" if nothing does.
+        key: The key of `study.toml` that it is asked for with; None if only data can tell.
+    """
+
+    guideline: str
+    topic: str
+    data: str = ""
+    told: str = ""
+    missing: str = ""
+    key: str | None = None
+
+
+_ITEMS = (
+    ("GRRAS 2", "measuring instrument", "instrument"),
+    ("GRRAS 3", "questions and answers", "questions"),
+    ("GRRAS 4, 12", "raters", "raters"),
+    ("GRRAS 5", "what is known already", "prior"),
+    ("GRRAS 6", "sample size", "size"),
+    ("GRRAS 7", "sampling", "sampling"),
+    ("GRRAS 8", "rating process", "process"),
+    ("GRRAS 8", "blinding", "blinding"),
+    ("GRRAS 9", "independence of ratings", "independence"),
+    ("GRRAS 10", "statistical analysis", None),
+    ("GRRAS 11", "numbers included", None),
+    ("GRRAS 12", "training", "training"),
+    ("GRRAS 13", "reliability and agreement", None),
+    ("GRRAS 14", "practical relevance", "relevance"),
+    ("GRRAS 15", "detailed results", "availability"),
+    ("HEDS 3.2", "recruitment and payment", "recruitment"),
+    ("HEDS 3.2", "conflicts of interest", "conflicts"),
+    ("HEDS 5", "ethics", "ethics"),
+)
+"""Guideline, topic and key of each item."""
+
+
+def fill_checklist(
+    rated: Rated, agreements: Sequence[Agreement], about: Mapping[str, str] | None = None
+) -> list[ChecklistItem]:
+    """Return the checklist.
+
+    Args:
+        rated: The answers and their ratings.
+        agreements: What `measure_agreement` gave.
+        about: What `read_about` gave.
+    """
+    given = about or {}
+    data = {
+        "measuring instrument": _describe_scales(rated),
+        "numbers included": _describe_numbers(rated),
+        "statistical analysis": _describe_statistics(agreements),
+        "reliability and agreement": _describe_agreements(rated, agreements),
+    }
+    lacking = {
+        "measuring instrument": _find_undeclared(rated),
+        "statistical analysis": "" if data["statistical analysis"] else ONLY_AVERAGES,
+        "reliability and agreement": "" if data["reliability and agreement"] else ONLY_AVERAGES,
+    }
+    items: list[ChecklistItem] = []
+    for guideline, topic, key in _ITEMS:
+        told = "" if key is None else given.get(key, "")
+        asked = "" if key is None or told else KEYS[key]
+        missing = "; ".join(part for part in (asked, lacking.get(topic, "")) if part)
+        items.append(ChecklistItem(guideline, topic, data.get(topic, ""), told, missing, key))
+    return items
+
+
+def _describe_scales(rated: Rated) -> str:
+    declared = [f"{name} ({describe_scale(scale)})" for name, scale in rated.scales.items()]
+    declared += [name for name in rated.dimensions if name not in rated.scales]
+    return f"Dimensions: {', '.join(declared)}."
+
+
+def _find_undeclared(rated: Rated) -> str:
+    names = [name for name in rated.dimensions if name not in rated.scales]
+    return f"the scale of {', '.join(names)} (--scale {names[0]}=LOW:HIGH:STEP)" if names else ""
+
+
+def _describe_numbers(rated: Rated) -> str:
+    there = np.isfinite(rated.ratings).any(axis=1)
+    systems = len(set(rated.systems))
+    of_systems = f" by {systems} systems" if systems > 1 else ""
+    questions = len(set(rated.questions[there].tolist()))
+    sentences = [f"{there.sum()} rated answers to {questions} questions{of_systems}."]
+    if not rated.by_rater:
+        partly = [f"{name} {np.isnan(rated.ratings_of(name)[there]).sum()}" for name in rated.dimensions]
+        sentences.append(f"Answers without a rating, by dimension: {', '.join(partly)}.")
+        return " ".join(sentences)
+    for name, table in rated.by_rater.items():
+        given = np.isfinite(table)
+        numbers, answers = np.unique(given.sum(axis=1)[there], return_counts=True)
+        each = ", ".join(f"{count} with {number}" for number, count in zip(numbers, answers, strict=True))
+        own = given.sum(axis=0)
+        own = own[own > 0]
+        share = 1 - given.sum() / (there.sum() * max(1, len(own)))
+        sentences.append(
+            f"{name}: {len(own)} raters, {own.min()} to {own.max()} ratings each; answers by number of ratings: "
+            f"{each}; {share:.0%} of all pairs of rater and answer are without a rating."
+        )
+    sentences.append("No rater rated an answer twice, so that agreement of raters with themselves is unknown.")
+    return " ".join(sentences)
+
+
+def _describe_statistics(agreements: Sequence[Agreement]) -> str:
+    titles = dict.fromkeys(find_title(row.statistic) for row in agreements if row.value is not None)
+    if not titles:
+        return ""
+    return (
+        f"{'; '.join(titles)}. 95% score intervals, with the variance from leaving out each question in turn; missing "
+        "ratings are left out."
+    )
+
+
+def _describe_agreements(rated: Rated, agreements: Sequence[Agreement]) -> str:
+    if all(row.value is None for row in agreements):
+        return ""
+    return " ".join(describe_agreement(rated, agreements, ()))

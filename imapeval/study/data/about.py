@@ -1,0 +1,85 @@
+"""Reads `study.toml`: what only people know about a study with raters.
+
+Every key is optional and holds a text, such as `training = "One hour, with 20 answers that are not in the study."`
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE = "study.toml"
+
+KEYS: Mapping[str, str] = {
+    "instrument": "what the raters were shown and asked, and what the ends of each scale mean",
+    "questions": "which questions and answers are meant: field, language, where they come from",
+    "raters": "who rated: profession, specialty, experience, languages",
+    "prior": "what is known of the agreement of such raters, and why it is measured again",
+    "size": "why so many answers, raters and ratings of an answer",
+    "sampling": "how answers and raters were chosen, and who rated which answers",
+    "process": "how ratings were made: tool, order, time, what else raters could see or look up",
+    "blinding": "whether raters knew the system, the reference answer, scores, or the aim",
+    "independence": "whether raters worked alone, and whether differences were discussed before these ratings",
+    "training": "how raters were instructed and trained, and on which answers",
+    "recruitment": "how raters were found and paid",
+    "conflicts": "ties of the raters to the authors or the systems",
+    "ethics": "approval by an ethics committee, or why none was needed; patients' data",
+    "relevance": "what this agreement means in practice",
+    "availability": "where ratings, instructions and answers can be had",
+}
+"""What each key holds."""
+
+_LINE = re.compile(r"at line (\d+)")
+
+
+def find_about(folder: Path) -> Path | None:
+    """Return the `study.toml` of a folder; None if there is none."""
+    path = folder / FILE
+    return path if path.is_file() else None
+
+
+def read_about(path: Path) -> dict[str, str]:
+    """Read a `study.toml`.
+
+    Returns:
+        Texts by key, without empty ones.
+
+    Raises:
+        InputError: The file cannot be read, is not TOML, has an unknown key or one that is not a text.
+    """
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _LINE.search(str(error))
+        line = None if place is None else int(place.group(1))
+        raise InputError(
+            f"invalid TOML ({error})", path=path, line=line, fix='Write lines such as key = "text".'
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", path=path, fix="Save it as UTF-8.") from error
+    for key, value in content.items():
+        if key not in KEYS:
+            raise _refuse(f"unknown key {key!r}", key, path, text, fix=f"The keys are {', '.join(KEYS)}.")
+        if not isinstance(value, str):
+            raise _refuse(f"{key} is {_name(value)}, not a text", key, path, text, fix=f'Write {key} = "...".')
+    return {key: " ".join(value.split()) for key, value in content.items() if value.strip()}
+
+
+def _name(value: Any) -> str:
+    kinds = {dict: "a table", list: "a list", bool: "true or false"}
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "a number or a date")
+
+
+def _refuse(problem: str, key: str, path: Path, text: str, *, fix: str) -> InputError:
+    place = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[].=]""")
+    line = next((number for number, line in enumerate(text.splitlines(), 1) if place.match(line)), None)
+    return InputError(problem, path=path, line=line, fix=fix)

@@ -1,0 +1,47 @@
+from collections.abc import Callable
+
+import numpy as np
+
+from imapeval.study.agreement.measure import measure_agreement
+from imapeval.study.checklist import ChecklistItem, fill_checklist
+from imapeval.study.data.about import KEYS
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
+
+nan = np.nan
+GIVEN = np.array([[1, 2, nan], [2, 2, 2], [3, 3, nan], [1, nan, nan], [3, 2, 3]], dtype=np.float64)
+
+
+def fill(rated: Rated, about: dict[str, str] | None = None) -> dict[str, ChecklistItem]:
+    return {item.topic: item for item in fill_checklist(rated, measure_agreement(rated), about)}
+
+
+def test_what_the_data_says_is_counted(build_rated: Callable[..., Rated]):
+    items = fill(build_rated({"accuracy": GIVEN}, scales={"accuracy": Scale(1, 3, 1)}))
+    assert items["measuring instrument"].data == "Dimensions: accuracy (1 to 3 in steps of 1)."
+    numbers = items["numbers included"]
+    # 11 of 15 pairs of rater and answer have a rating.
+    for part in ("5 rated answers to 5 questions", "3 raters, 2 to 5 ratings", "1 with 1, 2 with 2, 2 with 3", "27%"):
+        assert part in numbers.data
+    assert not numbers.missing
+    assert "Krippendorff's alpha" in items["statistical analysis"].data
+    assert "(3 raters, 4 answers)" in items["reliability and agreement"].data
+
+
+def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):
+    rated = build_rated({"accuracy": GIVEN}, scales={"accuracy": Scale(1, 3, 1)})
+    items = fill(rated)
+    assert {item.key for item in items.values() if item.missing} == set(KEYS)
+    told = fill(rated, {"training": "None.", "raters": "Two GPs and a nurse."})
+    assert (told["training"].told, told["training"].missing) == ("None.", "")
+    assert {item.key for item in told.values() if item.missing} == set(KEYS) - {"training", "raters"}
+    everything = fill(rated, dict.fromkeys(KEYS, "Told."))
+    assert not any(item.missing for item in everything.values())
+
+
+def test_what_the_data_lacks_is_missing(build_rated: Callable[..., Rated]):
+    averages = build_rated({}, averages={"accuracy": np.array([1.0, 2.0, nan])})
+    items = fill(averages, dict.fromkeys(KEYS, "Told."))
+    assert "--scale accuracy=" in items["measuring instrument"].missing
+    assert "column `rater`" in items["reliability and agreement"].missing
+    assert "2 rated answers" in items["numbers included"].data
