@@ -1,5 +1,6 @@
 """`imapeval closed`: answers that are options, labels, lists, tags or ranks."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
     from imapeval.study.closed.comparison import RunTest
     from imapeval.study.closed.estimate import MetricEstimate
+    from imapeval.study.closed.logs import ClosedAnswer
     from imapeval.study.closed.models import ModelResult, OrderEffect
+    from imapeval.study.closed.open_questions import FormCounts
+    from imapeval.study.data.findings import Correlation
     from imapeval.study.data.scales import Scale
 
 
@@ -42,6 +46,22 @@ def closed(
         float | None,
         typer.Option(metavar="VALUE", help="Say which models are equivalent: they differ by less than VALUE."),
     ] = None,
+    open_run: Annotated[
+        Path | None,
+        typer.Option(
+            "--open",
+            metavar="RUN",
+            help="Folder of a run with answers of the same models to the same items, without options.",
+        ),
+    ] = None,
+    open_item: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the open data with the item's id.  [default: the answer's id]"),
+    ] = None,
+    open_metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric of the open answers.")] = "imapscore",
+    open_from: Annotated[
+        float, typer.Option(metavar="SCORE", help="An open answer counts as right from this score on.")
+    ] = 0.5,
     seed: Seed = 0,
     gold: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the right answers, for one table of any task.")
@@ -89,7 +109,10 @@ def closed(
         given = {"--scores": scores, "--positive": positive, "--order": order, "--scale": scale, "--metrics": metrics}
         if unused := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{unused[0]} is for a table with --gold and --predicted. Add these, or leave it out.")
-        _compare_models(files, metric=metric, against=against, margin=margin, seed=seed, json_output=json_output)
+        opened = None if open_run is None else _OpenAnswers(open_run, open_item, open_metric, open_from)
+        _compare_models(
+            files, opened, metric=metric, against=against, margin=margin, seed=seed, json_output=json_output
+        )
         return
     from imapeval.study.closed.estimate import estimate_metrics
     from imapeval.study.closed.reading import TASKS, AnswerColumns, read_closed_answers
@@ -113,8 +136,19 @@ def closed(
     _print_metrics(found)
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenAnswers:
+    """Where the answers to the open form are."""
+
+    run: Path
+    item: str | None
+    metric: str
+    threshold: float
+
+
 def _compare_models(
     files: "Sequence[Path]",
+    opened: _OpenAnswers | None,
     *,
     metric: str | None,
     against: str | None,
@@ -135,6 +169,7 @@ def _compare_models(
         standings = rank_systems(gather_models(answers, metric=metric), differences, seed=seed)
     elif against or metric or margin:
         raise UsageError("all answers are of one model. Give the logs of another one to compare it with.")
+    correlations, forms = ([], []) if opened is None else _read_open(answers, opened, seed=seed)
     if json_output:
         emit_json(
             {
@@ -143,11 +178,14 @@ def _compare_models(
                 "leaderboard": standings,
                 "differences": differences,
                 "runs": tests,
+                "open": {"correlations": correlations, "models": forms},
             }
         )
         return
     _print_models(results)
     _print_orders(orders)
+    if opened is not None:
+        _print_open(correlations, forms, opened)
     if not standings:
         return
     for row in differences:
@@ -161,6 +199,54 @@ def _compare_models(
     echo(
         "p: exact (McNemar) for answers that are right or wrong, else by permutation; over questions and runs where "
         f"models have several runs. Interval: 95%, bootstrap of questions. Seed {seed}."
+    )
+
+
+def _read_open(
+    answers: "Sequence[ClosedAnswer]", opened: _OpenAnswers, *, seed: int
+) -> "tuple[list[Correlation], list[FormCounts]]":
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.closed.open_questions import correlate_forms, count_forms, join_open_answers
+
+    rated = join_open_answers(answers, Run(opened.run), metric=opened.metric, item_column=opened.item)
+    return correlate_forms(rated, seed=seed), count_forms(rated, threshold=opened.threshold)
+
+
+def _print_open(correlations: "Sequence[Correlation]", forms: "Sequence[FormCounts]", opened: _OpenAnswers) -> None:
+    from imapeval.study.data.findings import ALL
+    from imapeval.study.number_format import format_number
+
+    by_model = {row.system: row for row in correlations if row.level == "within-system"}
+
+    def show(row: "Correlation | None") -> str | None:
+        if row is None or row.value is None:
+            return None
+        between = "" if row.low is None or row.high is None else f" [{row.low:.2f}, {row.high:.2f}]"
+        return f"{row.value:.2f}{between}"
+
+    columns = [
+        Column("model", lambda row: row.model, text=True),
+        Column("items", lambda row: row.items, wrap=False),
+        Column("right\nchoice", lambda row: f"{row.mean_choice:.3f}", wrap=False),
+        Column(f"mean\n{opened.metric}", lambda row: format_number(row.mean_score), wrap=False),
+        Column("both", lambda row: row.both, wrap=False),
+        Column("closed\nonly", lambda row: row.closed_only, wrap=False),
+        Column("open\nonly", lambda row: row.open_only, wrap=False),
+        Column("neither", lambda row: row.neither, wrap=False),
+        Column("rho within model", lambda row: show(by_model.get(row.model)), wrap=False),
+    ]
+    emit(forms, columns, title="The same questions in open form", width=UNLIMITED)
+    for level, what in (
+        ("within-system", "Within models, the mean"),
+        ("global", "Over all answers"),
+        ("system", "Between models"),
+    ):
+        row = next((row for row in correlations if row.level == level and row.system == ALL), None)
+        if (text := show(row)) is not None:
+            echo(f"{what}: Spearman's rho of {opened.metric} with the right choice {text}.")
+    echo(
+        f"Right in open form: a score from {opened.threshold:g} on. Right in closed form: a right option in more than "
+        "half of the runs."
     )
 
 

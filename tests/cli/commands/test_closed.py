@@ -256,3 +256,28 @@ def test_options_of_the_other_use_are_refused(imapeval: Command, labels: Path):
         done = imapeval("closed", labels, *options)
         assert done.returncode == 2, options
     assert imapeval("closed", labels, labels, *COLUMNS).returncode == 2
+
+
+def test_open_beside_closed(imapeval: Command, tmp_path: Path):
+    rows = [
+        {"id": f"q{n}", "system": "m", "options": ["x", "y"], "answer": "A", "response": "AB"[n % 3 == 0]}
+        for n in range(12)
+    ]
+    samples = [
+        {"id": f"q{n}", "question": f"What helps {n}?", "reference": "Rest.", "system": "m",
+         "response": "Work." if n % 3 == 0 else "Rest."}
+        for n in range(12)
+    ]  # fmt: skip
+    run = tmp_path / "open"
+    scored = imapeval("score", write_rows(tmp_path / "o.jsonl", samples), "--metrics", "exact-match", "--out", run)
+    assert scored.returncode == 0, scored.stderr
+    logs = write_rows(tmp_path / "c.jsonl", rows)
+    done = imapeval("closed", logs, "--open", run, "--open-metric", "exact-match", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["open"]
+    (counts,) = found["models"]
+    assert (counts["both"], counts["closed_only"], counts["open_only"], counts["neither"]) == (8, 0, 0, 4)
+    assert found["correlations"][0]["value"] == pytest.approx(1)
+    shown = imapeval("closed", logs, "--open", run, "--open-metric", "exact-match").stdout
+    assert "The same questions in open form" in shown
+    assert "a score from 0.5 on" in shown
