@@ -88,8 +88,8 @@ def join_open_answers(
         model, item = next(iter(choices))
         raise UsageError(
             f"no answer in {run.folder} is to an item of the logs, such as {item!r} by {model!r}; it has, such as, "
-            f"{keys[0][1]!r} by {keys[0][0] or 'no system'!r}. Name systems as the logs name models, and the column with "
-            "the item's id by --open-item."
+            f"{keys[0][1]!r} by {keys[0][0] or 'no system'!r}. Name systems as the logs name models, and the column "
+            "with the item's id by --open-item."
         )
     scores = {r.id: r.outcome.value for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)}
     known = {one.name: one for one in registry.all_metrics()}
