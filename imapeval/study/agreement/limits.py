@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.metrics import registry
 from imapeval.study.agreement.measure import ratings_in_dimension
 from imapeval.study.bootstrap import compute_replicates, number_clusters
 from imapeval.study.data.scales import describe_scale
@@ -110,19 +111,24 @@ def find_limits_of_metric(rated: Rated, metric: str, dimension: str, *, confiden
         confidence: Of the intervals.
 
     Raises:
-        UsageError: A score lies outside the declared scale, or low scores are good.
+        UsageError: No scale is declared, the metric has another one, or low scores are good.
     """
     scores = rated.scores[:, rated.metrics.index(metric)]
-    if metric in rated.lower_is_better:
-        raise UsageError(f"low scores of {metric} are good, so it is not on the scale of the ratings.")
     scale = rated.scales.get(dimension)
-    if scale is not None:
-        off = scores[(scores < scale.low) | (scores > scale.high)]
-        if len(off):
-            raise UsageError(
-                f"{metric} has the score {off[0]:g}, and the scale of {dimension} is {describe_scale(scale)}. Put the "
-                "metric on that scale first, with `imapeval study calibrate`."
-            )
+    if scale is None:
+        raise UsageError(
+            f"the scale of {dimension} is not declared, so that it is not known whether {metric} uses it. "
+            f"Write --scale {dimension}=LOW:HIGH."
+        )
+    known = {one.name: one.range for one in registry.all_metrics()}
+    low, high = known.get(metric, (scale.low, scale.high))
+    given = scores[np.isfinite(scores)]
+    off = metric in rated.lower_is_better or (low, high) != (scale.low, scale.high)
+    if off or ((given < scale.low) | (given > scale.high)).any():
+        raise UsageError(
+            f"{metric} is not on the scale of {dimension}, {describe_scale(scale)}, so that differences say nothing. "
+            "Put it on that scale with `imapeval study calibrate`."
+        )
     row = Limits(dimension, metric, MEAN_RATING)
     return _compare(row, scores, rated.ratings_of(dimension), rated.questions, confidence=confidence)
 

@@ -83,12 +83,25 @@ def test_too_few_answers(build_rated: Callable[..., Rated]):
 
 def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
     scores = np.array(WRIGHT, dtype=np.float64)[:, None]
-    judged = replace(flows, metrics=("judge",), scores=scores, ratings=np.array(MINI, dtype=np.float64)[:, None])
-    row = find_limits_of_metric(judged, "judge", "flow")
+    judged = replace(
+        flows,
+        metrics=("doctor",),
+        scores=scores,
+        ratings=np.array(MINI, dtype=np.float64)[:, None],
+        scales={"flow": Scale(0, 700)},
+    )
+    row = find_limits_of_metric(judged, "doctor", "flow")
     (raters,) = find_limits(flows)
-    assert (row.first, row.second) == ("judge", MEAN_RATING)
+    assert (row.first, row.second) == ("doctor", MEAN_RATING)
     assert (row.mean, row.lower, row.concordance) == (raters.mean, raters.lower, raters.concordance)
-    with pytest.raises(UsageError, match="516, and the scale of flow is 0 to 500"):
-        find_limits_of_metric(replace(judged, scales={"flow": Scale(0, 500)}), "judge", "flow")
-    with pytest.raises(UsageError, match="low scores"):
-        find_limits_of_metric(replace(judged, lower_is_better=frozenset({"judge"})), "judge", "flow")
+    for other, part in (
+        (replace(judged, scales={}), "--scale flow="),
+        (replace(judged, scales={"flow": Scale(0, 500)}), "0 to 500"),
+        (replace(judged, lower_is_better=frozenset({"doctor"})), "not on the scale"),
+    ):
+        with pytest.raises(UsageError, match=part):
+            find_limits_of_metric(other, "doctor", "flow")
+    # imapscore goes from 0 to 1, wherever its scores happen to lie.
+    scored = replace(judged, metrics=("imapscore",), scores=scores / 700)
+    with pytest.raises(UsageError, match="not on the scale"):
+        find_limits_of_metric(scored, "imapscore", "flow")

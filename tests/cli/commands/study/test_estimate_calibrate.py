@@ -204,3 +204,18 @@ def test_cutoff(imapeval: Command, tmp_path: Path):
     done = imapeval("study", "cutoff", run, "--metric", "m", "--right-from", "9")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--right-from" in done.stderr
+
+
+def test_limits(imapeval: Command, tmp_path: Path):
+    run = write_run(tmp_path / "run")
+    # Scores are about a fifth of the ratings.
+    done = imapeval("study", "limits", run, "--metric", "m", "--scale", "accuracy=-1:7", "--json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert (row["first"], row["second"], row["n"]) == ("m", "mean rating", 120)
+    assert row["lower"]["value"] < row["mean"]["low"] < row["mean"]["value"] == pytest.approx(-2.4, abs=0.3)
+    done = imapeval("study", "limits", run, "--metric", "m", "--scale", "accuracy=-1:7")
+    assert "limits of agreement" in done.stdout
+    done = imapeval("study", "limits", run, "--metric", "m")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--scale accuracy=" in done.stderr
