@@ -115,7 +115,9 @@ def _describe_numbers(rated: Rated) -> str:
     systems = len(set(rated.systems))
     of_systems = f" by {systems} systems" if systems > 1 else ""
     questions = len(set(rated.questions[there].tolist()))
-    sentences = [f"{there.sum()} rated answers to {questions} questions{of_systems}."]
+    # Where each answer has a question of its own, questions may just be unknown.
+    to_questions = f" to {questions} questions" if questions < there.sum() else ""
+    sentences = [f"{there.sum()} rated answers{to_questions}{of_systems}."]
     if not rated.by_rater:
         partly = [f"{name} {np.isnan(rated.ratings_of(name)[there]).sum()}" for name in rated.dimensions]
         sentences.append(f"Answers without a rating, by dimension: {', '.join(partly)}.")
@@ -127,9 +129,10 @@ def _describe_numbers(rated: Rated) -> str:
         own = given.sum(axis=0)
         own = own[own > 0]
         share = 1 - given.sum() / (there.sum() * max(1, len(own)))
+        each_rater = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
         sentences.append(
-            f"{name}: {len(own)} raters, {own.min()} to {own.max()} ratings each; answers by number of ratings: "
-            f"{each}; {share:.0%} of all pairs of rater and answer are without a rating."
+            f"{name}: {len(own)} raters, {each_rater} ratings each; answers by number of ratings: {each}"
+            + (f"; {share:.0%} of all pairs of rater and answer are without a rating." if share > 0 else ".")
         )
     sentences.append("No rater rated an answer twice, so that agreement of raters with themselves is unknown.")
     return " ".join(sentences)

@@ -21,7 +21,7 @@ def test_what_the_data_says_is_counted(build_rated: Callable[..., Rated]):
     assert items["measuring instrument"].data == "Dimensions: accuracy (1 to 3 in steps of 1)."
     numbers = items["numbers included"]
     # 11 of 15 pairs of rater and answer have a rating.
-    for part in ("5 rated answers to 5 questions", "3 raters, 2 to 5 ratings", "1 with 1, 2 with 2, 2 with 3", "27%"):
+    for part in ("5 rated answers.", "3 raters, 2 to 5 ratings", "1 with 1, 2 with 2, 2 with 3", "27%"):
         assert part in numbers.data
     assert not numbers.missing
     assert "Krippendorff's alpha" in items["statistical analysis"].data
