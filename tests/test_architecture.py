@@ -36,6 +36,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("report", frozenset({"report"})),
     ("scoring", frozenset({"scoring"})),
     ("serve", frozenset({"serve"})),
+    ("rating", frozenset({"rating"})),
     ("integrations", frozenset({"integrations"})),
     ("cli", frozenset({"cli"})),
 )

@@ -1,0 +1,126 @@
+"""What the owner of a study does: invite, revoke, reassign, have disputes settled, end it. Each is logged."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from imapeval.errors import UsageError
+from imapeval.rating import schema
+from imapeval.rating.database import now
+from imapeval.rating.setup import record_event
+from imapeval.rating.store import hash_secret
+
+if TYPE_CHECKING:
+    from imapeval.rating.store import RatingStudy
+
+_SECRET_BYTES = 24
+"""192 random bits."""
+
+
+def make_link(base: str, secret: str) -> str:
+    """Return the link that a rater opens. What follows "#" is not sent to servers, so that no log has it.
+
+    Args:
+        base: Address of the server, such as "https://rate.example.org".
+        secret: Of the rater.
+    """
+    return f"{base.rstrip('/')}/enter#{secret}"
+
+
+def invite(study: RatingStudy, name: str) -> str:
+    """Give a free seat to a rater, and return the secret of the link.
+
+    The secret is not stored, only its hash: it cannot be shown again, but replaced (`reissue`).
+
+    Raises:
+        UsageError: There is a rater of this name, or no free seat.
+    """
+    raters = schema.raters
+    with study.database.write() as connection:
+        check_name(connection, name)
+        free = sa.select(raters.c.id).where(raters.c.name.is_(None)).order_by(raters.c.id).limit(1)
+        seat = connection.scalar(free.with_for_update())
+        if seat is None:
+            raise UsageError(
+                f"all {study.settings.panel} seats are taken. Hand over those of a rater who has left: imapeval rate "
+                "reassign STUDY NAME --to NEW-NAME"
+            )
+        connection.execute(raters.update().where(raters.c.id == seat).values(name=name))
+        record_event(connection, "invited", rater=seat, name=name)
+        return issue_link(connection, seat)
+
+
+def invite_owner(study: RatingStudy) -> str:
+    """Return a new secret for the owner's pages; earlier ones are revoked."""
+    with study.database.write() as connection:
+        _revoke_links(connection, None)
+        record_event(connection, "owner's link")
+        return issue_link(connection, None)
+
+
+def reissue(study: RatingStudy, name: str) -> str:
+    """Revoke a rater's link and return the secret of a new one. Nothing else changes.
+
+    Raises:
+        UsageError: There is no such rater.
+    """
+    with study.database.write() as connection:
+        rater = find_rater(connection, name)
+        _revoke_links(connection, rater)
+        record_event(connection, "reissued", rater=rater)
+        return issue_link(connection, rater)
+
+
+def revoke(study: RatingStudy, name: str) -> None:
+    """Revoke a rater's link at once. What the rater entered, and has to rate, stays.
+
+    Raises:
+        UsageError: There is no such rater.
+    """
+    with study.database.write() as connection:
+        rater = find_rater(connection, name)
+        _revoke_links(connection, rater)
+        record_event(connection, "revoked", rater=rater)
+
+
+def check_name(connection: sa.Connection, name: str) -> None:
+    """Check the name of a new rater.
+
+    Raises:
+        UsageError: It is empty, cannot be printed, or is taken.
+    """
+    if not name.strip() or name != name.strip() or not name.isprintable():
+        raise UsageError(f"{name!r} is not a name. Give one without spaces around it.")
+    if connection.scalar(sa.select(schema.raters.c.id).where(schema.raters.c.name == name)) is not None:
+        raise UsageError(
+            f"there is already a rater {name!r}. For a new link: imapeval rate invite STUDY --reissue {name}"
+        )
+
+
+def find_rater(connection: sa.Connection, name: str) -> int:
+    """Return the id of a rater.
+
+    Raises:
+        UsageError: There is no such rater.
+    """
+    id_ = connection.scalar(sa.select(schema.raters.c.id).where(schema.raters.c.name == name))
+    if id_ is None:
+        known = connection.scalars(sa.select(schema.raters.c.name).where(schema.raters.c.name.is_not(None))).all()
+        raise UsageError(f"there is no rater {name!r}. Raters: {', '.join(sorted(known)) or 'none yet'}.")
+    return id_
+
+
+def issue_link(connection: sa.Connection, rater: int | None) -> str:
+    """Store the hash of a new secret, and return the secret."""
+    secret = secrets.token_urlsafe(_SECRET_BYTES)
+    connection.execute(schema.links.insert().values(secret_hash=hash_secret(secret), rater=rater, issued_at=now()))
+    return secret
+
+
+def _revoke_links(connection: sa.Connection, rater: int | None) -> None:
+    links = schema.links
+    whose = links.c.rater.is_(None) if rater is None else links.c.rater == rater
+    connection.execute(links.update().where(whose, links.c.revoked_at.is_(None)).values(revoked_at=now()))

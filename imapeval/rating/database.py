@@ -1,0 +1,143 @@
+"""The database of a study: a SQLite file, or PostgreSQL by URL."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.errors import ResourceError, UsageError
+from imapeval.redaction import register_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import sqlalchemy as sa
+
+POSTGRESQL = ("postgresql://", "postgres://")
+
+_BUSY_SECONDS = 30
+"""How long a writer of SQLite waits for another: longer than a queue of 20 raters, each of whom writes milliseconds."""
+
+
+def is_url(place: str) -> bool:
+    """Return whether a study's place is the URL of a database; otherwise it is a file."""
+    return place.startswith(POSTGRESQL)
+
+
+def now() -> str:
+    """Return the time: UTC, ISO 8601, in texts that sort by time."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Database:
+    """Transactions on a study's database. For use from several threads and processes.
+
+    Args:
+        place: A file or a URL.
+        create: Whether the file is to be made.
+
+    Raises:
+        UsageError: The file exists, or does not; or the database cannot be reached.
+        MissingExtraError: The extra `rate` is not installed.
+    """
+
+    def __init__(self, place: str, *, create: bool = False) -> None:
+        require("sqlalchemy", distribution="sqlalchemy", extra="rate", needed_for="imapeval rate")
+        self.place = place
+        self._engine = _connect_postgresql(place) if is_url(place) else _connect_sqlite(Path(place), create=create)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def read(self) -> Generator[sa.Connection]:
+        """Read one state of the database, whatever others write meanwhile.
+
+        Raises:
+            ResourceError: The database cannot be reached or is damaged.
+        """
+        with self._transaction(isolation_level="REPEATABLE READ") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Generator[sa.Connection]:
+        """Write all or nothing; what is written is on disk when the block has been left.
+
+        Raises:
+            ResourceError: The database cannot be reached, is full or is damaged.
+        """
+        with self._transaction(isolation_level="READ COMMITTED") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, *, isolation_level: str) -> Generator[sa.Connection]:
+        from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, ProgrammingError
+
+        options: dict[str, Any] = (
+            {"writes": isolation_level == "READ COMMITTED"}
+            if self._engine.dialect.name == "sqlite"
+            else {"isolation_level": isolation_level}
+        )
+        try:
+            with self._engine.connect().execution_options(**options) as connection, connection.begin():
+                yield connection
+        except (IntegrityError, ProgrammingError, DataError):  # mistakes of ours, or conflicts that the caller expects
+            raise
+        except DatabaseError as error:
+            raise ResourceError(
+                f"the database of the study cannot be used: {error.orig}. Check that it runs and has space."
+            ) from error
+
+
+def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:
+    import sqlalchemy as sa
+    from sqlalchemy import event
+
+    if create:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Others on this computer have no business with names and ratings.
+            path.touch(mode=0o600, exist_ok=False)
+        except FileExistsError as error:
+            raise UsageError(f"{path} exists. Choose another file with --out, or remove it.") from error
+        except OSError as error:
+            raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
+    elif not path.is_file():
+        raise UsageError(f"there is no study {path}. Make one with: imapeval rate init")
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)), connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None}
+    )
+
+    def set_up(connection: Any, _record: Any) -> None:
+        # FULL: a saved rating also survives a loss of power.
+        for pragma in ("foreign_keys = ON", "journal_mode = WAL", "synchronous = FULL"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    def begin(connection: sa.Connection) -> None:
+        # A transaction that reads first and then writes would fail, not wait, where another one writes in between.
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "connect", set_up)
+    event.listen(engine, "begin", begin)
+    return engine
+
+
+def _connect_postgresql(url: str) -> sa.Engine:
+    import sqlalchemy as sa
+    from sqlalchemy.exc import ArgumentError
+
+    require("psycopg", distribution="psycopg", extra="rate", needed_for="A study in PostgreSQL")
+    try:
+        parsed = sa.make_url(url)
+    except ArgumentError as error:
+        raise UsageError("the URL of the database is malformed. Write postgresql://USER@HOST:PORT/NAME.") from error
+    if parsed.password:
+        register_secret(str(parsed.password))
+    return sa.create_engine(
+        parsed.set(drivername="postgresql+psycopg"), pool_size=10, max_overflow=10, pool_pre_ping=True
+    )

@@ -1,0 +1,341 @@
+"""What a study of ratings consists of: its settings, raters, the items that they see, and what they enter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from imapeval.errors import ImapEvalError
+from imapeval.study.data.scales import Scale, is_on_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["training", "rating", "repeat", "gold", "attention", "adjudication"]
+"""What an item is for. Raters are only told of training and adjudication.
+
+- training: shown first, with feedback;
+- rating: what the study collects, from `raters_per_answer` raters for each answer;
+- repeat: an answer that the rater has rated before, for agreement with oneself;
+- gold: an answer whose right rating is known;
+- attention: an answer whose text says how it is to be rated;
+- adjudication: a disputed answer, shown with the ratings that it has.
+"""
+
+SpanKind = Literal["wrong", "dangerous", "missing"]
+
+
+class UnknownItemError(ImapEvalError):
+    """There is no such item, or it is another rater's; which of the two is not said."""
+
+
+class RatingConflictError(ImapEvalError):
+    """Another entry was saved under the same client-made id."""
+
+
+def _require_storable(text: str) -> str:
+    # PostgreSQL stores neither; a browser can send both.
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("contains a NUL character or half of a surrogate pair")
+    return text
+
+
+_Text = Annotated[str, AfterValidator(_require_storable)]
+
+
+class Dimension(BaseModel):
+    """What is rated, such as accuracy, and the ratings that can be given.
+
+    Attributes:
+        name: Its name.
+        low, high: The worst and the best rating.
+        step: Distance between neighbouring ratings; None where every number between the ends can be given.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    low: float
+    high: float
+    step: float | None = None
+
+    @property
+    def scale(self) -> Scale:
+        """Its scale."""
+        return Scale(self.low, self.high, self.step)
+
+
+class StoppingRule(BaseModel):
+    """When a study may end, stated before its first rating.
+
+    Attributes:
+        measure: "answers" (those with all their ratings), "mean", or a statistic of agreement.
+        dimension: Which; "" with "answers".
+        limit: At least so many answers; otherwise the 95% interval is at most so wide.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    measure: str
+    dimension: str = ""
+    limit: float = Field(gt=0)
+
+
+class StudySettings(BaseModel):
+    """What is laid down when a study is made and does not change afterwards.
+
+    Attributes:
+        title: Shown to raters.
+        instructions: Shown to raters; plain text, paragraphs separated by empty lines.
+        dimensions: What is rated.
+        raters_per_answer: How many raters rate each answer.
+        panel: How many raters there are.
+        seed: Of the blocks, orders and repeats.
+        show_reference: Whether raters see the clinicians' answers.
+        side_by_side: Whether the answers to one question follow each other; otherwise they never do.
+        facts: Whether half of the raters see the facts marked in the responses.
+        stopping: When the study may end; None where every rating is collected.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    instructions: str = ""
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+    raters_per_answer: int = Field(ge=1)
+    panel: int = Field(ge=1)
+    seed: int = 0
+    show_reference: bool = True
+    side_by_side: bool = False
+    facts: bool = False
+    stopping: StoppingRule | None = None
+
+
+class Span(BaseModel):
+    """An error in a response, marked as in ESA or MQM.
+
+    Attributes:
+        kind: What is marked as wrong or dangerous stands in the response; what is missing does not.
+        start, end: Characters of the response, [start, end), counted in Unicode code points (JavaScript counts UTF-16
+            code units: `Array.from(text)`). None for what is missing.
+        text: These characters; for what is missing, a description of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: SpanKind
+    start: int | None = Field(default=None, ge=0)
+    end: int | None = Field(default=None, ge=1)
+    text: _Text = Field(min_length=1, max_length=20_000)
+
+    @model_validator(mode="after")
+    def _check_place(self) -> Span:
+        if (self.kind == "missing") != (self.start is None) or (self.start is None) != (self.end is None):
+            raise ValueError("'wrong' and 'dangerous' have start and end, 'missing' has neither")
+        return self
+
+
+class Entry(BaseModel):
+    """What a rater enters on an item. It may be incomplete; it is complete once every dimension is answered.
+
+    Attributes:
+        client_id: Made by the client, a new one for each change. An entry that is sent again is saved once.
+        values: Ratings by dimension.
+        cannot_judge: For dimensions that the rater cannot judge, the reason.
+        comment: Of the rater.
+        confidence: 1 (unsure), 2 or 3 (sure); None if not stated.
+        spans: Errors marked.
+        seconds: Time in which the rater was active on this item since the entry before this one. Times of the entries
+            of an item are added up.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    client_id: str = Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")
+    values: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict, max_length=100)
+    cannot_judge: dict[str, Annotated[_Text, Field(max_length=1000)]] = Field(default_factory=dict, max_length=100)
+    comment: _Text = Field(default="", max_length=10_000)
+    confidence: int | None = Field(default=None, ge=1, le=3)
+    spans: tuple[Span, ...] = Field(default=(), max_length=200)
+    seconds: float = Field(default=0, ge=0, le=86_400, allow_inf_nan=False)
+
+    def find_fault(self, dimensions: tuple[Dimension, ...], response: str) -> str | None:
+        """Return what does not fit the study or the response, as a sentence; None if all fits."""
+        known = {dimension.name: dimension for dimension in dimensions}
+        for name in (*self.values, *self.cannot_judge):
+            if name not in known:
+                return f"There is no dimension {name[:60]!r}."
+        for name, value in self.values.items():
+            if not is_on_scale(known[name].scale, value):
+                return f"{value:g} is not a rating of {name!r}."
+            if name in self.cannot_judge:
+                return f"{name!r} is both rated and not to be judged."
+        for span in self.spans:
+            if span.start is not None and response[span.start : span.end] != span.text:
+                return f"The marked text {span.text[:60]!r} does not stand at {span.start}."
+        return None
+
+    def is_complete(self, dimensions: tuple[Dimension, ...]) -> bool:
+        """Return whether every dimension is rated or cannot be judged."""
+        return all(dimension.name in self.values or dimension.name in self.cannot_judge for dimension in dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """Whose secret it is.
+
+    Attributes:
+        id: Of the rater; 0 for the study's owner.
+        name: As the owner calls the rater; not for pages that raters see.
+        role: What the secret admits to.
+    """
+
+    id: int
+    name: str
+    role: Literal["rater", "adjudicator", "owner"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that was marked beforehand.
+
+    Attributes:
+        start, end: Characters of the response, [start, end), in Unicode code points.
+        term: What kind of fact it is.
+        value: The fact.
+    """
+
+    start: int
+    end: int
+    term: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRating:
+    """What somebody else gave, without a name, for the adjudicator.
+
+    Attributes:
+        values: By dimension; without those that could not be judged.
+        cannot_judge: Reasons by dimension.
+        comment: Of the rater.
+        confidence: 1 to 3, or None.
+        spans: Errors marked.
+    """
+
+    values: Mapping[str, float]
+    cannot_judge: Mapping[str, str]
+    comment: str
+    confidence: int | None
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An answer as a rater sees it. Nothing in it tells the system, the answer's own id or what the item is for.
+
+    Attributes:
+        token: Random name of the item, of this rater alone.
+        position: 1-based place in the rater's order.
+        total: Number of the rater's items.
+        training: Whether feedback follows.
+        adjudication: Whether it is decided between raters.
+        question, response: The texts.
+        references: The clinicians' answers; empty where the study does not show them.
+        lang: "en" or "zh".
+        facts: Marked beforehand; empty for raters who do not see them.
+        entry: What the rater entered last; None at first.
+        complete: Whether a complete entry is saved.
+        earlier: Ratings of others; empty except in adjudication.
+    """
+
+    token: str
+    position: int
+    total: int
+    training: bool
+    adjudication: bool
+    question: str
+    response: str
+    references: tuple[str, ...]
+    lang: Literal["en", "zh"]
+    facts: tuple[Fact, ...]
+    entry: Entry | None
+    complete: bool
+    earlier: tuple[EarlierRating, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a rater is told after a training item.
+
+    Attributes:
+        expected: The right ratings by dimension.
+        differences: The rater's minus the right ones, where both are given.
+        explanation: Why, in the owner's words; "" if none is given.
+    """
+
+    expected: Mapping[str, float]
+    differences: Mapping[str, float]
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An entry that is in the database.
+
+    Attributes:
+        revision: 1 for the first entry of an item, 2 for its first change, and so on.
+        complete: Whether this entry is complete.
+        repeated: Whether it had been saved before.
+        feedback: After a complete entry on a training item; otherwise None.
+    """
+
+    revision: int
+    complete: bool
+    repeated: bool
+    feedback: Feedback | None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEntry:
+    """A line of an item's history.
+
+    Attributes:
+        revision: Counted from 1.
+        saved_at: UTC, ISO 8601.
+        complete: Whether every dimension is answered.
+        entry: What was entered.
+    """
+
+    revision: int
+    saved_at: str
+    complete: bool
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a rater is.
+
+    Attributes:
+        done, total: Items with a complete entry, and all items.
+        training_done, training_total: Those of them that are training.
+        open: Positions (from 1) of items without a complete entry.
+        seconds: Active time in all.
+        stopped: Whether the owner has ended the study: no further items are given.
+    """
+
+    done: int
+    total: int
+    training_done: int
+    training_total: int
+    open: tuple[int, ...]
+    seconds: float
+    stopped: bool
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.stopped or self.done == self.total

@@ -1,0 +1,205 @@
+"""The tables of a study, the same in SQLite and PostgreSQL.
+
+What raters entered (`entries`, `entry_values`) and what the owner did (`events`) can only be added to: triggers refuse
+changes. The view `study_ratings` is what `imapeval study` and other programs read: one row per rating that counts.
+
+Keys are made by the program, not by sequences, so that a study can be copied from one database to another.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+FORMAT = 1
+"""Of the tables; a study of another one is refused."""
+
+metadata = sa.MetaData()
+
+study = sa.Table(
+    "study",
+    metadata,
+    sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    sa.Column("format", sa.Integer, nullable=False),
+    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.String, nullable=False),
+)
+
+dimensions = sa.Table(
+    "dimensions",
+    metadata,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False, unique=True),
+    sa.Column("low", sa.Double, nullable=False),
+    sa.Column("high", sa.Double, nullable=False),
+    sa.Column("step", sa.Double),
+)
+"""A copy of the settings' dimensions, for the view and its readers."""
+
+answers = sa.Table(
+    "answers",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    # The answer's id in the data; the same one may be an answer to rate and one for training.
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("purpose", sa.String, nullable=False),
+    sa.Column("system", sa.String, nullable=False),
+    # Answers with the same number are answers to the same question.
+    sa.Column("question_number", sa.Integer, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("response", sa.Text, nullable=False),
+    sa.Column("reference_texts", sa.JSON, nullable=False),
+    sa.Column("lang", sa.String, nullable=False),
+    sa.Column("facts", sa.JSON, nullable=False),
+    sa.Column("expected", sa.JSON, nullable=False),
+    sa.Column("explanation", sa.Text, nullable=False),
+    sa.UniqueConstraint("name", "purpose"),
+    sa.CheckConstraint("purpose IN ('rating', 'training', 'gold', 'attention')"),
+)
+
+raters = sa.Table(
+    "raters",
+    metadata,
+    sa.Column("id", sa.Integer, sa.CheckConstraint("id > 0"), primary_key=True, autoincrement=False),
+    # None until somebody is invited to the seat.
+    sa.Column("name", sa.String, unique=True),
+    sa.Column("role", sa.String, nullable=False),
+    sa.Column("sees_facts", sa.Boolean, nullable=False),
+    sa.Column("left_at", sa.String),
+    sa.CheckConstraint("role IN ('rater', 'adjudicator')"),
+)
+
+links = sa.Table(
+    "links",
+    metadata,
+    # SHA-256 suffices: the secret is random, so there is nothing to guess from a dictionary.
+    sa.Column("secret_hash", sa.String, primary_key=True),
+    # None for the owner.
+    sa.Column("rater", sa.Integer, sa.ForeignKey("raters.id")),
+    sa.Column("issued_at", sa.String, nullable=False),
+    sa.Column("revoked_at", sa.String),
+)
+
+assignments = sa.Table(
+    "assignments",
+    metadata,
+    sa.Column("token", sa.String, primary_key=True),
+    sa.Column("answer", sa.Integer, sa.ForeignKey("answers.id"), nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    # Of a rating, 0 to raters_per_answer - 1; of other kinds the rater's id. None where a rater has been released.
+    sa.Column("slot", sa.Integer),
+    # None where nobody has been found after a rater was released.
+    sa.Column("rater", sa.Integer, sa.ForeignKey("raters.id"), index=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    # No answer gets more than its raters, and none is given twice to one.
+    sa.UniqueConstraint("answer", "kind", "slot"),
+    sa.UniqueConstraint("answer", "kind", "rater"),
+    # For the key of `entries`: what is entered belongs to the rater to whom the item was given.
+    sa.UniqueConstraint("token", "rater"),
+    sa.CheckConstraint("kind IN ('training', 'rating', 'repeat', 'gold', 'attention', 'adjudication')"),
+)
+
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("token", sa.String, primary_key=True),
+    sa.Column("revision", sa.Integer, sa.CheckConstraint("revision > 0"), primary_key=True, autoincrement=False),
+    sa.Column("rater", sa.Integer, nullable=False),
+    sa.Column("client_id", sa.String, nullable=False),
+    sa.Column("complete", sa.Boolean, nullable=False),
+    sa.Column("comment", sa.Text, nullable=False),
+    sa.Column("confidence", sa.Integer),
+    sa.Column("spans", sa.JSON, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("saved_at", sa.String, nullable=False),
+    sa.UniqueConstraint("token", "client_id"),
+    sa.ForeignKeyConstraint(["token", "rater"], ["assignments.token", "assignments.rater"]),
+)
+
+entry_values = sa.Table(
+    "entry_values",
+    metadata,
+    sa.Column("token", sa.String, primary_key=True),
+    sa.Column("revision", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("dimension", sa.String, sa.ForeignKey("dimensions.name"), primary_key=True),
+    sa.Column("value", sa.Double),
+    sa.Column("reason", sa.Text),
+    sa.ForeignKeyConstraint(["token", "revision"], ["entries.token", "entries.revision"]),
+    sa.CheckConstraint("(value IS NULL) <> (reason IS NULL)"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("id", sa.String, primary_key=True),
+    sa.Column("at", sa.String, nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("detail", sa.JSON, nullable=False),
+)
+"""What the owner did: made the study, invited, revoked, reassigned, adjudicated, stopped."""
+
+APPEND_ONLY = (entries, entry_values, events)
+
+latest = (
+    sa.select(entries.c.token, sa.func.max(entries.c.revision).label("revision"))
+    .where(entries.c.complete)
+    .group_by(entries.c.token)
+    .subquery("latest")
+)
+"""The last complete entry of each item: the one that counts."""
+
+_STUDY_RATINGS = (
+    sa.select(
+        answers.c.name.label("id"),
+        raters.c.name.label("rater"),
+        entry_values.c.dimension,
+        entry_values.c.value.label("rating"),
+    )
+    .select_from(latest)
+    .join(assignments, assignments.c.token == latest.c.token)
+    .join(answers, answers.c.id == assignments.c.answer)
+    .join(raters, raters.c.id == assignments.c.rater)
+    .join(
+        entry_values,
+        sa.and_(entry_values.c.token == latest.c.token, entry_values.c.revision == latest.c.revision),
+    )
+    .where(assignments.c.kind == "rating", assignments.c.slot.is_not(None))
+)
+
+
+def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
+    """Make the tables, triggers and view in an empty database."""
+    limit = sa.CheckConstraint(
+        f"kind <> 'rating' OR slot IS NULL OR slot BETWEEN 0 AND {raters_per_answer - 1}", name="raters_per_answer"
+    )
+    here = sa.MetaData()
+    for table in metadata.sorted_tables:
+        table.to_metadata(here)
+    here.tables["assignments"].append_constraint(limit)
+    here.create_all(connection, checkfirst=False)
+    for statement in _append_only(connection.dialect.name):
+        connection.exec_driver_sql(statement)
+    select = _STUDY_RATINGS.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
+    connection.exec_driver_sql(f"CREATE VIEW study_ratings AS {select}")
+
+
+def _append_only(dialect: str) -> list[str]:
+    tables = [table.name for table in APPEND_ONLY]
+    if dialect == "sqlite":
+        return [
+            f"CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table} "
+            f"BEGIN SELECT RAISE(ABORT, '{table} can only be added to'); END"
+            for table in tables
+            for action in ("UPDATE", "DELETE")
+        ]
+    function = (
+        "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION USING MESSAGE = TG_TABLE_NAME || ' can only be added to'; END $$"
+    )
+    return [
+        function,
+        *(
+            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
+            for table in tables
+        ),
+    ]

@@ -1,0 +1,371 @@
+"""`RatingStudy`: what raters see and enter. What the owner does is in `administration`."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from pydantic import ValidationError
+
+from imapeval.errors import ResourceError, UsageError
+from imapeval.rating import schema
+from imapeval.rating.database import Database, now
+from imapeval.rating.model import (
+    EarlierRating,
+    Entry,
+    Fact,
+    Feedback,
+    Item,
+    Progress,
+    Rater,
+    RatingConflictError,
+    Saved,
+    SavedEntry,
+    StudySettings,
+    UnknownItemError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+OWNER = Rater(0, "owner", "owner")
+
+_IN_ORDER = (sa.case((schema.assignments.c.kind == "training", 0), else_=1), schema.assignments.c.position)
+"""Training comes first."""
+
+_DONE = sa.exists().where(schema.entries.c.token == schema.assignments.c.token, schema.entries.c.complete)
+
+
+class RatingStudy:
+    """A study of ratings, opened. Its methods may be called from several threads; each is one transaction.
+
+    Whom a request comes from is asked with `identify`, once per request, so that a revoked link stops at once. Nothing
+    that a `Rater` gets from the other methods names a system, another rater or an answer's id.
+
+    Args:
+        place: The file of the study, or the URL of its database.
+
+    Attributes:
+        database: Where it is stored.
+        settings: What was laid down when it was made.
+
+    Raises:
+        UsageError: There is no such study.
+        ResourceError: The database is not a study's, or is one of another version.
+        MissingExtraError: The extra `rate` is not installed.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.database = Database(place)
+        try:
+            self.settings = _read_settings(self.database)
+        except BaseException:
+            self.database.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self.database.close()
+
+    def __enter__(self) -> RatingStudy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def identify(self, secret: str) -> Rater | None:
+        """Return whose secret this is; None if it is nobody's, or revoked."""
+        links, raters = schema.links, schema.raters
+        query = (
+            sa.select(links.c.rater, raters.c.name, raters.c.role)
+            .select_from(links.outerjoin(raters, raters.c.id == links.c.rater))
+            .where(links.c.secret_hash == hash_secret(secret), links.c.revoked_at.is_(None))
+        )
+        with self.database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        return OWNER if row.rater is None else Rater(row.rater, row.name, row.role)
+
+    def next_item(self, rater: Rater) -> Item | None:
+        """Return the first item without a complete entry; None if there is none, or the study has been stopped.
+
+        Training comes first: no other item is given before all of it is complete.
+        """
+        with self.database.read() as connection:
+            if _is_stopped(connection):
+                return None
+            query = sa.select(schema.assignments.c.token).where(*_of(rater), ~_DONE).order_by(*_IN_ORDER).limit(1)
+            token = connection.scalar(query)
+            return None if token is None else self._show(connection, rater, token)
+
+    def item_at(self, rater: Rater, position: int) -> Item:
+        """Return the item at a place in the rater's order, to go back to it.
+
+        Args:
+            rater: Whose.
+            position: From 1. Items after the first one that is not complete are not given yet.
+
+        Raises:
+            UnknownItemError: There is no such item, or its turn has not come.
+        """
+        with self.database.read() as connection:
+            tokens = _list_items(connection, rater)
+            first_open = next((place for place, (_, done) in enumerate(tokens, 1) if not done), len(tokens))
+            if not 1 <= position <= len(tokens) or (position > first_open and not tokens[position - 1][1]):
+                raise UnknownItemError(f"there is no item {position}.")
+            return self._show(connection, rater, tokens[position - 1][0])
+
+    def item(self, rater: Rater, token: str) -> Item:
+        """Return an item by its token.
+
+        Raises:
+            UnknownItemError: The rater has no such item.
+        """
+        with self.database.read() as connection:
+            return self._show(connection, rater, token)
+
+    def save(self, rater: Rater, token: str, entry: Entry) -> Saved:
+        """Add an entry to an item's history. The last complete one counts.
+
+        When this returns, the entry is on disk. An entry that arrives again (the same `client_id`) is not added.
+        Entries are still accepted after the study has been stopped, for those who were offline.
+
+        Raises:
+            UnknownItemError: The rater has no such item.
+            UsageError: The entry does not fit the study or the response.
+            RatingConflictError: A different entry was saved under the same `client_id`.
+        """
+        assignments, entries = schema.assignments, schema.entries
+        with self.database.write() as connection:
+            # The lock makes revisions of one item consecutive in PostgreSQL; SQLite has one writer at a time anyhow.
+            mine = (
+                sa.select(assignments.c.kind, schema.answers)
+                .join(schema.answers, schema.answers.c.id == assignments.c.answer)
+                .where(assignments.c.token == token, *_of(rater))
+                .with_for_update(of=assignments)
+            )
+            row = connection.execute(mine).one_or_none()
+            if row is None:
+                raise UnknownItemError("there is no such item.")
+            if fault := entry.find_fault(self.settings.dimensions, row.response):
+                raise UsageError(fault)
+            complete = entry.is_complete(self.settings.dimensions)
+            feedback = _make_feedback(entry, row) if complete and row.kind == "training" else None
+            known = _read_entries(connection, [token])
+            for before in known:
+                if before.entry.client_id == entry.client_id:
+                    if before.entry != entry:
+                        raise RatingConflictError("another entry was saved under this client_id. Make a new one.")
+                    return Saved(before.revision, complete, True, feedback)
+            revision = len(known) + 1
+            connection.execute(
+                entries.insert().values(
+                    token=token,
+                    revision=revision,
+                    rater=rater.id,
+                    client_id=entry.client_id,
+                    complete=complete,
+                    comment=entry.comment,
+                    confidence=entry.confidence,
+                    spans=[span.model_dump() for span in entry.spans],
+                    seconds=entry.seconds,
+                    saved_at=now(),
+                )
+            )
+            values = [{"dimension": name, "value": value, "reason": None} for name, value in entry.values.items()]
+            values += [{"dimension": name, "value": None, "reason": why} for name, why in entry.cannot_judge.items()]
+            if values:
+                connection.execute(
+                    schema.entry_values.insert(), [{"token": token, "revision": revision} | value for value in values]
+                )
+        return Saved(revision, complete, False, feedback)
+
+    def history(self, rater: Rater, token: str) -> tuple[SavedEntry, ...]:
+        """Return all entries of an item, oldest first.
+
+        Raises:
+            UnknownItemError: The rater has no such item.
+        """
+        with self.database.read() as connection:
+            self._show(connection, rater, token)
+            return tuple(_read_entries(connection, [token]))
+
+    def feedback(self, rater: Rater, token: str) -> Feedback | None:
+        """Return the feedback on a training item with a complete entry, as `save` did; None for any other item.
+
+        Raises:
+            UnknownItemError: The rater has no such item.
+        """
+        with self.database.read() as connection:
+            row = self._find(connection, rater, token)
+            done = [one for one in _read_entries(connection, [token]) if one.complete]
+            return _make_feedback(done[-1].entry, row) if done and row.kind == "training" else None
+
+    def progress(self, rater: Rater) -> Progress:
+        """Return how far a rater is."""
+        with self.database.read() as connection:
+            items = _list_items(connection, rater)
+            kinds = connection.execute(sa.select(schema.assignments.c.kind, _DONE.label("done")).where(*_of(rater)))
+            training = [done for kind, done in kinds if kind == "training"]
+            seconds = connection.scalar(
+                sa.select(sa.func.coalesce(sa.func.sum(schema.entries.c.seconds), 0.0)).where(
+                    schema.entries.c.rater == rater.id
+                )
+            )
+            return Progress(
+                done=sum(done for _, done in items),
+                total=len(items),
+                training_done=sum(map(bool, training)),
+                training_total=len(training),
+                open=tuple(place for place, (_, done) in enumerate(items, 1) if not done),
+                seconds=float(seconds or 0),
+                stopped=_is_stopped(connection),
+            )
+
+    def is_stopped(self) -> bool:
+        """Return whether the owner has ended the study."""
+        with self.database.read() as connection:
+            return _is_stopped(connection)
+
+    def _find(self, connection: sa.Connection, rater: Rater, token: str) -> Any:
+        """Return the row of an item.
+
+        Raises:
+            UnknownItemError: The rater has no such item.
+        """
+        query = (
+            sa.select(schema.assignments.c.kind, schema.raters.c.sees_facts, schema.answers)
+            .join(schema.answers, schema.answers.c.id == schema.assignments.c.answer)
+            .join(schema.raters, schema.raters.c.id == schema.assignments.c.rater)
+            .where(schema.assignments.c.token == token, *_of(rater))
+        )
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            raise UnknownItemError("there is no such item.")
+        return row
+
+    def _show(self, connection: sa.Connection, rater: Rater, token: str) -> Item:
+        row = self._find(connection, rater, token)
+        places = {one: (place, done) for place, (one, done) in enumerate(_list_items(connection, rater), 1)}
+        known = _read_entries(connection, [token])
+        position, complete = places[token]
+        adjudication = row.kind == "adjudication"
+        return Item(
+            token=token,
+            position=position,
+            total=len(places),
+            training=row.kind == "training",
+            adjudication=adjudication,
+            question=row.question,
+            response=row.response,
+            references=tuple(row.reference_texts) if self.settings.show_reference else (),
+            lang=row.lang,
+            facts=tuple(Fact(**fact) for fact in row.facts) if row.sees_facts else (),
+            entry=known[-1].entry if known else None,
+            complete=complete,
+            earlier=_read_earlier(connection, row.id) if adjudication else (),
+        )
+
+
+def hash_secret(secret: str) -> str:
+    """Return what the database keeps of a secret."""
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
+
+
+def _read_settings(database: Database) -> StudySettings:
+    with database.read() as connection:
+        if not sa.inspect(connection).has_table("study"):
+            raise ResourceError(f"{database.place} is no study of ratings. Make one with: imapeval rate init")
+        row = connection.execute(sa.select(schema.study)).one()
+    if row.format != schema.FORMAT:
+        raise ResourceError(
+            f"{database.place} is a study of format {row.format}, and this version of imapeval reads {schema.FORMAT}. "
+            "Install the version that made it."
+        )
+    try:
+        return StudySettings.model_validate(row.settings)
+    except ValidationError as error:
+        raise ResourceError(f"{database.place}: the settings of the study are damaged. Restore a backup.") from error
+
+
+def _is_stopped(connection: sa.Connection) -> bool:
+    return connection.scalar(sa.select(sa.exists().where(schema.events.c.kind == "stopped"))) is True
+
+
+def _of(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions on a rater's items; a rater from whom an item has been taken back has it no longer."""
+    return schema.assignments.c.rater == rater.id, schema.assignments.c.slot.is_not(None)
+
+
+def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool]]:
+    """Return the tokens of a rater's items in order, and whether they have a complete entry."""
+    query = sa.select(schema.assignments.c.token, _DONE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
+    return [(token, bool(done)) for token, done in connection.execute(query)]
+
+
+def _read_entries(connection: sa.Connection, tokens: Sequence[str]) -> list[SavedEntry]:
+    """Return the entries of items, those of an item oldest first."""
+    entries, values = schema.entries, schema.entry_values
+    given: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
+    for row in connection.execute(sa.select(values).where(values.c.token.in_(tokens))):
+        cell = given.setdefault((row.token, row.revision), {"values": {}, "cannot_judge": {}})
+        kind, content = ("values", row.value) if row.reason is None else ("cannot_judge", row.reason)
+        cell[kind][row.dimension] = content
+    query = sa.select(entries).where(entries.c.token.in_(tokens)).order_by(entries.c.token, entries.c.revision)
+    return [
+        SavedEntry(
+            revision=row.revision,
+            saved_at=row.saved_at,
+            complete=row.complete,
+            entry=Entry.model_validate(
+                {
+                    "client_id": row.client_id,
+                    "comment": row.comment,
+                    "confidence": row.confidence,
+                    "spans": row.spans,
+                    "seconds": row.seconds,
+                    **given.get((row.token, row.revision), {}),
+                }
+            ),
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating, ...]:
+    """Return what the raters of an answer gave, in the order of the items' random tokens, which tells no rater."""
+    query = (
+        sa.select(schema.assignments.c.token)
+        .where(
+            schema.assignments.c.answer == answer,
+            schema.assignments.c.kind == "rating",
+            schema.assignments.c.slot.is_not(None),
+            _DONE,
+        )
+        .order_by(schema.assignments.c.token)
+    )
+    found: Iterable[SavedEntry] = (
+        [one for one in _read_entries(connection, [token]) if one.complete][-1]
+        for token in connection.scalars(query).all()
+    )
+    return tuple(
+        EarlierRating(
+            values=one.entry.values,
+            cannot_judge=one.entry.cannot_judge,
+            comment=one.entry.comment,
+            confidence=one.entry.confidence,
+            spans=one.entry.spans,
+        )
+        for one in found
+    )
+
+
+def _make_feedback(entry: Entry, row: Any) -> Feedback:
+    expected: dict[str, float] = row.expected
+    return Feedback(
+        expected=expected,
+        differences={name: entry.values[name] - value for name, value in expected.items() if name in entry.values},
+        explanation=row.explanation,
+    )
