@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from imapeval.graph.encoder import Encoder
     from imapeval.llm.protocol import Model
     from imapeval.signature import Value
-    from imapeval.types import Imap, Lang, Match, Outcome
+    from imapeval.types import Imap, Lang, Match, Outcome, Sample
 
 Requirement = Literal["imap", "reference", "llm", "encoder", "weights", "logprobs"]
 """What a metric may require besides question and response: the imap with its matches; a reference; a language model
@@ -191,6 +191,11 @@ class Metric(ABC):
         """
         del resources
         return self
+
+    def score_corpus(self, samples: Sequence[Sample]) -> float | None:
+        """Return the metric of all samples together, if that is what its name usually stands for; else None."""
+        del samples
+        return None
 
     @abstractmethod
     def score(self, case: Case) -> float | Outcome | Awaitable[float | Outcome]:

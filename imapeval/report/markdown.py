@@ -79,7 +79,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
     ]
     lines = [
         [
-            escape_markdown(f"{row.metric} ({said})" if (said := describe_mean(row.metric)) else row.metric),
+            escape_markdown(f"{row.metric} ({said})" if (said := describe_mean(row)) else row.metric),
             *([escape_markdown(row.system or "all")] if several else []),
             str(row.n),
             str(row.failed),

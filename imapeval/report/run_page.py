@@ -140,7 +140,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         findings=_list_findings(run, samples, results, imaps, rows, complete=len(shown) == len(samples)),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
-        described={metric: describe_mean(metric) for metric in metrics},
+        described={row.metric: describe_mean(row) for row in reversed(rows)},
         distributions=_draw_distributions(rows, samples, results, axes),
         failures=failures,
         shown_of=(

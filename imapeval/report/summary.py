@@ -41,6 +41,7 @@ class SummaryRow:
         contradictions: Facts of the scored answers that contradict their reference, summed over the answers; for
             several references or readings, an answer's number is combined like its score. None if the metric does
             not count them, or scored nothing.
+        corpus: The metric of all scored answers together (`Metric.score_corpus`); None if it has none.
     """
 
     metric: str
@@ -51,6 +52,7 @@ class SummaryRow:
     low: float | None
     high: float | None
     contradictions: float | None = None
+    corpus: float | None = None
 
 
 def summarise(
@@ -77,10 +79,13 @@ def label_system(sample: Sample) -> str:
     return system_label(sample) or UNNAMED_SYSTEM
 
 
-def describe_mean(metric: str) -> str:
-    """Return what a metric's mean is, such as "mean of sentence BLEU", if its name might be misread; else ""."""
-    known = next((known for known in registry.all_metrics() if known.name == metric), None)
-    return f"mean of {known.mean_of}" if known is not None and known.mean_of else ""
+def describe_mean(row: SummaryRow) -> str:
+    """Return what a mean is, such as "mean of sentence BLEU; corpus BLEU: 12.3", or "" if its name says so."""
+    mean_of = next((known.mean_of for known in registry.all_metrics() if known.name == row.metric), "")
+    if not mean_of:
+        return ""
+    corpus = "" if row.corpus is None else f"; {mean_of.replace('sentence', 'corpus')}: {format_number(row.corpus)}"
+    return f"mean of {mean_of}{corpus}"
 
 
 def format_contradictions(contradictions: float | None) -> str:
@@ -99,6 +104,8 @@ def _summarise_group(
     scored = [(r.outcome.value, sample_by_id[r.id].question) for r in results if isinstance(r.outcome, Score)]
     values, questions = [value for value, _ in scored], [question for _, question in scored]
     interval = mean_interval(values, seed=seed, clusters=questions)
+    known = next((known for known in registry.all_metrics() if known.name == metric), None)
+    together = [sample_by_id[r.id] for r in results if isinstance(r.outcome, Score)]
     return SummaryRow(
         metric,
         system,
@@ -108,6 +115,7 @@ def _summarise_group(
         None if interval is None else interval.low,
         None if interval is None else interval.high,
         _count_contradictions(results) if metric == CONTRADICTIONS_METRIC else None,
+        known.score_corpus(together) if known is not None and together else None,
     )
 
 

@@ -1,5 +1,7 @@
+import sacrebleu
+
 from imapeval.evaluation.runs import Result
-from imapeval.report.summary import SummaryRow, format_contradictions, summarise
+from imapeval.report.summary import SummaryRow, describe_mean, format_contradictions, summarise
 from imapeval.report.thresholds import Threshold, check_thresholds
 from imapeval.types import Failure, Sample, Score
 
@@ -56,3 +58,26 @@ def test_contradictions_in_words():
         "1.5",
         "1.33",
     ]
+
+
+def test_corpus_bleu_stands_beside_the_mean_of_sentences():
+    """As sacrebleu computes it; not all samples have two references."""
+    samples = [
+        Sample("a", "q", ("Take the tablets with food.", "Take it at meals."), "Take tablets with food.", "en", "x"),
+        Sample("b", "p", ("Rest for two days and drink a lot.",), "Rest for two days.", "en", "x"),
+        Sample("c", "q", ("Take the tablets with food.",), "Take the tablets at meals with some food.", "en", "y"),
+        Sample("d", "p", ("Rest.",), "Not scored.", "en", "y"),
+    ]
+    results = [Result(sample.id, "bleu", Score(10.0), "m") for sample in samples[:3]]
+    rows = summarise(samples, results, metrics=["bleu"], seed=0)
+    texts = [sample.response for sample in samples]
+    firsts, seconds = ([s.references[n] if len(s.references) > n else None for s in samples] for n in (0, 1))
+    for row, (start, end) in zip(rows, [(0, 3), (0, 2), (2, 3)], strict=True):
+        streams = [firsts[start:end], seconds[start:end]][: 1 + (start == 0)]
+        assert row.corpus == sacrebleu.corpus_bleu(texts[start:end], streams).score
+    assert describe_mean(rows[0]) == f"mean of sentence BLEU; corpus BLEU: {rows[0].corpus:.1f}"
+    chinese = [Sample("a", "q", ("多喝水。",), "多喝水和茶。", "zh")]
+    (row,) = summarise(chinese, results[:1], metrics=["bleu"], seed=0)
+    assert row.corpus == sacrebleu.corpus_bleu(["多喝水和茶。"], [["多喝水。"]], tokenize="zh").score
+    mixed = [*samples[:1], Sample("b", "q", ("多喝水。",), "多喝水和茶。", "zh")]
+    assert summarise(mixed, results[:2], metrics=["bleu"], seed=0)[0].corpus is None

@@ -252,9 +252,9 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
     ]
     emit(rows, columns)
-    for metric in dict.fromkeys(row.metric for row in rows):
-        if said := describe_mean(metric):
-            echo(f"{metric}: {said}")
+    for row in rows:
+        if said := describe_mean(row):
+            echo(f"{row.metric}{f', {row.system}' if row.system else ''}: {said}")
 
 
 def _count_contradictions(row: "SummaryRow") -> str | None:

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.metrics.base import Example, Metric, computed
@@ -16,10 +17,11 @@ from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from imapeval.metrics.base import Case
     from imapeval.metrics.lexical.tokens import Tokens
+    from imapeval.types import Sample
 
 ORDERS = 4
 """The n-grams of the longest BLEU: Papineni et al. 2002."""
@@ -73,7 +75,7 @@ class Bleu(Metric):
         return (
             f"BP x {mean}; pN is the share of the response's N-grams that the reference has, in percent (the first "
             "that would be 0 is 1/2 of an N-gram, the next 1/4), BP = min(1, exp(1 - tokens of the reference / tokens "
-            "of the response)). A run's mean is of single answers, not corpus BLEU"
+            "of the response)). A run's mean is of single answers; corpus BLEU is given beside it"
         )
 
     @computed
@@ -99,6 +101,21 @@ class Bleu(Metric):
         )
         precisions = {f"p{order}": float(value) for order, value in enumerate(result.precisions, 1)}
         return Score(float(result.score), {"bp": float(result.bp), **precisions})
+
+    def score_corpus(self, samples: Sequence[Sample]) -> float | None:
+        """Return sacrebleu's corpus BLEU, over all references of a sample; None for several languages."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        if len({sample.lang for sample in samples}) != 1 or not all(sample.references for sample in samples):
+            return None
+        library: Any = BLEU(
+            tokenize=self.tokens_zh if samples[0].lang == "zh" else self.tokens_en,
+            smooth_method=self.smooth,
+            max_ngram_order=self.order,
+        )
+        # Where samples have unequal numbers of references, sacrebleu takes None for those that are not there.
+        streams = [*zip_longest(*(sample.references for sample in samples))]
+        return float(library.corpus_score([sample.response for sample in samples], streams).score)
 
 
 @dataclass(frozen=True, slots=True)

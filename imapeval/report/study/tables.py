@@ -34,7 +34,7 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
 
     CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
     outliers, disagreements, matrix; a column per field of the types of the findings, empty if undefined; "*" stands for
-    all systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula is prefixed with an
+    all systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula begins with an
     apostrophe. Tables without rows have a header. LaTeX (package booktabs): correlations.tex, comparisons.tex.
 
     Raises:
