@@ -7,24 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from imapeval._optional import require
 from imapeval.errors import ResourceError, UsageError
-from imapeval.redaction import register_secret
+from imapeval.study.data.ratings.database import is_url, make_database_url
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     import sqlalchemy as sa
 
-POSTGRESQL = ("postgresql://", "postgres://")
-
 _BUSY_SECONDS = 30
 """How long a writer of SQLite waits for another: longer than a queue of 20 raters, each of whom writes milliseconds."""
-
-
-def is_url(place: str) -> bool:
-    """Return whether a study's place is the URL of a database; otherwise it is a file."""
-    return place.startswith(POSTGRESQL)
 
 
 def now() -> str:
@@ -45,7 +37,6 @@ class Database:
     """
 
     def __init__(self, place: str, *, create: bool = False) -> None:
-        require("sqlalchemy", distribution="sqlalchemy", extra="rate", needed_for="imapeval rate")
         self.place = place
         self._engine = _connect_postgresql(place) if is_url(place) else _connect_sqlite(Path(place), create=create)
 
@@ -109,7 +100,7 @@ def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:
     elif not path.is_file():
         raise UsageError(f"there is no study {path}. Make one with: imapeval rate init")
     engine = sa.create_engine(
-        sa.URL.create("sqlite", database=str(path)), connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None}
+        make_database_url(str(path)), connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None}
     )
 
     def set_up(connection: Any, _record: Any) -> None:
@@ -129,15 +120,5 @@ def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:
 
 def _connect_postgresql(url: str) -> sa.Engine:
     import sqlalchemy as sa
-    from sqlalchemy.exc import ArgumentError
 
-    require("psycopg", distribution="psycopg", extra="rate", needed_for="A study in PostgreSQL")
-    try:
-        parsed = sa.make_url(url)
-    except ArgumentError as error:
-        raise UsageError("the URL of the database is malformed. Write postgresql://USER@HOST:PORT/NAME.") from error
-    if parsed.password:
-        register_secret(str(parsed.password))
-    return sa.create_engine(
-        parsed.set(drivername="postgresql+psycopg"), pool_size=10, max_overflow=10, pool_pre_ping=True
-    )
+    return sa.create_engine(make_database_url(url), pool_size=10, max_overflow=10, pool_pre_ping=True)

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 
 from imapeval.errors import InputError, UsageError
 from imapeval.rating import schema
-from imapeval.rating.database import Database, is_url, now
+from imapeval.rating.database import Database, now
 from imapeval.rating.design import assign_blocks, choose_repeats, insert_spread, order_items
+from imapeval.study.data.ratings.database import is_url
 from imapeval.study.data.scales import describe_scale, is_on_scale
 
 if TYPE_CHECKING:

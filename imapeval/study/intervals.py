@@ -162,12 +162,13 @@ def score_interval(
         confidence: Above 0 and below 1.
 
     Returns:
-        None where fewer than two groups can be left out.
+        None where fewer than two groups can be left out, or the bounds are equal: differences of ratings that are all
+        the same have no known length.
     """
     defined = left_out[np.isfinite(left_out)]
-    if len(defined) < 2:
-        return None
     low, high = bounds
+    if len(defined) < 2 or low == high:
+        return None
     share = (value - low) / (high - low)
     quantile = student_quantile((1 + confidence) / 2, len(left_out) - 1)
     groups = len(left_out)

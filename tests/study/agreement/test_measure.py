@@ -196,3 +196,9 @@ def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):
         assert (row.value is None) == (row.dimension == "b")
         assert row.dimension == "a" or "no raters" in (row.reason or "")
     assert describe_agreement(rated, agreements, ceilings)[1].startswith("b: agreement among raters cannot be measured")
+
+
+def test_all_ratings_the_same_without_a_scale(build_rated: Build):
+    rated = build_rated({"accuracy": np.full((6, 2), 3.0)})
+    found = by_name(measure_agreement(rated))["mad"]
+    assert (found.value, found.low, found.high) == (0.0, None, None)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @expand_options
 def agreement(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
-            help="Ratings of single raters: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, or an "
-            "export of Label Studio or Argilla.",
+            help="Ratings of single raters: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, an "
+            "export of Label Studio or Argilla, or a study of `imapeval rate` (file or URL).",
         ),
     ],
     options: Annotated[StudyOptions, RATINGS_FORMAT],

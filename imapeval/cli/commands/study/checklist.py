@@ -12,7 +12,7 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
 @expand_options
 def checklist(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ratings, as for `imapeval study agreement`.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Ratings, as for `imapeval study agreement`.")],
     options: Annotated[StudyOptions, RATINGS_FORMAT],
     about: About = None,
     json_output: Json = False,
@@ -23,7 +23,7 @@ def checklist(
     from imapeval.study.data.join_report import describe_reading
     from imapeval.study.data.rated import rated_without_scores
 
-    told = read_about_study(about, file.parent)
+    told = read_about_study(about, Path(file).parent)
     given = options.read_ratings(file)
     for sentence in describe_reading(given.left_out, given.unread, given.notes):
         echo(sentence, err=True)

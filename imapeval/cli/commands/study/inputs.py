@@ -58,11 +58,11 @@ class StudyOptions:
     """Which ratings, metrics and dimensions a study takes, and how a file of ratings is read."""
 
     ratings: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
-            help="Ratings: a table (.csv, .jsonl, .json, .parquet), or an export of Label Studio or Argilla.  "
-            "[default: those in the data]",
+            help="Ratings: a table (.csv, .jsonl, .json, .parquet), an export of Label Studio or Argilla, or a study "
+            "of `imapeval rate` (file or URL).  [default: those in the data]",
         ),
     ] = None
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all in the runs]")] = None
@@ -98,7 +98,7 @@ class StudyOptions:
         typer.Option(metavar="WORD=NUMBER,...", help="Numbers for ratings that are words, such as poor=1,good=2."),
     ] = None
 
-    def read_ratings(self, file: Path) -> "Ratings":
+    def read_ratings(self, file: str) -> "Ratings":
         """Return the ratings of a file.
 
         Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @expand_options
 def latent(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE", help="Ratings of single raters, three or more, as for `imapeval study agreement`."
         ),

@@ -1,7 +1,6 @@
 """`imapeval study ratings`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,10 +19,11 @@ _WIDEST_BAR = 40
 @expand_options
 def ratings(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
-            help="A table (.csv, .jsonl, .json, .parquet), or an export of Label Studio or Argilla.",
+            help="A table (.csv, .jsonl, .json, .parquet), an export of Label Studio or Argilla, or a study of "
+            "`imapeval rate` (file or URL).",
         ),
     ],
     options: Annotated[StudyOptions, RATINGS_FORMAT],

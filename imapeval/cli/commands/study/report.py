@@ -56,7 +56,7 @@ def report(
     if level is not None:
         choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
-    told = read_about_study(about, folders[0] if options.ratings is None else options.ratings.parent)
+    told = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
     joined = options.read(folders)
     _make_folder(out)
     study = compute_study(

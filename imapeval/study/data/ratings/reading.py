@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.study.data.ratings.argilla import read_argilla, recognise_argilla
 from imapeval.study.data.ratings.collection import collect_ratings
+from imapeval.study.data.ratings.database import is_database, read_database
 from imapeval.study.data.ratings.label_studio import read_label_studio, recognise_label_studio
 from imapeval.study.data.ratings.source import RatingsSource
 from imapeval.study.data.ratings.tables import read_table, recognise_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from imapeval.study.data.ratings.collection import Ratings
     from imapeval.study.data.ratings.source import RatingEntry
@@ -42,20 +43,20 @@ READERS: Mapping[str, RatingsReader] = {
 
 
 def read_ratings(
-    path: Path,
+    place: Path | str,
     *,
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, float] | None = None,
     scales: Mapping[str, Scale] | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Ratings:
-    """Read a file of ratings: a table (CSV, Excel, JSON and so on), or an export of Label Studio or Argilla.
+    """Read ratings: a table (CSV, Excel, JSON and so on), an export of Label Studio or Argilla, or a study.
 
-    What the formats look like is said in the modules `tables`, `label_studio` and `argilla`. Empty cells, null and
-    "NA" are "not rated".
+    What the formats look like is said in the modules `tables`, `label_studio`, `argilla` and `database`. Empty cells,
+    null and "NA" are "not rated".
 
     Args:
-        path: The file.
+        place: The file, or the URL of a study's database.
         columns: For files with other names: our name (id, rater, dimension, rating, or a dimension) -> the file's.
         labels: For ratings that are words: word -> number.
         scales: What raters could give, by dimension; a rating off its scale is an error.
@@ -66,11 +67,20 @@ def read_ratings(
         InputError: The content is at fault; names file, line (or record) and the fix.
         MissingExtraError: A package that is needed is not installed.
     """
+    path = Path(place)
+    if is_database(str(place)):
+        rows, declared = read_database(str(place))
+        source = RatingsSource(path, rows, columns or {}, labels or {}, _as_tuple(dimensions))
+        return collect_ratings(read_table(source), source, scales={**declared, **(scales or {})}, kind="study")
     rows = tuple(read_file(str(path)))
     if not rows:
         raise InputError("there are no rows", path=path, fix="Give a file with at least one rated answer.")
-    source = RatingsSource(path, rows, columns or {}, labels or {}, None if dimensions is None else tuple(dimensions))
+    source = RatingsSource(path, rows, columns or {}, labels or {}, _as_tuple(dimensions))
     kind = next((name for name, reader in READERS.items() if reader.recognise(rows[0].fields)), None)
     if kind is None:
         raise source.error_at("the record is empty", rows[0], fix="Give an id and ratings.")
     return collect_ratings(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
+
+
+def _as_tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
