@@ -22,7 +22,7 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.study.agreement.measure import ratings_in_dimension
-from imapeval.study.bootstrap import compute_replicates, number_clusters
+from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.scales import describe_scale
 from imapeval.study.intervals import score_interval, student_quantile
 
@@ -144,10 +144,10 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, c
     x, y = x - second[both].mean(), y - second[both].mean()
     sums = np.column_stack([np.ones(number), x, y, x**2, y**2, x * y])
     groups = min(count, _GROUPS)
-    values = _combine(np.ones((1, number)) @ sums)[0]
-    left_out = compute_replicates(
-        lambda weights: _combine(weights @ sums), 1 - np.eye(groups, dtype=np.int64), codes % groups
-    )
+    total = sums.sum(axis=0)
+    by_group = np.zeros((groups, len(total)))
+    np.add.at(by_group, codes % groups, sums)
+    values, left_out = _combine(total[None])[0], _combine(total - by_group)
     quantile = student_quantile((1 + confidence) / 2, groups - 1)
     errors = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
     mean = Bound(float(values[0]), *(float(values[0] + sign * quantile * errors[0]) for sign in (-1, 1)))
