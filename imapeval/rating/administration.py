@@ -11,7 +11,7 @@ from imapeval.errors import UsageError
 from imapeval.rating import schema
 from imapeval.rating.database import now
 from imapeval.rating.setup import record_event
-from imapeval.rating.store import hash_secret
+from imapeval.rating.store import hash_secret, is_stopped
 
 if TYPE_CHECKING:
     from imapeval.rating.store import RatingStudy
@@ -56,7 +56,7 @@ def invite(study: RatingStudy, name: str) -> str:
 def invite_owner(study: RatingStudy) -> str:
     """Return a new secret for the owner's pages; earlier ones are revoked."""
     with study.database.write() as connection:
-        _revoke_links(connection, None)
+        revoke_links(connection, None)
         record_event(connection, "owner's link")
         return issue_link(connection, None)
 
@@ -69,7 +69,7 @@ def reissue(study: RatingStudy, name: str) -> str:
     """
     with study.database.write() as connection:
         rater = find_rater(connection, name)
-        _revoke_links(connection, rater)
+        revoke_links(connection, rater)
         record_event(connection, "reissued", rater=rater)
         return issue_link(connection, rater)
 
@@ -82,7 +82,7 @@ def revoke(study: RatingStudy, name: str) -> None:
     """
     with study.database.write() as connection:
         rater = find_rater(connection, name)
-        _revoke_links(connection, rater)
+        revoke_links(connection, rater)
         record_event(connection, "revoked", rater=rater)
 
 
@@ -120,7 +120,20 @@ def issue_link(connection: sa.Connection, rater: int | None) -> str:
     return secret
 
 
-def _revoke_links(connection: sa.Connection, rater: int | None) -> None:
+def revoke_links(connection: sa.Connection, rater: int | None) -> None:
+    """Revoke all links of a rater, or of the owner (None)."""
     links = schema.links
     whose = links.c.rater.is_(None) if rater is None else links.c.rater == rater
     connection.execute(links.update().where(whose, links.c.revoked_at.is_(None)).values(revoked_at=now()))
+
+
+def stop(study: RatingStudy, *, reason: str) -> None:
+    """End the study: nobody gets a further item. Entries of those who were offline are still accepted.
+
+    Raises:
+        UsageError: It has ended already.
+    """
+    with study.database.write() as connection:
+        if is_stopped(connection):
+            raise UsageError("the study has been stopped already. Take its ratings with: imapeval rate export")
+        record_event(connection, "stopped", reason=reason)

@@ -44,6 +44,24 @@ class Database:
         """Close all connections."""
         self._engine.dispose()
 
+    def discard(self) -> None:
+        """Remove a file that could not be completed. What a transaction left in PostgreSQL is gone with it."""
+        self.close()
+        if not is_url(self.place):
+            for suffix in ("", "-wal", "-shm"):
+                Path(self.place + suffix).unlink(missing_ok=True)
+
+    def require_empty(self, connection: sa.Connection) -> None:
+        """Check that the database has no tables yet.
+
+        Raises:
+            UsageError: It has.
+        """
+        import sqlalchemy as sa
+
+        if sa.inspect(connection).get_table_names():
+            raise UsageError("the database has tables already. Make an empty one with: createdb NAME")
+
     @contextmanager
     def read(self) -> Generator[sa.Connection]:
         """Read one state of the database, whatever others write meanwhile.

@@ -8,19 +8,16 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
-from imapeval.errors import InputError, UsageError
+from imapeval.errors import InputError
 from imapeval.rating import schema
 from imapeval.rating.database import Database, now
 from imapeval.rating.design import assign_blocks, choose_repeats, insert_spread, order_items
-from imapeval.study.data.ratings.database import is_url
 from imapeval.study.data.scales import describe_scale, is_on_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+    import sqlalchemy as sa
     from imapeval.rating.model import Dimension, Fact, StudySettings
     from imapeval.types import Sample
 
@@ -65,8 +62,7 @@ def create_study(place: str, settings: StudySettings, content: StudyContent) -> 
     database = Database(place, create=True)
     try:
         with database.write() as connection:
-            if is_url(place) and sa.inspect(connection).get_table_names():
-                raise UsageError(f"the database already has tables. Make an empty one with: createdb NAME ({place})")
+            database.require_empty(connection)
             schema.create(connection, raters_per_answer=settings.raters_per_answer)
             created = now()
             connection.execute(
@@ -88,6 +84,9 @@ def create_study(place: str, settings: StudySettings, content: StudyContent) -> 
             )
             connection.execute(schema.assignments.insert(), assignments)
             record_event(connection, "made", answers=len(content.samples), seed=settings.seed)
+    except BaseException:
+        database.discard()
+        raise
     finally:
         database.close()
 
@@ -247,9 +246,3 @@ def _read_expected(sample: Sample, dimensions: Sequence[Dimension], *, purpose: 
 def _clean(text: str) -> str:
     """Return the text without what PostgreSQL cannot store, as long as before, so that places in it still hold."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def remove_file(path: Path) -> None:
-    """Remove a SQLite file that could not be completed."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

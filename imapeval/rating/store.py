@@ -34,7 +34,8 @@ OWNER = Rater(0, "owner", "owner")
 _IN_ORDER = (sa.case((schema.assignments.c.kind == "training", 0), else_=1), schema.assignments.c.position)
 """Training comes first."""
 
-_DONE = sa.exists().where(schema.entries.c.token == schema.assignments.c.token, schema.entries.c.complete)
+COMPLETE = sa.exists().where(schema.entries.c.token == schema.assignments.c.token, schema.entries.c.complete)
+"""Condition on `assignments`: there is a complete entry."""
 
 
 class RatingStudy:
@@ -94,9 +95,9 @@ class RatingStudy:
         Training comes first: no other item is given before all of it is complete.
         """
         with self.database.read() as connection:
-            if _is_stopped(connection):
+            if is_stopped(connection):
                 return None
-            query = sa.select(schema.assignments.c.token).where(*_of(rater), ~_DONE).order_by(*_IN_ORDER).limit(1)
+            query = sa.select(schema.assignments.c.token).where(*_of(rater), ~COMPLETE).order_by(*_IN_ORDER).limit(1)
             token = connection.scalar(query)
             return None if token is None else self._show(connection, rater, token)
 
@@ -207,7 +208,7 @@ class RatingStudy:
         """Return how far a rater is."""
         with self.database.read() as connection:
             items = _list_items(connection, rater)
-            kinds = connection.execute(sa.select(schema.assignments.c.kind, _DONE.label("done")).where(*_of(rater)))
+            kinds = connection.execute(sa.select(schema.assignments.c.kind, COMPLETE.label("done")).where(*_of(rater)))
             training = [done for kind, done in kinds if kind == "training"]
             seconds = connection.scalar(
                 sa.select(sa.func.coalesce(sa.func.sum(schema.entries.c.seconds), 0.0)).where(
@@ -221,13 +222,13 @@ class RatingStudy:
                 training_total=len(training),
                 open=tuple(place for place, (_, done) in enumerate(items, 1) if not done),
                 seconds=float(seconds or 0),
-                stopped=_is_stopped(connection),
+                stopped=is_stopped(connection),
             )
 
     def is_stopped(self) -> bool:
         """Return whether the owner has ended the study."""
         with self.database.read() as connection:
-            return _is_stopped(connection)
+            return is_stopped(connection)
 
     def _find(self, connection: sa.Connection, rater: Rater, token: str) -> Any:
         """Return the row of an item.
@@ -290,7 +291,8 @@ def _read_settings(database: Database) -> StudySettings:
         raise ResourceError(f"{database.place}: the settings of the study are damaged. Restore a backup.") from error
 
 
-def _is_stopped(connection: sa.Connection) -> bool:
+def is_stopped(connection: sa.Connection) -> bool:
+    """Return whether the owner has ended the study."""
     return connection.scalar(sa.select(sa.exists().where(schema.events.c.kind == "stopped"))) is True
 
 
@@ -301,7 +303,7 @@ def _of(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
 
 def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool]]:
     """Return the tokens of a rater's items in order, and whether they have a complete entry."""
-    query = sa.select(schema.assignments.c.token, _DONE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
+    query = sa.select(schema.assignments.c.token, COMPLETE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
     return [(token, bool(done)) for token, done in connection.execute(query)]
 
 
@@ -342,7 +344,7 @@ def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating
             schema.assignments.c.answer == answer,
             schema.assignments.c.kind == "rating",
             schema.assignments.c.slot.is_not(None),
-            _DONE,
+            COMPLETE,
         )
         .order_by(schema.assignments.c.token)
     )

@@ -1,0 +1,263 @@
+"""What the owner sees while a study goes on: progress, agreement, raters, disputes, the stopping rule."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sqlalchemy as sa
+
+from imapeval.errors import UsageError
+from imapeval.rating import schema
+from imapeval.rating.model import StoppingRule
+from imapeval.rating.rater_status import RaterStatus, judge_rater
+from imapeval.rating.records import RatingRecord, read_records
+from imapeval.rating.store import COMPLETE, is_stopped
+from imapeval.study.agreement.measure import STATISTICS, measure_agreement
+from imapeval.study.data.rated import Rated, rated_without_scores
+from imapeval.study.data.ratings.collection import Ratings
+from imapeval.study.intervals import student_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.rating.model import Dimension
+    from imapeval.rating.store import RatingStudy
+    from imapeval.study.data.findings import Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Disputed:
+    """An answer on which raters differ.
+
+    Attributes:
+        id: Of the answer.
+        question: Its question.
+        dimension: In which they differ most.
+        ratings: In that dimension, lowest first.
+        apart: The highest minus the lowest, in points of the scale.
+        adjudicated: The rating that was settled on; None if there is none yet.
+    """
+
+    id: str
+    question: str
+    dimension: str
+    ratings: tuple[float, ...]
+    apart: float
+    adjudicated: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """How near a study is to its end.
+
+    Attributes:
+        rule: As laid down when the study was made.
+        value: What has been reached: a number of answers, or the width of an interval; None while it is unknown.
+        reached: Whether the rule is met.
+        sentence: All this in words.
+    """
+
+    rule: StoppingRule
+    value: float | None
+    reached: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A study while it goes on.
+
+    Attributes:
+        answers: Number of answers.
+        complete: Those with all their ratings.
+        ratings, ratings_total: Ratings collected, and all.
+        unassigned: Ratings that nobody has been given (`reassign`).
+        stopped: Whether the study has ended.
+        raters: One by one.
+        agreement: By dimension, with 95% intervals.
+        disputed: Answers with two ratings or more that differ, those furthest apart first.
+        stopping: None without a rule.
+    """
+
+    answers: int
+    complete: int
+    ratings: int
+    ratings_total: int
+    unassigned: int
+    stopped: bool
+    raters: tuple[RaterStatus, ...]
+    agreement: tuple[Agreement, ...]
+    disputed: tuple[Disputed, ...]
+    stopping: Stopping | None
+
+
+def overview(study: RatingStudy) -> Overview:
+    """Return the state of a study, all numbers from the same moment."""
+    assignments, answers, raters = schema.assignments, schema.answers, schema.raters
+    with study.database.read() as connection:
+        records = read_records(connection)
+        questions = {
+            row.id: row.question
+            for row in connection.execute(
+                sa.select(answers.c.id, answers.c.question).where(answers.c.purpose == "rating")
+            )
+        }
+        seats = connection.execute(sa.select(raters).order_by(raters.c.id)).all()
+        counts = {
+            row.rater: (int(row.total), int(row.done or 0))
+            for row in connection.execute(
+                sa.select(
+                    assignments.c.rater,
+                    sa.func.count().label("total"),
+                    sa.func.sum(sa.case((COMPLETE, 1), else_=0)).label("done"),
+                )
+                .where(assignments.c.slot.is_not(None))
+                .group_by(assignments.c.rater)
+            )
+        }
+        stopped = is_stopped(connection)
+    counted = [record for record in records if record.kind == "rating"]
+    by_answer: dict[int, int] = {}
+    for record in counted:
+        by_answer[record.answer] = by_answer.get(record.answer, 0) + 1
+    rated = _collect(counted, study.settings.dimensions)
+    agreement = tuple(measure_agreement(rated)) if rated is not None else ()
+    complete = sum(count == study.settings.raters_per_answer for count in by_answer.values())
+    rule = study.settings.stopping
+    return Overview(
+        answers=len(questions),
+        complete=complete,
+        ratings=len(counted),
+        ratings_total=len(questions) * study.settings.raters_per_answer,
+        unassigned=counts.get(None, (0, 0))[0],
+        stopped=stopped,
+        raters=tuple(
+            judge_rater(
+                seat.name or f"seat {seat.id}",
+                [record for record in records if record.rater_id == seat.id],
+                counted,
+                study.settings.dimensions,
+                role=seat.role,
+                invited=seat.name is not None,
+                left=seat.left_at is not None,
+                total=counts.get(seat.id, (0, 0))[0],
+            )
+            for seat in seats
+        ),
+        agreement=agreement,
+        disputed=tuple(_find_disputed(records, questions)),
+        stopping=None if rule is None else _check_rule(rule, rated, complete),
+    )
+
+
+def parse_stopping_rule(text: str, dimensions: Sequence[Dimension]) -> StoppingRule:
+    """Return the rule of a text such as "answers:100", "mean:accuracy:0.4" or "icc_1_1:accuracy:0.2".
+
+    Raises:
+        UsageError: It is malformed, or names no dimension or no statistic.
+    """
+    measure, _, rest = text.partition(":")
+    dimension, _, limit = rest.rpartition(":")
+    names = [one.name for one in dimensions]
+    form = "Write answers:NUMBER, mean:DIMENSION:WIDTH or STATISTIC:DIMENSION:WIDTH."
+    try:
+        rule = StoppingRule(measure=measure, dimension=dimension, limit=float(limit))
+    except ValueError as error:
+        raise UsageError(f"--stop {text!r} has no limit above 0. {form}") from error
+    if measure not in ("answers", "mean", *STATISTICS):
+        raise UsageError(f"--stop names {measure[:60]!r}, which is no statistic of agreement. {form}")
+    if (measure == "answers") != (dimension == "") or (dimension and dimension not in names):
+        raise UsageError(f"--stop {text!r} names no dimension of the study ({', '.join(names)}). {form}")
+    return rule
+
+
+def _collect(records: Sequence[RatingRecord], dimensions: Sequence[Dimension]) -> Rated | None:
+    """Return the ratings as arrays; None where there is none."""
+    ids = {record.answer: record for record in records}
+    answers = {answer: place for place, answer in enumerate(ids)}
+    raters = {rater: place for place, rater in enumerate(dict.fromkeys(record.rater for record in records))}
+    cells = [
+        (answers[record.answer], code, raters[record.rater], record.values[one.name])
+        for record in records
+        for code, one in enumerate(dimensions)
+        if one.name in record.values
+    ]
+    if not cells:
+        return None
+    answer, dimension, rater = np.array([cell[:3] for cell in cells], dtype=np.int64).T
+    given = Ratings(
+        ids=tuple(record.id for record in ids.values()),
+        dimensions=tuple(one.name for one in dimensions),
+        raters=tuple(raters),
+        answer=answer,
+        dimension=dimension,
+        rater=rater,
+        value=np.array([cell[3] for cell in cells]),
+        scales={one.name: one.scale for one in dimensions},
+    )
+    return rated_without_scores(given, questions={r.id: str(r.question_number) for r in ids.values()})
+
+
+def _find_disputed(records: Sequence[RatingRecord], questions: Mapping[int, str]) -> list[Disputed]:
+    given: dict[int, dict[str, list[float]]] = {}
+    settled: dict[int, Mapping[str, float]] = {}
+    ids: dict[int, str] = {}
+    for record in records:
+        ids[record.answer] = record.id
+        if record.kind == "adjudication":
+            settled[record.answer] = record.values
+        elif record.kind == "rating":
+            for name, value in record.values.items():
+                given.setdefault(record.answer, {}).setdefault(name, []).append(value)
+    found: list[Disputed] = []
+    for answer, by_dimension in given.items():
+        name, values = max(by_dimension.items(), key=lambda one: max(one[1]) - min(one[1]))
+        apart = max(values) - min(values)
+        if apart > 0:
+            ratings = tuple(sorted(values))
+            final = settled.get(answer, {}).get(name)
+            found.append(Disputed(ids[answer], questions[answer], name, ratings, apart, final))
+    return sorted(found, key=lambda one: (-one.apart, one.id))
+
+
+def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopping:
+    if rule.measure == "answers":
+        reached = complete >= rule.limit
+        sentence = f"{complete} of {rule.limit:g} answers have all their ratings"
+        return Stopping(rule, float(complete), reached, f"{sentence}: {'stop' if reached else 'go on'}.")
+    what = f"the mean of {rule.dimension}"
+    width = None
+    if rule.measure != "mean":
+        what = f"{STATISTICS[rule.measure].title} of {rule.dimension}"
+        if rated is not None:
+            for row in measure_agreement(rated, statistics=(rule.measure,)):
+                if row.dimension == rule.dimension and row.low is not None and row.high is not None:
+                    width = row.high - row.low
+    elif rated is not None:
+        width = _width_of_mean(rated, rule.dimension)
+    if width is None:
+        return Stopping(rule, None, False, f"The 95% interval of {what} is not known yet: go on.")
+    reached = width <= rule.limit
+    verb = "stop" if reached else "go on"
+    sentence = f"The 95% interval of {what} is {width:.2f} wide, and {rule.limit:g} is enough: {verb}."
+    return Stopping(rule, width, reached, sentence)
+
+
+def _width_of_mean(rated: Rated, dimension: str) -> float | None:
+    """Return the width of the 95% interval of the mean rating, by the jackknife over questions."""
+    means = rated.ratings_of(dimension)
+    used = ~np.isnan(means)
+    questions = np.unique(rated.questions[used], return_inverse=True)[1]
+    if not used.any() or questions.max() < 1:
+        return None
+    sums, sizes = np.bincount(questions, weights=means[used]), np.bincount(questions)
+    left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
+    count = len(sums)
+    variance = (count - 1) / count * float(((left_out - left_out.mean()) ** 2).sum())
+    if variance == 0:
+        # Equal ratings so far say nothing about how much others would differ.
+        return None
+    return 2 * student_quantile(0.975, count - 1) * math.sqrt(variance)

@@ -1,0 +1,224 @@
+"""How far a rater is, and signs of carelessness: for the owner to look at, never a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.intervals import student_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.rating.model import Dimension
+    from imapeval.rating.records import RatingRecord
+    from imapeval.study.arrays import Floats
+
+_FEWEST = 10
+"""Answers from which a rater is judged. With 10, a correlation differs from 0 from .55 on (one-sided, level .05)."""
+
+_LEVEL = 0.01
+"""Of the permutation tests behind a flag: of 20 careful raters, one in five studies has one flagged by chance."""
+
+_PERMUTATIONS = 1999
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How a rater's strictness changes from the first answer to the last one.
+
+    Attributes:
+        change: Of the difference from the other raters' mean, in points of the scale.
+        low, high: Its 95% interval (least squares, Student's t).
+    """
+
+    change: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RaterStatus:
+    """A rater's progress and what is known of the care taken.
+
+    Attributes:
+        name: The rater's; "seat N" where nobody has been invited yet.
+        role: "rater" or "adjudicator".
+        invited, left: Whether there is a rater, and whether the rater has left.
+        done, total: Items with a complete entry, and all.
+        seconds: Median active time per item; None without one.
+        last_saved: UTC, ISO 8601; None at first.
+        with_others: Correlation with the mean of the other raters; None where it is undefined.
+        repeat_difference: Mean absolute difference of a repeated rating from the first one; None without repeats.
+        gold_difference: The same from the right ratings of gold items.
+        attention_failed, attention_total: Attention checks rated otherwise than the text says, and all rated.
+        drift: None for fewer than 10 answers that others rated too.
+        flags: Reasons to look at this rater's work, as sentences. None proves carelessness.
+    """
+
+    name: str
+    role: str
+    invited: bool
+    left: bool
+    done: int
+    total: int
+    seconds: float | None
+    last_saved: str | None
+    with_others: float | None
+    repeat_difference: float | None
+    gold_difference: float | None
+    attention_failed: int
+    attention_total: int
+    drift: Drift | None
+    flags: tuple[str, ...]
+
+
+def judge_rater(
+    name: str,
+    own: Sequence[RatingRecord],
+    counted: Sequence[RatingRecord],
+    dimensions: Sequence[Dimension],
+    *,
+    role: str,
+    invited: bool,
+    left: bool,
+    total: int,
+) -> RaterStatus:
+    """Judge a rater by the entries so far.
+
+    Args:
+        name: The rater's.
+        own: All complete entries of the rater.
+        counted: The ratings of all raters that the study collects.
+        dimensions: Of the study.
+        role: "rater" or "adjudicator".
+        invited: Whether there is a rater.
+        left: Whether the rater has left.
+        total: Number of the rater's items.
+    """
+    mine = [record for record in own if record.kind == "rating"]
+    first = {record.answer: record for record in mine}
+    repeats = [record for record in own if record.kind == "repeat" and record.answer in first]
+    checks = [record for record in own if record.kind == "attention"]
+    failed = sum(any(record.values.get(name) != value for name, value in record.expected.items()) for record in checks)
+    beside = _differences(mine, counted)
+    correlation, p = _correlate(beside)
+    drift = _measure_drift(beside)
+    flags: list[str] = []
+    if failed:
+        flags.append(f"{failed} of {len(checks)} attention checks failed.")
+    if p is not None and p > 0.05:
+        flags.append(f"agrees with the other raters no better than ratings in random order (p = {p:.2f}).")
+    if (straight := _find_straight_line(mine, dimensions)) is not None:
+        flags.append(straight)
+    if drift is not None and (drift.low > 0 or drift.high < 0):
+        direction = "more lenient" if drift.change > 0 else "stricter"
+        flags.append(f"became {direction} by {abs(drift.change):.2f} from the first answer to the last.")
+    return RaterStatus(
+        name=name,
+        role=role,
+        invited=invited,
+        left=left,
+        done=len(own),
+        total=total,
+        seconds=median(record.seconds for record in own) if own else None,
+        last_saved=max((record.saved_at for record in own), default=None),
+        with_others=correlation,
+        repeat_difference=_mean_difference([(record.values, first[record.answer].values) for record in repeats]),
+        gold_difference=_mean_difference([(record.values, record.expected) for record in own if record.kind == "gold"]),
+        attention_failed=failed,
+        attention_total=len(checks),
+        drift=drift,
+        flags=tuple(flags),
+    )
+
+
+def _mean_difference(pairs: Sequence[tuple[Mapping[str, float], Mapping[str, float]]]) -> float | None:
+    apart = [abs(one[name] - other[name]) for one, other in pairs for name in one if name in other]
+    return sum(apart) / len(apart) if apart else None
+
+
+def _differences(mine: Sequence[RatingRecord], counted: Sequence[RatingRecord]) -> Floats:
+    """Return a rater's mean rating of each answer, the others' in the same dimensions, and its place; shape (n, 3)."""
+    others: dict[int, list[RatingRecord]] = {}
+    for record in counted:
+        others.setdefault(record.answer, []).append(record)
+    rows: list[tuple[float, float, float]] = []
+    for record in mine:
+        pairs = [
+            (value, float(np.mean(given)))
+            for name, value in record.values.items()
+            if (
+                given := [
+                    other.values[name]
+                    for other in others[record.answer]
+                    if other.rater_id != record.rater_id and name in other.values
+                ]
+            )
+        ]
+        if pairs:
+            own, rest = np.mean(pairs, axis=0)
+            rows.append((float(own), float(rest), float(record.order)))
+    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def _correlate(beside: Floats) -> tuple[float | None, float | None]:
+    """Return Pearson's r of a rater with the others, and its one-sided p by permutation; None where undefined."""
+    if len(beside) < _FEWEST or np.ptp(beside[:, 0]) == 0 or np.ptp(beside[:, 1]) == 0:
+        return None, None
+    own, rest = (beside[:, column] - beside[:, column].mean() for column in (0, 1))
+    rng = np.random.default_rng(0)
+    shuffled = rng.permuted(np.tile(own, (_PERMUTATIONS, 1)), axis=1) @ rest
+    # As near as rounding to what was observed counts as reached.
+    reached = int((shuffled >= own @ rest - 1e-9 * abs(own @ rest)).sum())
+    size = math.sqrt(float(own @ own) * float(rest @ rest))
+    return float(own @ rest) / size, (1 + reached) / (1 + _PERMUTATIONS)
+
+
+def _measure_drift(beside: Floats) -> Drift | None:
+    if len(beside) < _FEWEST or np.ptp(beside[:, 2]) == 0:
+        return None
+    place = (beside[:, 2] - beside[:, 2].min()) / np.ptp(beside[:, 2])
+    place -= place.mean()
+    apart = beside[:, 0] - beside[:, 1]
+    spread = float(place @ place)
+    slope = float(place @ apart) / spread
+    left = apart - apart.mean() - slope * place
+    freedom = len(beside) - 2
+    half = student_quantile(0.975, freedom) * math.sqrt(float(left @ left) / freedom / spread)
+    return Drift(slope, slope - half, slope + half)
+
+
+def _find_straight_line(mine: Sequence[RatingRecord], dimensions: Sequence[Dimension]) -> str | None:
+    """Return what is odd about a series of equal ratings (the "longstring" of Johnson 2005), or None.
+
+    A run is long if the rater's own ratings in random order rarely have one as long.
+    """
+    given = [
+        tuple(record.values.get(one.name) for one in dimensions)
+        for record in sorted(mine, key=lambda record: record.order)
+    ]
+    if len(given) < _FEWEST:
+        return None
+    codes = np.unique([str(one) for one in given], return_inverse=True)[1]
+    if codes.max() == 0:
+        return f"gave all {len(given)} answers the same ratings."
+    longest = _longest_run(codes[None, :])[0]
+    shuffled = _longest_run(np.random.default_rng(0).permuted(np.tile(codes, (_PERMUTATIONS, 1)), axis=1))
+    p = (1 + int((shuffled >= longest).sum())) / (1 + _PERMUTATIONS)
+    if p > _LEVEL:
+        return None
+    return f"gave {longest} answers in a row the same ratings (p = {p:.3f} if in random order)."
+
+
+def _longest_run(codes: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the length of the longest run of equal codes in each row."""
+    longest = run = np.ones(len(codes), dtype=np.int64)
+    for before, here in zip(codes.T[:-1], codes.T[1:], strict=True):
+        run = np.where(before == here, run + 1, 1)
+        longest = np.maximum(longest, run)
+    return longest

@@ -1,0 +1,227 @@
+"""Handing over what a rater leaves unrated, and disputed answers to somebody who settles them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from imapeval.errors import UsageError
+from imapeval.rating import schema
+from imapeval.rating.administration import check_name, find_rater, issue_link, revoke_links
+from imapeval.rating.database import now
+from imapeval.rating.design import insert_spread, order_items
+from imapeval.rating.setup import make_assignment, record_event
+from imapeval.rating.store import COMPLETE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from imapeval.rating.store import RatingStudy
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """What became of items.
+
+    Attributes:
+        given: Number of items by rater; seats that nobody has been invited to are called "seat N".
+        open: Items for which there is no rater who does not have the answer already.
+        secret: Of a new rater's link; None where the rater was there already.
+    """
+
+    given: dict[str, int]
+    open: int
+    secret: str | None = None
+
+
+def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedOver:
+    """Take the unrated items from a rater who leaves, and give them to others.
+
+    What the rater has rated stays and counts. The link is revoked. No rater gets an answer twice.
+
+    Args:
+        study: The study.
+        name: Who leaves.
+        to: Who gets all of it: a new name, or a rater's. None gives each item to the rater with the least to rate.
+
+    Raises:
+        UsageError: There is no such rater, or both are the same.
+    """
+    assignments = schema.assignments
+    with study.database.write() as connection:
+        leaver = find_rater(connection, name)
+        if name == to:
+            raise UsageError(f"{name!r} cannot take over from {name!r}. Name somebody else with --to.")
+        # Whoever saves an entry holds the row's lock: after this, every entry is either seen or refused.
+        mine = assignments.c.rater == leaver, assignments.c.slot.is_not(None)
+        connection.execute(sa.select(assignments.c.token).where(*mine).with_for_update()).all()
+        rows = connection.execute(sa.select(assignments).where(*mine, ~COMPLETE)).all()
+        waiting = connection.execute(sa.select(assignments).where(assignments.c.rater.is_(None))).all()
+        freed = [row for row in rows if row.kind == "rating"]
+        if rows:
+            tokens = [row.token for row in rows]
+            connection.execute(assignments.update().where(assignments.c.token.in_(tokens)).values(slot=None))
+        if waiting:
+            tokens = [row.token for row in waiting]
+            connection.execute(assignments.delete().where(assignments.c.token.in_(tokens)))
+        connection.execute(schema.raters.update().where(schema.raters.c.id == leaver).values(left_at=now()))
+        revoke_links(connection, leaver)
+        secret = None
+        takers = _find_active(connection)
+        if to is not None:
+            taker, secret = _find_or_add(connection, to, like=leaver)
+            takers = [taker]
+        given = _distribute(study, connection, [(row.answer, row.slot) for row in (*freed, *waiting)], takers)
+        found = HandedOver(_name_seats(connection, given), given[None], secret)
+        record_event(connection, "reassigned", rater=leaver, to=found.given, open=found.open)
+        return found
+
+
+def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> HandedOver:
+    """Give disputed answers to a further rater, who sees what the others gave without their names.
+
+    Args:
+        study: The study.
+        answers: Ids of answers that have all their ratings; those that are being adjudicated already are passed over.
+        by: A new name, or that of an adjudicator. Raters of the study do not settle disputes in which they take part.
+
+    Raises:
+        UsageError: The name is a rater's, or an answer is unknown.
+    """
+    raters, assignments = schema.raters, schema.assignments
+    with study.database.write() as connection:
+        role = connection.scalar(sa.select(raters.c.role).where(raters.c.name == by))
+        if role == "rater":
+            raise UsageError(f"{by!r} rates in this study. Let somebody else settle its disputes, with --by NAME.")
+        adjudicator, secret = _find_or_add(connection, by, role="adjudicator")
+        numbers = {
+            name: (id_, question)
+            for id_, name, question in connection.execute(
+                sa.select(schema.answers.c.id, schema.answers.c.name, schema.answers.c.question_number).where(
+                    schema.answers.c.purpose == "rating"
+                )
+            )
+        }
+        for name in answers:
+            if name not in numbers:
+                raise UsageError(f"there is no answer {name[:60]!r} in this study.")
+        taken = set(connection.scalars(sa.select(assignments.c.answer).where(assignments.c.kind == "adjudication")))
+        wanted = {numbers[name] for name in answers if numbers[name][0] not in taken}
+        questions = dict(sorted(wanted))
+        last = connection.scalar(
+            sa.select(sa.func.coalesce(sa.func.max(assignments.c.position), 0)).where(
+                assignments.c.rater == adjudicator
+            )
+        )
+        rng = random.Random(f"{study.settings.seed}/adjudication/{adjudicator}/{last}")
+        ordered = order_items(list(questions), questions, rng=rng, together=study.settings.side_by_side)
+        if ordered:
+            connection.execute(
+                assignments.insert(),
+                [
+                    make_assignment(("adjudication", answer), rater=adjudicator, slot=0, position=place)
+                    for place, answer in enumerate(ordered, int(last or 0) + 1)
+                ],
+            )
+        record_event(connection, "adjudication", rater=adjudicator, answers=len(ordered))
+        return HandedOver({by: len(ordered)}, 0, secret)
+
+
+def _find_active(connection: sa.Connection) -> list[int]:
+    raters = schema.raters
+    query = sa.select(raters.c.id).where(raters.c.role == "rater", raters.c.left_at.is_(None)).order_by(raters.c.id)
+    return list(connection.scalars(query))
+
+
+def _find_or_add(
+    connection: sa.Connection, name: str, *, role: str = "rater", like: int | None = None
+) -> tuple[int, str | None]:
+    """Return a rater and no secret, or a new one, with the training and hidden items of another, and a secret."""
+    raters, assignments = schema.raters, schema.assignments
+    found = connection.execute(sa.select(raters).where(raters.c.name == name)).one_or_none()
+    if found is not None:
+        if found.left_at is not None or found.role != role:
+            raise UsageError(f"{name!r} has left, or has another role. Name somebody else.")
+        return found.id, None
+    check_name(connection, name)
+    rater = int(connection.scalar(sa.select(sa.func.max(raters.c.id))) or 0) + 1
+    sees = connection.scalar(sa.select(raters.c.sees_facts).where(raters.c.id == like))
+    connection.execute(raters.insert().values(id=rater, name=name, role=role, sees_facts=bool(sees)))
+    own = ("training", "gold", "attention")
+    copied = connection.execute(sa.select(assignments).where(assignments.c.rater == like, assignments.c.kind.in_(own)))
+    rows = [
+        make_assignment((row.kind, row.answer), rater=rater, slot=rater, position=row.position) for row in copied.all()
+    ]
+    if rows:
+        connection.execute(assignments.insert(), rows)
+    record_event(connection, "added", rater=rater, name=name, role=role)
+    return rater, issue_link(connection, rater)
+
+
+def _distribute(
+    study: RatingStudy, connection: sa.Connection, places: Iterable[tuple[int, int]], takers: Sequence[int]
+) -> Counter[int | None]:
+    """Give each (answer, slot) to the taker who has the least left to rate and never had the answer."""
+    assignments = schema.assignments
+    known = {
+        (rater, answer)
+        for rater, answer in connection.execute(
+            sa.select(assignments.c.rater, assignments.c.answer).where(assignments.c.kind == "rating")
+        )
+    }
+    left: dict[int, int] = dict.fromkeys(takers, 0)
+    for rater, count in connection.execute(
+        sa.select(assignments.c.rater, sa.func.count())
+        .where(assignments.c.slot.is_not(None), ~COMPLETE)
+        .group_by(assignments.c.rater)
+    ):
+        if rater in left:
+            left[rater] = count
+    new: dict[int | None, list[tuple[int, int]]] = {}
+    for answer, slot in places:
+        free = [rater for rater in takers if (rater, answer) not in known]
+        taker = min(free, key=lambda rater: (left[rater], rater), default=None)
+        new.setdefault(taker, []).append((answer, slot))
+        if taker is not None:
+            left[taker] += 1
+            known.add((taker, answer))
+    for taker, given in new.items():
+        rows = [make_assignment(("rating", answer), rater=taker, slot=slot, position=0) for answer, slot in given]
+        connection.execute(assignments.insert(), rows)
+        if taker is not None:
+            _mix_in(study, connection, taker, rows)
+    return Counter({taker: len(given) for taker, given in new.items()})
+
+
+def _mix_in(study: RatingStudy, connection: sa.Connection, rater: int, rows: Sequence[dict[str, Any]]) -> None:
+    """Put new items at random places among those that a rater has not rated yet."""
+    assignments, answers = schema.assignments, schema.answers
+    query = (
+        sa.select(assignments.c.token, answers.c.question_number, COMPLETE.label("done"), assignments.c.position)
+        .join(answers, answers.c.id == assignments.c.answer)
+        .where(assignments.c.rater == rater, assignments.c.slot.is_not(None), assignments.c.kind != "training")
+        .order_by(assignments.c.position)
+    )
+    found = connection.execute(query).all()
+    new = {row["token"] for row in rows}
+    question = {row.token: row.question_number for row in found}
+    done = [row.token for row in found if row.done]
+    before = [row.token for row in found if not row.done and row.token not in new]
+    rng = random.Random(f"{study.settings.seed}/order/{rater}/{len(found)}")
+    fresh = order_items(sorted(new), question, rng=rng, together=study.settings.side_by_side)
+    base, extra = (before, fresh) if len(before) >= len(fresh) else (fresh, before)
+    ordered = [*done, *insert_spread(base, extra, question, rng=rng)]
+    start = min((row.position for row in found if row.position > 0), default=1)
+    connection.execute(
+        assignments.update().where(assignments.c.token == sa.bindparam("item")).values(position=sa.bindparam("place")),
+        [{"item": token, "place": place} for place, token in enumerate(ordered, start)],
+    )
+
+
+def _name_seats(connection: sa.Connection, given: Counter[int | None]) -> dict[str, int]:
+    names = {row.id: row.name for row in connection.execute(sa.select(schema.raters.c.id, schema.raters.c.name))}
+    return {names[rater] or f"seat {rater}": count for rater, count in given.items() if rater is not None}
