@@ -1,0 +1,205 @@
+"""`imapeval rate serve`: the web app on which raters rate and the owner follows the study.
+
+A rater's link has the secret in its fragment, which browsers send to no server: the page `/enter` posts it once and
+gets a cookie that scripts cannot read. Every request asks the study anew whom the cookie belongs to. Pages load nothing
+from elsewhere; style and script are allowed by hash. Requests that change something must come from these pages.
+"""
+
+# Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
+import asyncio
+from dataclasses import asdict
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from imapeval.errors import ImapEvalError, UsageError
+from imapeval.rating.model import Entry, Item, Rater, RatingConflictError, UnknownItemError
+from imapeval.rating.owner_page import render_owner
+from imapeval.rating.pages import LANGUAGES, choose_language, render_enter, render_rating
+from imapeval.rating.rate_limit import RateLimit
+from imapeval.rating.store import RatingStudy
+from imapeval.serve.guard import Limits, RequestGuard
+from imapeval.serve.http_error import HttpError, dump_json
+
+_SESSION, _LANGUAGE = "imapeval_link", "imapeval_lang"
+"""Names of the cookies."""
+
+_MONTH = 31 * 24 * 3600
+"""Seconds that a browser keeps the cookies."""
+
+_ENTRIES_PER_MINUTE, _REQUESTS_PER_MINUTE = 20, 600
+"""Attempts to enter with a secret from one address, and requests with one link: a fast rater makes 60."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+_M = TypeVar("_M", bound=BaseModel)
+
+
+class _Secret(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    secret: str = Field(min_length=16, max_length=200, pattern=r"^[A-Za-z0-9_-]+$")
+
+
+def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuard:
+    """Return the app.
+
+    Args:
+        study: The study.
+        limits: Limits of size and time.
+        secure: Whether browsers reach it by https only, so that cookies are sent by https only.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry={"logs": False})
+    entering, asking = RateLimit(_ENTRIES_PER_MINUTE), RateLimit(_REQUESTS_PER_MINUTE)
+
+    def authorise(request: Request) -> Rater:
+        rater = study.identify(request.cookies.get(_SESSION, ""))
+        if rater is None:
+            raise HttpError(401, "no-link", "Open your personal link again. If it no longer works, ask for a new one.")
+        asking.count(str(rater.id))
+        return rater
+
+    def authorise_rater(request: Request) -> Rater:
+        rater = authorise(request)
+        if rater.role == "owner":
+            raise HttpError(403, "owner", "The owner of a study does not rate. Use a rater's link.")
+        return rater
+
+    def page(content: str, policy: str, *, status: int = 200) -> Response:
+        headers = _HEADERS | {"Content-Security-Policy": policy}
+        return Response(content.encode(errors="replace"), status, headers, media_type="text/html; charset=utf-8")
+
+    def find_language(request: Request) -> str:
+        asked = request.query_params.get("lang") or request.cookies.get(_LANGUAGE)
+        return choose_language(asked, request.headers.get("accept-language", ""))
+
+    @app.get("/enter")
+    def enter(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return page(*render_enter(study.settings, find_language(request)))
+
+    @app.post("/session")
+    async def begin(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+        _require_same_origin(request)
+        entering.count(request.client.host if request.client else "")
+        secret = _parse(_Secret, await request.body()).secret
+        if study.identify(secret) is None:
+            raise HttpError(401, "no-link", "This link is not valid, or no longer. Ask for a new one.")
+        response = _json({"ok": True})
+        response.set_cookie(_SESSION, secret, max_age=_MONTH, path="/", secure=secure, httponly=True, samesite="strict")
+        return response
+
+    @app.get("/")
+    def show(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+        lang = find_language(request)
+        try:
+            rater = authorise(request)
+        except HttpError as error:
+            if error.status != 401:
+                raise
+            return page(*render_enter(study.settings, lang), status=401)
+        rendered = render_owner(study, lang) if rater.role == "owner" else render_rating(study.settings, lang)
+        response = page(*rendered)
+        if request.query_params.get("lang") in LANGUAGES:
+            response.set_cookie(_LANGUAGE, lang, max_age=_MONTH, path="/", secure=secure, samesite="strict")
+        return response
+
+    @app.get("/api/next")
+    def find_next(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+        rater = authorise_rater(request)
+        return _json(_show(study, rater, study.next_item(rater)))
+
+    @app.get("/api/at/{position}")
+    def find_at(request: Request, position: int) -> Response:  # pyright: ignore[reportUnusedFunction]
+        rater = authorise_rater(request)
+        return _json(_show(study, rater, study.item_at(rater, position)))
+
+    @app.get("/api/items/{token}")
+    def find(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
+        rater = authorise_rater(request)
+        return _json(_show(study, rater, study.item(rater, token)))
+
+    @app.get("/api/history/{token}")
+    def list_history(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
+        entries = study.history(authorise_rater(request), token)
+        return _json(
+            [{"saved_at": one.saved_at, "complete": one.complete, "values": one.entry.values} for one in entries]
+        )
+
+    @app.post("/api/items/{token}")
+    async def save(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
+        _require_same_origin(request)
+        rater = authorise_rater(request)
+        entry = _parse(Entry, await request.body())
+        saved = await asyncio.to_thread(study.save, rater, token, entry)
+        return _json(asdict(saved) | {"progress": _tell_progress(study, rater)})
+
+    @app.exception_handler(HttpError)
+    async def refuse(_: Request, error: HttpError) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return Response(error.body, error.status, {**_HEADERS, **error.headers}, media_type="application/json")
+
+    @app.exception_handler(ImapEvalError)
+    async def explain(_: Request, error: ImapEvalError) -> Response:  # pyright: ignore[reportUnusedFunction]
+        known = (
+            (UnknownItemError, 404, "not-found"),
+            (RatingConflictError, 409, "conflict"),
+            (UsageError, 422, "invalid"),
+        )
+        for kind, status, name in known:
+            if isinstance(error, kind):
+                return Response(
+                    HttpError(status, name, str(error)).body, status, _HEADERS, media_type="application/json"
+                )
+        # Of a database that fails, a rater learns nothing but that it fails.
+        body = HttpError(
+            503, "not-saved", "The study cannot be reached at the moment. Nothing is lost; try again."
+        ).body
+        return Response(body, 503, _HEADERS, media_type="application/json")
+
+    return RequestGuard(app, limits, token=None, posted=["/session", "/api/items/"], any_host=True)
+
+
+def _require_same_origin(request: Request) -> None:
+    """Refuse a request that another site's page makes; a strict cookie alone would admit sites on the same domain.
+
+    Raises:
+        HttpError: 403.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site not in {None, "same-origin"} or (origin and urlsplit(origin).netloc != request.headers.get("host")):
+        raise HttpError(403, "foreign-origin", "The request comes from another page.")
+
+
+def _parse(kind: type[_M], body: bytes) -> _M:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise HttpError(422, "invalid", f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _json(content: Any) -> Response:
+    return Response(dump_json(content), headers=_HEADERS, media_type="application/json")
+
+
+def _tell_progress(study: RatingStudy, rater: Rater) -> dict[str, Any]:
+    progress = study.progress(rater)
+    return asdict(progress) | {"finished": progress.finished}
+
+
+def _show(study: RatingStudy, rater: Rater, item: Item | None) -> dict[str, Any]:
+    shown: dict[str, Any] | None = None
+    if item is not None:
+        shown = asdict(item) | {"entry": None if item.entry is None else item.entry.model_dump(mode="json")}
+        shown["earlier"] = [asdict(one) | {"spans": [span.model_dump() for span in one.spans]} for one in item.earlier]
+        feedback = study.feedback(rater, item.token) if item.training and item.complete else None
+        shown["feedback"] = None if feedback is None else asdict(feedback)
+    return {"item": shown, "progress": _tell_progress(study, rater)}

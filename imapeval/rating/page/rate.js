@@ -1,0 +1,210 @@
+// The page on which a rater rates: one answer at a time.
+const {texts, dimensions} = JSON.parse(document.getElementById("data").textContent);
+const $ = (id) => document.getElementById(id);
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const EMPTY = {values: {}, cannot_judge: {}, comment: "", confidence: null, spans: []};
+const IDLE = 60_000, AUTOSAVE = 3_000;
+
+let item = null, changed = false, timer = 0;
+let active = 0, lastSign = 0;
+// Time counts while the rater does something at least once a minute and looks at the page.
+const noteActivity = () => {
+  const now = performance.now();
+  if (lastSign && now - lastSign < IDLE && document.visibilityState === "visible") active += now - lastSign;
+  lastSign = now;
+};
+for (const sign of ["pointermove", "pointerdown", "keydown", "scroll", "touchstart"]) addEventListener(sign, noteActivity, {passive: true});
+
+const queue = new Queue(({waiting, saved, problem, token}) => {
+  const banner = $("banner");
+  banner.classList.toggle("alarm", waiting > 0 || Boolean(problem));
+  banner.textContent = problem === 401 ? texts.enter_failed
+    : problem ? fill(texts.refused, {message: problem})
+    : waiting ? fill(texts.waiting, {count: waiting}) : saved ? texts.saved : "";
+  if (saved) showProgress(saved.progress);
+  if (saved?.feedback && item?.token === token) item.feedback = saved.feedback;
+});
+const text = new MarkedText($("response"), {changed: () => { showMarks(); onChange(); }, describe: (words) => { $("banner").textContent = words; }});
+const scales = new Scales($("ratings"), dimensions, texts, () => onChange());
+
+const readEntry = () => {
+  const chosen = document.querySelector("#confidence input:checked");
+  return {...scales.read(), comment: $("comment").value, confidence: chosen ? Number(chosen.value) : null, spans: text.spans};
+};
+
+function onChange() {
+  if (!item) return;
+  changed = true;
+  $("problem").textContent = "";
+  drafts.write(item.token, readEntry());
+  clearTimeout(timer);
+  timer = setTimeout(() => { if (changed) submit(); }, AUTOSAVE);
+}
+
+function submit() {
+  clearTimeout(timer);
+  if (!item || !changed) return queue.send();
+  noteActivity();
+  const entry = {...readEntry(), seconds: Math.round(active / 100) / 10};
+  [changed, active] = [false, 0];
+  const sent = queue.add(item.token, entry);
+  drafts.remove(item.token);
+  return sent;
+}
+
+async function ask(path) {
+  try {
+    const response = await fetch(path, {credentials: "same-origin"});
+    if (response.status === 401) { $("banner").textContent = texts.enter_failed; $("banner").classList.add("alarm"); }
+    return response.ok ? await response.json() : null;
+  } catch { return undefined; }
+}
+
+// Shows an item; without a connection it is asked for again.
+async function open(path) {
+  const found = await ask(path);
+  if (found === undefined) {
+    $("banner").classList.add("alarm");
+    $("banner").textContent = fill(texts.waiting, {count: queue.waiting});
+    setTimeout(() => open(path), 2000);
+    return;
+  }
+  if (found) show(found);
+}
+
+function showProgress({done, total}) {
+  $("bar").max = Math.max(1, total);
+  $("bar").value = done;
+  $("progress").textContent = fill(texts.progress, {done, total});
+}
+
+function show({item: next, progress}) {
+  item = next;
+  showProgress(progress);
+  $("work").hidden = !item;
+  $("end").hidden = Boolean(item);
+  $("feedback").hidden = true;
+  $("problem").textContent = "";
+  if (!item) {
+    $("end").textContent = progress.stopped && progress.done < progress.total ? texts.stopped : texts.finished;
+    $("end").focus();
+    return;
+  }
+  if (item.position > 1 && $("instructions")) $("instructions").open = false;
+  const entry = drafts.read(item.token) ?? item.entry ?? EMPTY;
+  $("note").textContent = item.training ? fill(texts.training, {position: item.position, total: progress.training_total}) : item.adjudication ? texts.adjudication : "";
+  $("question").textContent = item.question;
+  $("references").hidden = !item.references.length;
+  $("reference").replaceChildren(...item.references.map((one) => make("p", {className: "text", lang: item.lang}, one)));
+  text.show(item.response, item.lang, entry.spans, item.facts);
+  scales.show(entry);
+  $("comment").value = entry.comment;
+  document.querySelectorAll("#confidence input").forEach((input) => { input.checked = Number(input.value) === entry.confidence; });
+  $("back").disabled = item.position === 1;
+  $("history").open = false;
+  showMarks();
+  showEarlier();
+  changed = Boolean(drafts.read(item.token));
+  [active, lastSign] = [0, performance.now()];
+  scrollTo(0, 0);
+  $("question-title").focus();
+}
+
+function showMarks() {
+  const names = {wrong: texts.wrong, dangerous: texts.dangerous, missing: texts.missing_kind};
+  $("marks").replaceChildren(...text.spans.map((span) => {
+    const button = make("button", {type: "button"}, texts.remove);
+    button.setAttribute("aria-label", `${texts.remove}: ${span.text}`);
+    button.addEventListener("click", () => { text.remove(span); $("response").focus(); });
+    return make("li", {}, `${names[span.kind]}: ${span.text} `, button);
+  }));
+  if (!text.spans.length) $("marks").append(make("li", {}, texts.no_marks));
+}
+
+function showEarlier() {
+  $("earlier").hidden = !item.earlier.length;
+  const head = make("tr", {}, make("th", {scope: "col"}, texts.rater), ...dimensions.map(({name}) => make("th", {scope: "col"}, name)), make("th", {scope: "col"}, texts.comment));
+  $("earlier-table").replaceChildren(make("thead", {}, head), make("tbody", {}, ...item.earlier.map((one, n) =>
+    make("tr", {}, make("th", {scope: "row"}, String(n + 1)), ...dimensions.map(({name}) => make("td", {}, String(one.values[name] ?? texts.cannot))), make("td", {}, one.comment)))));
+}
+
+function showFeedback({expected, explanation}) {
+  const {values} = readEntry();
+  $("feedback-list").replaceChildren(...Object.entries(expected).map(([name, value]) =>
+    make("li", {}, `${name}: ${texts.expected} ${value}, ${texts.yours} ${values[name] ?? texts.cannot}`)));
+  $("explanation").textContent = explanation;
+  $("feedback").hidden = false;
+  $("feedback-title").focus();
+}
+
+async function goOn() {
+  const open_rows = scales.open;
+  if (open_rows.length) {
+    $("problem").textContent = fill(texts.missing_values, {names: open_rows.join(", ")});
+    scales.select(dimensions.findIndex(({name}) => name === open_rows[0]));
+    return;
+  }
+  const before = item, {training, complete} = item;
+  if (!changed && !complete) changed = true;
+  const sent = await submit();
+  if (item !== before) return;
+  if (training && sent && item.feedback) { showFeedback(item.feedback); return; }
+  leave();
+}
+
+// What comes next: after an item that had been rated before, the one behind it.
+function leave() {
+  const path = item.complete && item.position < item.total ? `/api/at/${item.position + 1}` : "/api/next";
+  return open(path);
+}
+
+$("next").addEventListener("click", goOn);
+$("continue").addEventListener("click", () => open("/api/next"));
+$("back").addEventListener("click", async () => { await submit(); open(`/api/at/${item.position - 1}`); });
+for (const kind of ["wrong", "dangerous"]) {
+  const button = $(`mark-${kind}`);
+  // Taking the focus would lose what is selected by keyboard.
+  button.addEventListener("pointerdown", (event) => event.preventDefault());
+  button.addEventListener("click", () => { if (!text.mark(kind)) $("problem").textContent = texts.select_first; });
+}
+$("add-missing").addEventListener("click", () => {
+  const words = $("missing").value.trim();
+  if (words) { $("missing").value = ""; text.addMissing(words); }
+});
+$("comment").addEventListener("input", onChange);
+$("confidence").addEventListener("input", onChange);
+$("history").addEventListener("toggle", async () => {
+  if (!$("history").open || !item) return;
+  const entries = await ask(`/api/history/${encodeURIComponent(item.token)}`) ?? [];
+  $("history-list").replaceChildren(...entries.map((one) =>
+    make("li", {}, `${new Date(one.saved_at).toLocaleString()}: ${Object.entries(one.values).map(([name, value]) => `${name} ${value}`).join(", ")}`)));
+});
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !item || event.defaultPrevented) return;
+  const field = event.target.closest?.("textarea, input:not([type=radio]):not([type=checkbox]), button, a, summary");
+  if (!$("feedback").hidden) {
+    if (event.key === "Enter" && !field) { event.preventDefault(); $("continue").click(); }
+    return;
+  }
+  if (field) {
+    if (field.id === "missing" && event.key === "Enter") { event.preventDefault(); $("add-missing").click(); }
+    else if (event.key === "Enter" && field.matches("input")) { event.preventDefault(); advance(); }
+    return;
+  }
+  if (/^\d$/.test(event.key)) scales.rate(Number(event.key));
+  else if (event.key === ".") scales.addHalf();
+  else if (event.key.toLowerCase() === "c") scales.refuseToJudge();
+  else if (event.key === "Enter") advance();
+  else if (event.key === "Backspace") { if (scales.current > 0) scales.select(scales.current - 1); else if (!$("back").disabled) $("back").click(); }
+  else return;
+  event.preventDefault();
+});
+
+function advance() {
+  if (scales.current < dimensions.length - 1) scales.select(scales.current + 1);
+  else goOn();
+}
+
+addEventListener("beforeunload", () => { if (item && changed) drafts.write(item.token, readEntry()); });
+queue.send().then(() => open("/api/next"));

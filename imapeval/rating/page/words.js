@@ -1,0 +1,110 @@
+// The response, in which words are marked as wrong or dangerous, by mouse or by keyboard. Places are counted in Unicode
+// code points, as the server counts them.
+class MarkedText {
+  constructor(element, {changed, describe}) {
+    Object.assign(this, {element, changed, describe, points: [], words: [], spans: [], facts: [], from: 0, to: 0});
+    element.addEventListener("keydown", (event) => this.onKey(event));
+    element.addEventListener("focus", () => { this.focused = true; this.render(); });
+    element.addEventListener("blur", () => { this.focused = false; this.render(); });
+  }
+
+  show(text, lang, spans, facts) {
+    this.points = Array.from(text);
+    this.words = splitWords(text, lang);
+    this.facts = facts;
+    this.spans = spans;
+    this.from = this.to = 0;
+    this.render();
+  }
+
+  get placed() { return this.spans.filter((span) => span.start !== null); }
+
+  // [start, end) of what is selected, by mouse or by keyboard; null for nothing.
+  selection() {
+    const selected = getSelection();
+    if (selected && !selected.isCollapsed && selected.rangeCount && this.element.contains(selected.anchorNode) && this.element.contains(selected.focusNode)) {
+      const range = selected.getRangeAt(0), before = document.createRange();
+      before.selectNodeContents(this.element);
+      before.setEnd(range.startContainer, range.startOffset);
+      const start = Array.from(before.toString()).length, end = start + Array.from(range.toString()).length;
+      return end > start ? [start, end] : null;
+    }
+    if (!this.focused || !this.words.length) return null;
+    const [first, last] = [Math.min(this.from, this.to), Math.max(this.from, this.to)];
+    return [this.words[first][0], this.words[last][1]];
+  }
+
+  mark(kind) {
+    const place = this.selection();
+    if (!place) return false;
+    const [start, end] = place, text = this.points.slice(start, end).join("");
+    if (!text.trim()) return false;
+    this.spans = [...this.spans.filter((span) => span.start === null || span.end <= start || span.start >= end), {kind, start, end, text}];
+    getSelection()?.removeAllRanges();
+    this.render();
+    this.changed();
+    return true;
+  }
+
+  addMissing(text) {
+    this.spans = [...this.spans, {kind: "missing", start: null, end: null, text}];
+    this.changed();
+  }
+
+  remove(span) {
+    this.spans = this.spans.filter((other) => other !== span);
+    this.render();
+    this.changed();
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.words.length) return;
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (step) {
+      this.to = Math.max(0, Math.min(this.words.length - 1, this.to + step));
+      if (!event.shiftKey) this.from = this.to;
+      this.render();
+      this.describe(this.points.slice(...this.selection()).join(""));
+    } else if (/^[wd]$/i.test(event.key)) this.mark(event.key.toLowerCase() === "w" ? "wrong" : "dangerous");
+    else if (event.key === "Delete") {
+      const [start, end] = this.selection() ?? [0, 0];
+      const hit = this.placed.find((span) => span.start < end && start < span.end);
+      if (hit) this.remove(hit);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  render() {
+    const place = this.focused && getSelection()?.isCollapsed !== false ? this.selection() : null;
+    const edges = new Set([0, this.points.length]);
+    for (const {start, end} of [...this.placed, ...this.facts]) edges.add(start).add(end);
+    if (place) place.forEach((edge) => edges.add(edge));
+    const sorted = [...edges].sort((a, b) => a - b);
+    this.element.replaceChildren(...sorted.slice(1).map((end, index) => {
+      const start = sorted[index], inside = (one) => one.start <= start && end <= one.end;
+      const span = this.placed.find(inside), fact = this.facts.find(inside);
+      const part = document.createElement(span ? "mark" : "span");
+      part.textContent = this.points.slice(start, end).join("");
+      if (span) part.classList.add(span.kind);
+      if (fact) { part.classList.add("fact"); part.title = fact.term; }
+      if (place && place[0] <= start && end <= place[1]) part.classList.add("caret");
+      return part;
+    }));
+  }
+}
+
+function splitWords(text, lang) {
+  const words = [];
+  const pieces = Intl.Segmenter
+    ? [...new Intl.Segmenter(lang, {granularity: "word"}).segment(text)].filter((one) => one.isWordLike)
+    : [...text.matchAll(/\S+/g)].map((match) => ({index: match.index, segment: match[0]}));
+  let unit = 0, point = 0;
+  for (const {index, segment} of pieces) {
+    point += Array.from(text.slice(unit, index)).length;
+    const end = point + Array.from(segment).length;
+    words.push([point, end]);
+    [unit, point] = [index + segment.length, end];
+  }
+  return words;
+}
