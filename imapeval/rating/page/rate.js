@@ -5,7 +5,7 @@ const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[na
 const EMPTY = {values: {}, cannot_judge: {}, comment: "", confidence: null, spans: []};
 const IDLE = 60_000, AUTOSAVE = 3_000;
 
-let item = null, changed = false, timer = 0;
+let item = null, changed = false, timer = 0, busy = false;
 let active = 0, lastSign = 0;
 // Time counts while the rater does something at least once a minute and looks at the page.
 const noteActivity = () => {
@@ -60,8 +60,15 @@ async function ask(path) {
   } catch { return undefined; }
 }
 
+// Until the next item is there, nothing can be entered: it would go to the item that is left.
+function wait(yes) {
+  busy = yes;
+  $("work").inert = yes;
+}
+
 // Shows an item; without a connection it is asked for again.
 async function open(path) {
+  wait(true);
   const found = await ask(path);
   if (found === undefined) {
     $("banner").classList.add("alarm");
@@ -69,6 +76,7 @@ async function open(path) {
     setTimeout(() => open(path), 2000);
     return;
   }
+  wait(false);
   if (found) show(found);
 }
 
@@ -144,12 +152,12 @@ async function goOn() {
     scales.select(dimensions.findIndex(({name}) => name === open_rows[0]));
     return;
   }
-  const before = item, {training, complete} = item;
-  if (!changed && !complete) changed = true;
+  if (!changed && !item.complete) changed = true;
+  wait(true);
   const sent = await submit();
-  if (item !== before) return;
-  if (training && sent && item.feedback) { showFeedback(item.feedback); return; }
-  leave();
+  wait(false);
+  if (item.training && sent && item.feedback) showFeedback(item.feedback);
+  else leave();
 }
 
 // What comes next: after an item that had been rated before, the one behind it.
@@ -160,7 +168,7 @@ function leave() {
 
 $("next").addEventListener("click", goOn);
 $("continue").addEventListener("click", () => open("/api/next"));
-$("back").addEventListener("click", async () => { await submit(); open(`/api/at/${item.position - 1}`); });
+$("back").addEventListener("click", async () => { wait(true); await submit(); open(`/api/at/${item.position - 1}`); });
 for (const kind of ["wrong", "dangerous"]) {
   const button = $(`mark-${kind}`);
   // Taking the focus would lose what is selected by keyboard.
@@ -181,7 +189,7 @@ $("history").addEventListener("toggle", async () => {
 });
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !item || event.defaultPrevented) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !item || busy || event.defaultPrevented) return;
   const field = event.target.closest?.("textarea, input:not([type=radio]):not([type=checkbox]), button, a, summary");
   if (!$("feedback").hidden) {
     if (event.key === "Enter" && !field) { event.preventDefault(); $("continue").click(); }
