@@ -22,6 +22,7 @@ from imapeval.cli.commands import (
     metrics,
     models,
     prompts,
+    rate,
     relate,
     report,
     review,
@@ -98,6 +99,7 @@ app.command("report")(report.report)
 app.command("review")(review.review)
 app.command("export")(export.export)
 app.add_typer(study.app, name="study")
+app.add_typer(rate.app, name="rate")
 app.command("closed")(closed.closed)
 app.add_typer(kg.app, name="kg")
 app.add_typer(batch.app, name="batch")

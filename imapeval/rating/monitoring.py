@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ class Disputed:
         question: Its question.
         dimension: In which they differ most.
         ratings: In that dimension, lowest first.
+        raters: Raters of the answer so far; some may have been unable to judge it.
         apart: The highest minus the lowest, in points of the scale.
         adjudicated: The rating that was settled on; None if there is none yet.
     """
@@ -45,6 +47,7 @@ class Disputed:
     question: str
     dimension: str
     ratings: tuple[float, ...]
+    raters: int
     apart: float
     adjudicated: float | None
 
@@ -54,13 +57,15 @@ class Stopping:
     """How near a study is to its end.
 
     Attributes:
-        rule: As laid down when the study was made.
+        measure, dimension, limit: The rule, as laid down when the study was made.
         value: What has been reached: a number of answers, or the width of an interval; None while it is unknown.
         reached: Whether the rule is met.
         sentence: All this in words.
     """
 
-    rule: StoppingRule
+    measure: str
+    dimension: str
+    limit: float
     value: float | None
     reached: bool
     sentence: str
@@ -120,9 +125,7 @@ def overview(study: RatingStudy) -> Overview:
         }
         stopped = is_stopped(connection)
     counted = [record for record in records if record.kind == "rating"]
-    by_answer: dict[int, int] = {}
-    for record in counted:
-        by_answer[record.answer] = by_answer.get(record.answer, 0) + 1
+    by_answer = Counter(record.answer for record in counted)
     rated = _collect(counted, study.settings.dimensions)
     agreement = tuple(measure_agreement(rated)) if rated is not None else ()
     complete = sum(count == study.settings.raters_per_answer for count in by_answer.values())
@@ -205,11 +208,13 @@ def _find_disputed(records: Sequence[RatingRecord], questions: Mapping[int, str]
     given: dict[int, dict[str, list[float]]] = {}
     settled: dict[int, Mapping[str, float]] = {}
     ids: dict[int, str] = {}
+    raters: Counter[int] = Counter()
     for record in records:
         ids[record.answer] = record.id
         if record.kind == "adjudication":
             settled[record.answer] = record.values
         elif record.kind == "rating":
+            raters[record.answer] += 1
             for name, value in record.values.items():
                 given.setdefault(record.answer, {}).setdefault(name, []).append(value)
     found: list[Disputed] = []
@@ -219,7 +224,7 @@ def _find_disputed(records: Sequence[RatingRecord], questions: Mapping[int, str]
         if apart > 0:
             ratings = tuple(sorted(values))
             final = settled.get(answer, {}).get(name)
-            found.append(Disputed(ids[answer], questions[answer], name, ratings, apart, final))
+            found.append(Disputed(ids[answer], questions[answer], name, ratings, raters[answer], apart, final))
     return sorted(found, key=lambda one: (-one.apart, one.id))
 
 
@@ -227,7 +232,14 @@ def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopp
     if rule.measure == "answers":
         reached = complete >= rule.limit
         sentence = f"{complete} of {rule.limit:g} answers have all their ratings"
-        return Stopping(rule, float(complete), reached, f"{sentence}: {'stop' if reached else 'go on'}.")
+        return Stopping(
+            rule.measure,
+            rule.dimension,
+            rule.limit,
+            float(complete),
+            reached,
+            f"{sentence}: {'stop' if reached else 'go on'}.",
+        )
     what = f"the mean of {rule.dimension}"
     width = None
     if rule.measure != "mean":
@@ -239,11 +251,18 @@ def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopp
     elif rated is not None:
         width = _width_of_mean(rated, rule.dimension)
     if width is None:
-        return Stopping(rule, None, False, f"The 95% interval of {what} is not known yet: go on.")
+        return Stopping(
+            rule.measure,
+            rule.dimension,
+            rule.limit,
+            None,
+            False,
+            f"The 95% interval of {what} is not known yet: go on.",
+        )
     reached = width <= rule.limit
     verb = "stop" if reached else "go on"
     sentence = f"The 95% interval of {what} is {width:.2f} wide, and {rule.limit:g} is enough: {verb}."
-    return Stopping(rule, width, reached, sentence)
+    return Stopping(rule.measure, rule.dimension, rule.limit, width, reached, sentence)
 
 
 def _width_of_mean(rated: Rated, dimension: str) -> float | None:

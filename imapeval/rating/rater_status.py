@@ -112,7 +112,7 @@ def judge_rater(
     if failed:
         flags.append(f"{failed} of {len(checks)} attention checks failed.")
     if p is not None and p > 0.05:
-        flags.append(f"agrees with the other raters no better than ratings in random order (p = {p:.2f}).")
+        flags.append(f"agrees with the other raters no better than ratings in random order (p = {p:.3f}).")
     if (straight := _find_straight_line(mine, dimensions)) is not None:
         flags.append(straight)
     if drift is not None and (drift.low > 0 or drift.high < 0):

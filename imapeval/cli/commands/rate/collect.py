@@ -1,0 +1,169 @@
+"""`imapeval rate serve`, `status`, `export` and `backup`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.rate.inputs import DEFAULT_PORT, Study, open_study, require_packages
+from imapeval.cli.options import Json
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, require_new_file, write_lines
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.rating.monitoring import Overview
+
+
+def serve(
+    study: Study,
+    *,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. For other computers, put a server with https in front.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")] = DEFAULT_PORT,
+    https: Annotated[
+        bool, typer.Option("--https", help="Browsers come by https: cookies are not sent otherwise.")
+    ] = False,
+) -> None:
+    """Serve a study to its raters and owner. Ctrl-C stops the server; what has been saved is safe at any moment."""
+    from imapeval._optional import require
+
+    require_packages()
+    for package in ("fastapi", "uvicorn"):
+        require(package, distribution=package, extra="rate", needed_for="imapeval rate serve")
+
+    from imapeval.rating.app import make_app
+    from imapeval.serve.guard import Limits
+    from imapeval.serve.server import listen, run
+
+    # Every page asks for a rater's link, so that no further token is needed on an address that others can reach.
+    with open_study(study) as opened, listen(host, port, token="links") as sock:
+        place = f"[{host}]" if ":" in host else host
+        message = (
+            f"imapeval rate: http://{place}:{sock.getsockname()[1]} (links: imapeval rate invite; Ctrl-C stops it)"
+        )
+        limits = Limits()
+        run(make_app(opened, limits, secure=https), limits, sock=sock, ready=lambda: echo(message))
+
+
+def status(study: Study, *, json_output: Json = False) -> None:
+    """Show how far a study is, how far its raters agree, and whose work to look at."""
+    with open_study(study) as opened:
+        from imapeval.rating.monitoring import overview
+
+        found = overview(opened)
+    if json_output:
+        emit_json(found)
+        return
+    _print(found)
+
+
+def export(
+    study: Study,
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File for the table: .csv or .jsonl.")],
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Also training, repeats, gold items, attention checks and adjudication; see the column kind."
+        ),
+    ] = False,
+) -> None:
+    """Write the ratings as a table that `imapeval study --ratings` reads: a row for each answer and rater."""
+    import json
+
+    from imapeval.evaluation.runs.safe_csv import dump_csv
+    from imapeval.files import replace_file
+
+    if out.suffix.lower() not in (".csv", ".jsonl"):
+        raise UsageError(f"--out {out} ends neither in .csv nor in .jsonl. Choose one of them.")
+    require_new_file(out)
+    with open_study(study) as opened:
+        from imapeval.rating.export import list_exported
+
+        rows = list_exported(opened, everything=everything)
+    if not rows:
+        raise UsageError("nobody has rated an answer yet. Wait for the raters: imapeval rate status")
+    if out.suffix.lower() == ".jsonl":
+        write_lines(out, (json.dumps(row, ensure_ascii=False) for row in rows))
+    else:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(out, dump_csv(rows[0], (row.values() for row in rows)))
+        except OSError as error:
+            raise UsageError(f"cannot write {out} ({error.strerror}). Choose another file with --out.") from error
+    echo(f"{out}: {len(rows)} rows.")
+
+
+def backup(
+    study: Study,
+    *,
+    out: Annotated[
+        str, typer.Option(metavar="STUDY", help="New file, or URL of an empty database, which becomes a study as well.")
+    ],
+) -> None:
+    """Copy a whole study as it is at this moment, while raters go on. Copied back, the same command restores it."""
+    with open_study(study) as opened:
+        from imapeval.rating.export import copy_study
+
+        copy_study(opened, out)
+    echo(f"{out}: a copy of {study}.")
+
+
+def _print(found: "Overview") -> None:
+    from imapeval.study.agreement.measure import find_title
+    from imapeval.study.number_format import format_number
+
+    echo(
+        f"{found.ratings} of {found.ratings_total} ratings; {found.complete} of {found.answers} answers have all of "
+        f"theirs.{' The study has been stopped.' if found.stopped else ''}"
+    )
+    if found.unassigned:
+        echo(f"{found.unassigned} ratings have no rater: imapeval rate reassign STUDY NAME --to NEW-NAME")
+
+    def show(number: float | None) -> str | None:
+        return None if number is None else f"{number:.2f}"
+
+    emit(
+        found.raters,
+        [
+            Column("rater", lambda row: row.name, text=True, wrap=False),
+            Column("done", lambda row: f"{row.done}/{row.total}{' left' if row.left else ''}", wrap=False),
+            Column("seconds", lambda row: None if row.seconds is None else f"{row.seconds:.0f}"),
+            Column("r with\nothers", lambda row: show(row.with_others)),
+            Column("repeats\ndiffer by", lambda row: show(row.repeat_difference)),
+            Column("gold\ndiffers by", lambda row: show(row.gold_difference)),
+            Column(
+                "attention\nfailed",
+                lambda row: f"{row.attention_failed}/{row.attention_total}" if row.attention_total else None,
+            ),
+            Column("drift", lambda row: None if row.drift is None else f"{row.drift.change:+.2f}"),
+        ],
+        title="Raters",
+    )
+    for row in found.raters:
+        for flag in row.flags:
+            echo(f"{row.name} {flag}" if flag[0].islower() else f"{row.name}: {flag}")
+    emit(
+        [row for row in found.agreement if row.value is not None],
+        [
+            Column("dimension", lambda row: row.dimension, text=True),
+            Column("statistic", lambda row: find_title(row.statistic), text=True),
+            Column("value", lambda row: format_number(row.value)),
+            Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+            Column("n", lambda row: row.n),
+        ],
+        title="Agreement among raters",
+    )
+    emit(
+        found.disputed[:10],
+        [
+            Column("answer", lambda row: row.id, text=True),
+            Column("dimension", lambda row: row.dimension, text=True),
+            Column("ratings", lambda row: ", ".join(f"{rating:g}" for rating in row.ratings), wrap=False),
+            Column("adjudicated", lambda row: None if row.adjudicated is None else f"{row.adjudicated:g}"),
+        ],
+        title="Answers on which raters differ most",
+    )
+    if found.stopping is not None:
+        echo(found.stopping.sentence)

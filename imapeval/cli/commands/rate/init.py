@@ -1,0 +1,196 @@
+"""`imapeval rate init`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.rate.inputs import require_packages
+from imapeval.cli.options import Data, parse_columns, parse_names
+from imapeval.cli.output import echo
+from imapeval.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.rating.model import Dimension, Fact
+    from imapeval.types import Sample
+
+
+def init(
+    data: Data,
+    *,
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="STUDY", help="File for the study, or URL of an empty database: postgresql://USER@HOST/NAME."
+        ),
+    ],
+    dimensions: Annotated[str, typer.Option(metavar="A,B", help="What is rated, such as accuracy,completeness.")],
+    scale: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[DIMENSION=]LOW:HIGH:STEP",
+            help="Ratings that can be given, in all dimensions or in one. Repeatable.",
+        ),
+    ],
+    raters: Annotated[int, typer.Option(min=1, metavar="N", help="Raters per answer.")] = 3,
+    panel: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Raters in all; each answer goes to some.  [default: as --raters]"),
+    ] = None,
+    training: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Answers with their right ratings (ratings.DIMENSION), rated first, with these and the column "
+            "`explanation` as feedback.",
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Answers with their right ratings, hidden among the others.")
+    ] = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answers whose text says how they are to be rated, with these ratings."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=0, metavar="N", help="Answers that each rater rates a second time.")] = 0,
+    stop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="When to stop: answers:NUMBER, or a 95% interval's width as mean:DIMENSION:WIDTH or "
+            "STATISTIC:DIMENSION:WIDTH, such as krippendorff_alpha_interval:accuracy:0.2.",
+        ),
+    ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="Mark the facts of the responses that this run found, for half of the raters."
+        ),
+    ] = None,
+    no_reference: Annotated[bool, typer.Option("--no-reference", help="Do not show the clinicians' answers.")] = False,
+    side_by_side: Annotated[
+        bool,
+        typer.Option(
+            "--side-by-side", help="Let the answers to a question follow each other; by default they never do."
+        ),
+    ] = False,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title for raters.  [default: DATA's name]")] = None,
+    instructions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instructions for raters, plain text.")
+    ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="NAME=COLUMN", help="Read NAME of DATA from COLUMN. Repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of blocks and orders.")] = 0,
+) -> None:
+    """Make a study: which answers are rated, on which scales, by how many raters, in which orders.
+
+    Nothing of this can be changed afterwards. Then invite raters (`imapeval rate invite`) and start the server
+    (`imapeval rate serve`).
+    """
+    require_packages()
+    from imapeval.evaluation.samples import read
+    from imapeval.rating.model import StudySettings
+    from imapeval.rating.monitoring import parse_stopping_rule
+    from imapeval.rating.setup import StudyContent, create_study
+
+    rated = _parse_dimensions(dimensions, scale)
+    samples = read(data, columns=parse_columns(mapping))
+    answered = [sample for sample in samples if sample.answered and sample.fault is None]
+    if not answered:
+        raise InputError(
+            "no row has a response to rate", path=data, fix="Give answers, or name their column with --map."
+        )
+    settings = StudySettings(
+        title=title or Path(data).stem,
+        instructions=_read_text(instructions),
+        dimensions=tuple(rated),
+        raters_per_answer=raters,
+        panel=panel or raters,
+        seed=seed,
+        show_reference=not no_reference,
+        side_by_side=side_by_side,
+        facts=facts is not None,
+        stopping=None if stop is None else parse_stopping_rule(stop, rated),
+    )
+    content = StudyContent(
+        answered,
+        training=() if training is None else read(training),
+        gold=() if gold is None else read(gold),
+        attention=() if attention is None else read(attention),
+        repeats=repeats,
+        facts={} if facts is None else _read_facts(facts, answered),
+    )
+    create_study(out, settings, content)
+    if len(answered) < len(samples):
+        echo(f"{len(samples) - len(answered)} of {len(samples)} rows have no response and are not rated.", err=True)
+    if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
+        echo(
+            f"{len(named)} responses contain the name of their system, which raters will read: {', '.join(named[:3])}"
+            f"{' and others' if len(named) > 3 else ''}.",
+            err=True,
+        )
+    each = len(answered) * raters / settings.panel
+    load = f"{each:g}" if each == int(each) else f"{int(each)} or {int(each) + 1}"
+    echo(
+        f"{out}: {len(answered)} answers, each rated by {raters} of {settings.panel} raters, who rate {load} answers"
+        f" each. Next: imapeval rate invite {out} NAME..."
+    )
+
+
+def _parse_dimensions(names: str, scales: "Sequence[str]") -> "list[Dimension]":
+    from imapeval.rating.model import Dimension
+    from imapeval.study.data.scales import parse_scales
+
+    wanted = parse_names(names, "--dimensions") or []
+    for text in scales:
+        if "=" in text and text.rpartition("=")[0] not in wanted:
+            raise UsageError(f"--scale {text!r} names no dimension. --dimensions names: {', '.join(wanted)}.")
+    shared = [text for text in scales if "=" not in text]
+    if len(shared) > 1:
+        raise UsageError(
+            f"--scale is given twice for all dimensions: {', '.join(shared)}. Keep one, or name a dimension."
+        )
+    own = parse_scales(text for text in scales if "=" in text)
+    found = {**(parse_scales(f"{name}={shared[0]}" for name in wanted) if shared else {}), **own}
+    if missing := [name for name in wanted if name not in found]:
+        raise UsageError(f"no --scale for {missing[0]!r}. Write, for example, --scale {missing[0]}=0:5:0.5.")
+    if free := [name for name, scale in found.items() if scale.step is None]:
+        raise UsageError(f"the scale of {free[0]!r} has no step. Write, for example, --scale {free[0]}=0:5:0.5.")
+    return [Dimension(name=name, low=found[name].low, high=found[name].high, step=found[name].step) for name in wanted]
+
+
+def _read_text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("cannot be read as UTF-8 text", path=path, fix="Check --instructions.") from error
+
+
+def _read_facts(folder: Path, samples: "Sequence[Sample]") -> "dict[str, tuple[Fact, ...]]":
+    """Return the facts of responses that have a place in the text, by the answer's id.
+
+    Raises:
+        UsageError: The run has none for these answers.
+    """
+    from imapeval.evaluation.runs import Run
+    from imapeval.rating.model import Fact
+
+    responses = {sample.id: sample.response for sample in samples}
+    found: dict[str, dict[Fact, None]] = {}
+    for record in Run(folder).find_imaps(responses.keys()):
+        for pair in record.imap.response:
+            if record.imap.reading == 0 and pair.span is not None and pair.span[1] <= len(responses[record.id]):
+                found.setdefault(record.id, {})[Fact(*pair.span, pair.term, pair.value)] = None
+    if not found:
+        raise UsageError(f"--facts {folder} has no facts of these answers with a place in the text. Give their run.")
+    return {id_: tuple(sorted(facts, key=lambda fact: (fact.start, fact.end))) for id_, facts in found.items()}
+
+
+def _names_system(sample: "Sample") -> bool:
+    return sample.system.casefold() in sample.response.casefold()

@@ -1,0 +1,142 @@
+"""`imapeval rate invite`, `revoke`, `reassign`, `adjudicate` and `stop`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.commands.rate.inputs import DEFAULT_URL, BaseUrl, Study, open_study
+from imapeval.cli.options import Json
+from imapeval.cli.output import echo, emit_json
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.rating.reassignment import HandedOver
+
+
+def invite(
+    study: Study,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME...]", help="Raters, as the export names them.")
+    ] = None,
+    *,
+    reissue: Annotated[
+        bool, typer.Option("--reissue", help="Make new links for raters who have one; the old ones stop working.")
+    ] = False,
+    owner: Annotated[bool, typer.Option("--owner", help="Make a new link for yourself, to the study's pages.")] = False,
+    url: BaseUrl = DEFAULT_URL,
+    json_output: Json = False,
+) -> None:
+    """Print a secret link for each rater, to hand over in private. It cannot be shown again, only replaced."""
+    with open_study(study) as opened:
+        from imapeval.rating import administration
+
+        if not names and not owner:
+            raise UsageError("name the raters to invite, or give --owner. Example: imapeval rate invite STUDY anna ben")
+        links: dict[str, str] = {}
+        for name in names or ():
+            make = administration.reissue if reissue else administration.invite
+            links[name] = administration.make_link(url, make(opened, name))
+        if owner:
+            links["owner"] = administration.make_link(url, administration.invite_owner(opened))
+    if json_output:
+        emit_json(links)
+        return
+    for name, link in links.items():
+        echo(f"{name}: {link}")
+
+
+def revoke(
+    study: Study, name: Annotated[str, typer.Argument(metavar="NAME", help="Whose link stops working.")]
+) -> None:
+    """Revoke a rater's link at once. The rater's ratings stay, and so do the answers that are left to rate."""
+    with open_study(study) as opened:
+        from imapeval.rating import administration
+
+        administration.revoke(opened, name)
+    echo(f"The link of {name} no longer works.")
+
+
+def reassign(
+    study: Study,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who leaves.")],
+    *,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who takes over, a new rater or one of the study.  [default: all others]"),
+    ] = None,
+    url: BaseUrl = DEFAULT_URL,
+    json_output: Json = False,
+) -> None:
+    """Give what a rater has not rated to others, never an answer that they had. The rater's link is revoked."""
+    with open_study(study) as opened:
+        from imapeval.rating.reassignment import reassign as hand_over
+
+        found = hand_over(opened, name, to=to)
+    _print(found, url, new=to, as_json=json_output)
+
+
+def adjudicate(
+    study: Study,
+    *,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who settles disputes: nobody who rates in this study.")],
+    apart: Annotated[
+        float, typer.Option(min=0, metavar="POINTS", help="Answers whose ratings in a dimension lie this far apart.")
+    ],
+    url: BaseUrl = DEFAULT_URL,
+    json_output: Json = False,
+) -> None:
+    """Give the answers on which raters differ most to a further rater, who sees their ratings but no names.
+
+    Only answers that have all their ratings are given. Call it again later for further ones.
+    """
+    with open_study(study) as opened:
+        from imapeval.rating.monitoring import overview
+        from imapeval.rating.reassignment import adjudicate as settle
+
+        answers = [
+            one.id
+            for one in overview(opened).disputed
+            if one.apart >= apart and one.raters == opened.settings.raters_per_answer
+        ]
+        found = settle(opened, answers, by=by)
+    _print(found, url, new=by, as_json=json_output)
+
+
+def stop(
+    study: Study,
+    *,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Stop although the rule of the study is not met; the log will say so.")
+    ] = False,
+) -> None:
+    """End a study whose stopping rule is met: nobody gets a further answer."""
+    with open_study(study) as opened:
+        from imapeval.rating import administration
+        from imapeval.rating.monitoring import overview
+
+        found = overview(opened)
+        rule = found.stopping
+        met = found.ratings == found.ratings_total if rule is None else rule.reached
+        state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.sentence
+        if not met and not anyway:
+            raise UsageError(f"the study is not at its end. {state} To stop all the same, add --anyway.")
+        administration.stop(opened, reason=state if met else f"before its end. {state}")
+    echo(f"The study has been stopped: {state}")
+
+
+def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> None:
+    from imapeval.rating.administration import make_link
+
+    link = None if found.secret is None else make_link(url, found.secret)
+    if as_json:
+        emit_json({"given": found.given, "open": found.open, "link": link})
+        return
+    for name, count in found.given.items():
+        echo(f"{name} gets {count} {'answer' if count == 1 else 'answers'}.")
+    if found.open:
+        echo(
+            f"{found.open} ratings have no rater yet: everybody had those answers. Add one with: imapeval rate "
+            "reassign STUDY NAME --to NEW-NAME"
+        )
+    if link is not None:
+        echo(f"{new}: {link}")
