@@ -106,7 +106,7 @@ def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: 
     # On wide pages, tables with few columns have room for an interval beside its number.
     kind = "findings roomy" if len(heads) <= _MAX_ROOMY_COLUMNS else "findings"
     return Markup(
-        '<div class="wide-table" tabindex="0" role="region" aria-label="Table">'
+        '<div class="wide-table" tabindex="0" role="group" aria-label="Table">'
         f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
     )
 

@@ -3,14 +3,19 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
 
 from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import write_study
+from imapeval.study.checklist import ChecklistItem
 from imapeval.study.data.findings import Study
+from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
@@ -75,3 +80,15 @@ def test_a_phone_shows_it_without_moving_sideways(small: Study, tmp_path: Path):
     assert int(said[1]) <= PHONE
     # Of the smallest words that are open to view; the box of a word is a fifth higher than its size.
     assert float(said[2]) >= 7
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_no_rule_of_axe_is_broken(width: int, small: Study, tmp_path: Path, open_page: Callable[..., Page]):
+    items = (ChecklistItem("GRRAS 8", "blinding", missing="whether raters knew the system", key="blinding"),)
+    row = WithoutOutliers("m", "accuracy", "pearson", ("s",), 0.98, 0.42, 7)
+    path = tmp_path / "study.html"
+    write_study(replace(small, checklist=items, outliers=(row,)), path)
+    page = open_page(path, viewport={"width": width, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true })")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()

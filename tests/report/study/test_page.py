@@ -432,7 +432,9 @@ def test_systems_that_stand_apart(small: Study):
 def test_the_reporting_checklist(small: Study):
     items = (
         ChecklistItem("GRRAS 12", "training", told="<b>An hour</b>"),
-        ChecklistItem("GRRAS 8", "blinding", missing="whether raters knew the system", key="blinding"),
+        ChecklistItem(
+            "GRRAS 8", "blinding", missing="whether raters knew the system (blinding in study.toml)", key="blinding"
+        ),
     )
     page = render_study(replace(small, checklist=items))
     for part in ("&lt;b&gt;An hour", "whether raters knew the system", "Of 2 items, 1 lack", "Kottner et al. 2011"):
