@@ -1,0 +1,150 @@
+"""Studies in real databases: a SQLite file, and a PostgreSQL server started here from Debian's package."""
+
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from imapeval.rating import Dimension, Entry, Item, Rater, RatingStudy, StudySettings
+from imapeval.rating.administration import invite
+from imapeval.rating.setup import StudyContent, create_study
+from imapeval.types import Sample
+
+DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
+SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The folder of the socket of a server that listens nowhere else."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed: apt install postgresql")
+    # The server refuses to run as root, and its socket's path may have 107 characters.
+    user: dict[str, object] = {"user": "nobody", "group": "nogroup", "extra_groups": ()} if os.geteuid() == 0 else {}
+    folder = Path(tempfile.mkdtemp(prefix="imapeval-pg-", dir="/tmp"))
+    if user:
+        shutil.chown(folder, "nobody", "nogroup")
+
+    def call(program: str, *args: str) -> None:
+        command = [str(programs[-1] / program), *args]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **user)  # pyright: ignore
+
+    try:
+        call("initdb", "-D", f"{folder}/data", "-U", "imapeval", "-A", "trust", "--no-sync", "--encoding=UTF8")
+        options = f"-k {folder} -c listen_addresses='' -c max_connections=200"
+        call("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o", options, "start")
+        try:
+            yield str(folder)
+        finally:
+            call("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def new_database(postgresql: str) -> Callable[[], str]:
+    """Make an empty database and return its URL."""
+
+    def make() -> str:
+        name = f"study_{secrets.token_hex(6)}"
+        with psycopg.connect(host=postgresql, user="imapeval", dbname="postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return f"postgresql://imapeval@/{name}?host={postgresql}"
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a study can be made, in each kind of database."""
+    return str(tmp_path / "study.db") if request.param == "sqlite" else request.getfixturevalue("new_database")()
+
+
+def make_samples(questions: int, systems: int = 3) -> list[Sample]:
+    return [
+        Sample(
+            f"{question}/{system}",
+            f"What helps against ailment {question}?",
+            (f"Reference {question}.",),
+            f"Answer {question * systems + number} 阿司匹林 🙂.",
+            system=system,
+        )
+        for question in range(questions)
+        for number, system in enumerate(SYSTEMS[:systems])
+    ]
+
+
+class Studies:
+    """Makes studies, opens them and invites raters."""
+
+    def __init__(self, place: str, closed: ExitStack) -> None:
+        self.place, self._closed = place, closed
+
+    def make(self, *, questions: int = 4, raters: int = 2, panel: int = 3, names: int | None = None, **more: object):
+        """Make a study and return it with its raters."""
+        wanted = {name: more.pop(name) for name in tuple(more) if name in StudySettings.model_fields}
+        if marks := more.pop("marks", None):
+            wanted["facts"], more["facts"] = True, marks
+        settings = StudySettings(
+            **{"title": "Headache", "dimensions": DIMENSIONS, "raters_per_answer": raters, "panel": panel, **wanted}  # pyright: ignore
+        )
+        create_study(self.place, settings, StudyContent(make_samples(questions), **more))  # pyright: ignore
+        study = self.open()
+        return study, [self.invite(study, f"rater-{n}") for n in range(panel if names is None else names)]
+
+    def open(self) -> RatingStudy:
+        return self._closed.enter_context(RatingStudy(self.place))
+
+    def invite(self, study: RatingStudy, name: str) -> Rater:
+        return self.identify(study, invite(study, name))
+
+    @staticmethod
+    def identify(study: RatingStudy, secret: str | None) -> Rater:
+        rater = study.identify(secret or "")
+        assert rater is not None
+        return rater
+
+    @staticmethod
+    def enter(accuracy: float | None = 3.5, completeness: float | None = 4.0, **more: object) -> Entry:
+        """Return an entry; a dimension with None is left open."""
+        given = {"accuracy": accuracy, "completeness": completeness}
+        values = {name: value for name, value in given.items() if value is not None}
+        return Entry(client_id=secrets.token_hex(8), **{"values": values, **more})  # pyright: ignore
+
+    def rate_all(
+        self, study: RatingStudy, rater: Rater, rate: Callable[[Item], Entry] | None = None, *, most: int = 1000
+    ) -> list[Item]:
+        """Rate until nothing is left, and return what was shown."""
+        seen: list[Item] = []
+        while len(seen) < most and (item := study.next_item(rater)) is not None:
+            seen.append(item)
+            study.save(rater, item.token, rate(item) if rate else self.enter())
+        return seen
+
+    @staticmethod
+    def checks(kind: str, number: int, value: float) -> list[Sample]:
+        """Return answers with their right ratings."""
+        return [
+            Sample(f"{kind}{n}", f"{kind} question {n}", (), f"{kind} answer {n}", ratings={"accuracy": value})
+            for n in range(number)
+        ]
+
+
+@pytest.fixture
+def studies(place: str) -> Iterator[Studies]:
+    with ExitStack() as closed:
+        yield Studies(place, closed)
+
+
+@pytest.fixture
+def sqlite_studies(tmp_path: Path) -> Iterator[Studies]:
+    with ExitStack() as closed:
+        yield Studies(str(tmp_path / "study.db"), closed)
