@@ -22,7 +22,8 @@ _FEWEST = 10
 """Answers from which a rater is judged. With 10, a correlation differs from 0 from .55 on (one-sided, level .05)."""
 
 _LEVEL = 0.01
-"""Of the permutation tests behind a flag: of 20 careful raters, one in five studies has one flagged by chance."""
+"""Of the tests of drift and of equal ratings behind a flag: of 20 careful raters, one is flagged by each in every fifth
+study."""
 
 _PERMUTATIONS = 1999
 
@@ -34,11 +35,13 @@ class Drift:
     Attributes:
         change: Of the difference from the other raters' mean, in points of the scale.
         low, high: Its 95% interval (least squares, Student's t).
+        clear: Whether the 99% interval leaves out 0.
     """
 
     change: float
     low: float
     high: float
+    clear: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def judge_rater(
         flags.append(f"agrees with the other raters no better than ratings in random order (p = {p:.3f}).")
     if (straight := _find_straight_line(mine, dimensions)) is not None:
         flags.append(straight)
-    if drift is not None and (drift.low > 0 or drift.high < 0):
+    if drift is not None and drift.clear:
         direction = "more lenient" if drift.change > 0 else "stricter"
         flags.append(f"became {direction} by {abs(drift.change):.2f} from the first answer to the last.")
     return RaterStatus(
@@ -189,8 +192,10 @@ def _measure_drift(beside: Floats) -> Drift | None:
     slope = float(place @ apart) / spread
     left = apart - apart.mean() - slope * place
     freedom = len(beside) - 2
-    half = student_quantile(0.975, freedom) * math.sqrt(float(left @ left) / freedom / spread)
-    return Drift(slope, slope - half, slope + half)
+    error = math.sqrt(float(left @ left) / freedom / spread)
+    half = student_quantile(0.975, freedom) * error
+    clear = abs(slope) > student_quantile(1 - _LEVEL / 2, freedom) * error
+    return Drift(slope, slope - half, slope + half, clear)
 
 
 def _find_straight_line(mine: Sequence[RatingRecord], dimensions: Sequence[Dimension]) -> str | None:

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+from unittest.mock import ANY
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.errors import UsageError
+from imapeval.rating import Dimension
+from imapeval.rating.monitoring import Stopping, overview, parse_stopping_rule
+from imapeval.rating.records import read_records
+from imapeval.study.agreement.measure import measure_agreement
+from imapeval.study.data.rated import rated_without_scores
+from imapeval.study.data.ratings import read_ratings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.rating import Entry, Item, RatingStudy
+    from tests.rating.conftest import Studies
+
+
+def truth(item: Item) -> float:
+    """Return what an answer is worth: the same for every rater."""
+    return random.Random(item.response).choice([0.5, 1.5, 2.5, 3.5, 4.5])
+
+
+def rate_as(studies: Studies, rate: Callable[[Item, random.Random], float], seed: int) -> Callable[[Item], Entry]:
+    rng = random.Random(seed)
+
+    def enter(item: Item) -> Entry:
+        value = min(5.0, max(0.0, round(rate(item, rng) * 2) / 2))
+        return studies.enter(value, value, seconds=10)
+
+    return enter
+
+
+@pytest.fixture
+def careless(studies: Studies) -> RatingStudy:
+    """Two careful raters, one who answers at random, one who always gives 4, and one who becomes stricter."""
+    study, raters = studies.make(
+        questions=10, raters=5, panel=5, repeats=4, attention=studies.checks("attention", 2, 1.0)
+    )
+    count = study.progress(raters[0]).total
+
+    def careful(item: Item, rng: random.Random) -> float:
+        return 1.0 if "attention" in item.response else truth(item) + rng.choice([-0.5, 0, 0.5])
+
+    manners: list[Callable[[Item, random.Random], float]] = [
+        careful,
+        careful,
+        lambda _, rng: rng.uniform(0, 5),
+        lambda _item, _rng: 4.0,
+        lambda item, rng: careful(item, rng) - (0 if "attention" in item.response else 2 * item.position / count),
+    ]
+    for seed, (rater, manner) in enumerate(zip(raters, manners, strict=True)):
+        studies.rate_all(study, rater, rate_as(studies, manner, seed))
+    return study
+
+
+def test_careless_raters_are_noticed(careless: RatingStudy):
+    first, second, guessing, straight, stricter = overview(careless).raters
+    for careful in (first, second):
+        assert not careful.flags
+        assert careful.with_others is not None
+        assert careful.with_others > 0.7
+        assert (careful.attention_failed, careful.attention_total) == (0, 2)
+        assert careful.repeat_difference is not None
+        assert careful.repeat_difference <= 1
+        assert careful.seconds == 10
+    assert any("random" in flag for flag in guessing.flags)
+    assert any("attention" in flag for flag in guessing.flags)
+    assert guessing.repeat_difference is not None
+    assert guessing.repeat_difference > 1
+    assert any("all 30 answers" in flag for flag in straight.flags)
+    assert straight.repeat_difference == 0
+    assert any("stricter" in flag for flag in stricter.flags)
+    assert stricter.drift is not None
+    assert stricter.drift.low < -2 < stricter.drift.high
+
+
+def test_drift_is_the_slope_of_a_regression(careless: RatingStudy):
+    # scipy 1.17: linregress, and Student's t.
+    with careless.database.read() as connection:
+        records = [record for record in read_records(connection) if record.kind == "rating"]
+    own = [record for record in records if record.rater == "rater-4"]
+    apart = [
+        record.values["accuracy"]
+        - np.mean([o.values["accuracy"] for o in records if o.answer == record.answer and o.rater != record.rater])
+        for record in own
+    ]
+    order = np.array([record.order for record in own], dtype=float)
+    place = (order - order.min()) / np.ptp(order)
+    expected = stats.linregress(place, apart)
+    half = stats.t.ppf(0.975, len(own) - 2) * expected.stderr
+    drift = overview(careless).raters[4].drift
+    assert drift is not None
+    assert drift.change == pytest.approx(expected.slope)
+    assert (drift.low, drift.high) == pytest.approx((expected.slope - half, expected.slope + half))
+
+
+def test_a_run_of_equal_ratings_is_noticed(sqlite_studies: Studies):
+    study, (rater, other) = sqlite_studies.make(questions=14, raters=2, panel=2)
+
+    def rate(item: Item, rng: random.Random) -> float:
+        return 3.0 if item.position > 25 else truth(item)
+
+    sqlite_studies.rate_all(study, rater, rate_as(sqlite_studies, rate, 0))
+    sqlite_studies.rate_all(study, other, rate_as(sqlite_studies, lambda item, _: truth(item), 1))
+    first, second = overview(study).raters
+    assert any("in a row" in flag for flag in first.flags)
+    assert not second.flags
+
+
+def test_agreement_is_what_the_study_command_measures(careless: RatingStudy):
+    with careless.database.read() as connection:
+        questions = {record.id: str(record.question_number) for record in read_records(connection)}
+    ratings = read_ratings(careless.database.place)
+    expected = {
+        (row.dimension, row.statistic): (row.value, row.low, row.high)
+        for row in measure_agreement(rated_without_scores(ratings, questions=questions))
+    }
+    found = {(row.dimension, row.statistic): (row.value, row.low, row.high) for row in overview(careless).agreement}
+    assert found.keys() == expected.keys()
+    for name, numbers in found.items():
+        assert numbers == pytest.approx(expected[name])
+
+
+def test_progress(studies: Studies):
+    study, (rater, *_) = studies.make(questions=4, raters=2, panel=3, names=1)
+    empty = overview(study)
+    assert (empty.ratings, empty.ratings_total, empty.complete, empty.answers) == (0, 24, 0, 12)
+    assert [(one.name, one.invited, one.done, one.total) for one in empty.raters] == [
+        ("rater-0", True, 0, 8),
+        ("seat 2", False, 0, 8),
+        ("seat 3", False, 0, 8),
+    ]
+    studies.rate_all(study, rater, most=3)
+    later = overview(study)
+    assert (later.ratings, later.complete, later.raters[0].done) == (3, 0, 3)
+    assert later.raters[0].last_saved is not None
+
+
+def test_stopping_at_a_number_of_answers(sqlite_studies: Studies):
+    rule = parse_stopping_rule("answers:6", [])
+    study, raters = sqlite_studies.make(questions=2, raters=2, panel=2, stopping=rule)
+    sqlite_studies.rate_all(study, raters[0])
+    before = overview(study).stopping
+    assert before is not None
+    assert (before.value, before.reached) == (0, False)
+    sqlite_studies.rate_all(study, raters[1])
+    after = overview(study).stopping
+    assert after is not None
+    assert (after.value, after.reached) == (6, True)
+
+
+def test_stopping_at_the_width_of_an_interval(sqlite_studies: Studies):
+    dimensions = [Dimension(name="accuracy", low=0, high=5, step=0.5)]
+    rule = parse_stopping_rule("mean:accuracy:1.2", dimensions)
+    study, raters = sqlite_studies.make(questions=12, raters=2, panel=2, stopping=rule)
+    assert overview(study).stopping == Stopping("mean", "accuracy", 1.2, None, False, ANY)
+    for seed, rater in enumerate(raters):
+        sqlite_studies.rate_all(
+            study, rater, rate_as(sqlite_studies, lambda item, rng: truth(item) + rng.choice([0, 0.5]), seed)
+        )
+    # Equal numbers of answers per question, so the mean is that of the questions' means (scipy 1.17: Student's t).
+    with study.database.read() as connection:
+        records = read_records(connection)
+    means = [
+        np.mean([record.values["accuracy"] for record in records if record.question_number == number])
+        for number in range(12)
+    ]
+    low, high = stats.t.interval(0.95, 11, np.mean(means), stats.sem(means))
+    found = overview(study).stopping
+    assert found is not None
+    assert found.value == pytest.approx(high - low)
+    assert found.reached == (high - low <= 1.2)
+
+
+def test_stopping_at_the_width_of_agreement(sqlite_studies: Studies):
+    dimensions = [Dimension(name="accuracy", low=0, high=5, step=0.5)]
+    rule = parse_stopping_rule("krippendorff_alpha_interval:accuracy:0.9", dimensions)
+    study, raters = sqlite_studies.make(questions=8, raters=2, panel=2, stopping=rule)
+    for seed, rater in enumerate(raters):
+        sqlite_studies.rate_all(
+            study, rater, rate_as(sqlite_studies, lambda item, rng: truth(item) + rng.choice([0, 0.5]), seed)
+        )
+    state = overview(study)
+    (row,) = [one for one in state.agreement if (one.dimension, one.statistic) == (rule.dimension, rule.measure)]
+    assert state.stopping is not None
+    assert row.low is not None
+    assert row.high is not None
+    assert state.stopping.value == pytest.approx(row.high - row.low)
+    assert state.stopping.reached
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "mean", "mean:accuracy", "mean:style:1", "answers:0", "answers:accuracy:3", "x:accuracy:1", "mean:accuracy:x"],
+)
+def test_rules_that_are_none(sqlite_studies: Studies, text: str):
+    study, _ = sqlite_studies.make()
+    with pytest.raises(UsageError, match="--stop"):
+        parse_stopping_rule(text, study.settings.dimensions)

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+
+from imapeval.errors import UsageError
+from imapeval.rating import UnknownItemError
+from imapeval.rating.administration import invite
+from imapeval.rating.monitoring import overview
+from imapeval.rating.reassignment import adjudicate, reassign
+
+if TYPE_CHECKING:
+    from imapeval.rating import RatingStudy
+    from tests.rating.conftest import Studies
+
+
+def count_ratings(study: RatingStudy) -> Counter[str]:
+    """Return the number of raters by answer, each rater once."""
+    with study.database.read() as connection:
+        query = sa.text("SELECT DISTINCT id, rater FROM study_ratings")
+        return Counter(row.id for row in connection.execute(query))
+
+
+def test_what_a_rater_leaves_goes_to_the_others(studies: Studies):
+    study, raters = studies.make(questions=6, raters=2, panel=5, gold=studies.checks("gold", 1, 4.0))
+    leaver = raters[0]
+    studies.rate_all(study, leaver, most=3)
+    half = study.next_item(leaver)
+    assert half is not None
+    study.save(leaver, half.token, studies.enter(completeness=None))
+    left = sum(1 for _ in study.progress(leaver).open)
+    found = reassign(study, leaver.name)
+    # The gold item is the leaver's own and goes to nobody.
+    assert sum(found.given.values()) in (left, left - 1)
+    assert (found.open, found.secret) == (0, None)
+    assert study.progress(leaver).total == 3
+    with pytest.raises(UnknownItemError):
+        study.save(leaver, half.token, studies.enter())
+    for rater in raters[1:]:
+        seen = studies.rate_all(study, rater)
+        responses = [item.response for item in seen]
+        assert len(set(responses)) == len(responses)
+        assert all(one.question != other.question for one, other in pairwise(seen))
+    assert set(count_ratings(study).values()) == {2}
+    assert len(count_ratings(study)) == 18
+
+
+def test_a_new_rater_takes_over_with_training_and_checks(studies: Studies):
+    study, raters = studies.make(
+        questions=6, training=studies.checks("training", 1, 4.0), gold=studies.checks("gold", 2, 4.0), panel=3
+    )
+    studies.rate_all(study, raters[0], most=5)
+    found = reassign(study, raters[0].name, to="successor")
+    successor = studies.identify(study, found.secret)
+    seen = studies.rate_all(study, successor)
+    assert seen[0].training
+    assert sum("gold" in item.response for item in seen) == 2
+    assert len(seen) == found.given["successor"] + 3
+    assert all(one.question != other.question for one, other in pairwise(seen))
+    for rater in raters[1:]:
+        studies.rate_all(study, rater)
+    assert set(count_ratings(study).values()) == {2}
+
+
+def test_ratings_without_a_taker_wait_for_one(studies: Studies):
+    # All three have every answer, so that nobody can take over.
+    study, raters = studies.make(questions=2, raters=3, panel=3)
+    found = reassign(study, raters[0].name)
+    assert (found.given, found.open) == ({}, 6)
+    assert overview(study).unassigned == 6
+    second = reassign(study, raters[1].name, to="successor")
+    # One answer is given to a rater once.
+    assert (second.given, second.open) == ({"successor": 6}, 6)
+    for rater in (raters[2], studies.identify(study, second.secret)):
+        studies.rate_all(study, rater)
+    assert set(count_ratings(study).values()) == {2}
+    third = reassign(study, raters[0].name, to="another")
+    studies.rate_all(study, studies.identify(study, third.secret))
+    assert set(count_ratings(study).values()) == {3}
+    assert overview(study).complete == 6
+
+
+def test_names_that_cannot_take_over(sqlite_studies: Studies):
+    study, raters = sqlite_studies.make()
+    for name, to in (("nobody", None), (raters[0].name, raters[0].name), (raters[0].name, " ")):
+        with pytest.raises(UsageError):
+            reassign(study, name, to=to)
+    reassign(study, raters[0].name)
+    with pytest.raises(UsageError):
+        reassign(study, raters[1].name, to=raters[0].name)
+    with pytest.raises(UsageError, match="all 3 seats"):
+        invite(study, "late")
+    with pytest.raises(UsageError, match="already"):
+        invite(study, raters[0].name)
+
+
+def test_disputes_are_settled_without_names(studies: Studies):
+    study, raters = studies.make(questions=2, raters=2, panel=2)
+    for rater, accuracy in zip(raters, (1.0, 5.0), strict=True):
+        studies.rate_all(
+            study,
+            rater,
+            lambda item, accuracy=accuracy: studies.enter(
+                accuracy if "ailment 0" in item.question else 3.0, None, cannot_judge={"completeness": "no idea"}
+            ),
+        )
+    disputed = overview(study).disputed
+    assert [(one.id.split("/")[0], one.dimension, one.ratings, one.apart) for one in disputed] == [
+        ("0", "accuracy", (1.0, 5.0), 4.0)
+    ] * 3
+    with pytest.raises(UsageError):
+        adjudicate(study, [one.id for one in disputed], by=raters[0].name)
+    with pytest.raises(UsageError):
+        adjudicate(study, ["unknown"], by="judge")
+    found = adjudicate(study, [one.id for one in disputed], by="judge")
+    judge = studies.identify(study, found.secret)
+    assert judge.role == "adjudicator"
+    seen = studies.rate_all(study, judge, lambda _: studies.enter(4.0))
+    assert len(seen) == 3
+    for item in seen:
+        assert item.adjudication
+        assert sorted(one.values["accuracy"] for one in item.earlier) == [1.0, 5.0]
+        assert all(one.cannot_judge == {"completeness": "no idea"} for one in item.earlier)
+        assert "rater-" not in repr(item)
+    assert {one.adjudicated for one in overview(study).disputed} == {4.0}
+    # What is settled is not given again, and is no rating of the study.
+    again = adjudicate(study, [one.id for one in disputed], by="judge")
+    assert (again.given, again.secret) == ({"judge": 0}, None)
+    assert set(count_ratings(study).values()) == {2}
