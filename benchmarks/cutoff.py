@@ -72,9 +72,8 @@ def main() -> None:
                 rated = make(generator, questions, answers, separation, share)
                 found = find_cutoff(rated, "m", "accuracy", right_from=1, at=at)
                 truth = find_truth(found.score, separation, share)
-                held.append(
-                    [(row.low or 0) <= t <= (row.high or 0) for row, t in zip(found.figures, truth, strict=True)]
-                )
+                pairs = [*zip(found.figures, truth, strict=True)]
+                held.append([(row.low or 0) <= t <= (row.high or 0) for row, t in pairs])
                 error.append([(row.value or 0) - t for row, t in pairs])
                 apparent.append((found.figures[-1].apparent or 0) - truth[-1])
             cells = [f"{100 * h:.1f}% ({e:+.3f})" for h, e in zip(np.mean(held, 0), np.mean(error, 0), strict=True)]
