@@ -64,7 +64,8 @@ def test_careless_raters_are_noticed(careless: RatingStudy):
     for status in (first, second):
         assert not status.flags
         assert status.with_others is not None
-        assert status.with_others > 0.7
+        assert guessing.with_others is not None
+        assert status.with_others > guessing.with_others
         assert (status.attention_failed, status.attention_total) == (0, 2)
         assert status.repeat_difference is not None
         assert status.repeat_difference <= 1
@@ -75,6 +76,19 @@ def test_careless_raters_are_noticed(careless: RatingStudy):
     assert guessing.repeat_difference > 1
     assert any("all 30 answers" in flag for flag in straight.flags)
     assert straight.repeat_difference == 0
+
+
+def test_the_correlation_with_others_is_pearsons(careless: RatingStudy):
+    # numpy 2: corrcoef.
+    with careless.database.read() as connection:
+        records = [record for record in read_records(connection) if record.kind == "rating"]
+    own = {record.answer: record.values["accuracy"] for record in records if record.rater == "rater-0"}
+    rest = [
+        np.mean([o.values["accuracy"] for o in records if o.answer == answer and o.rater != "rater-0"])
+        for answer in own
+    ]
+    expected = np.corrcoef(list(own.values()), rest)[0, 1]
+    assert overview(careless).raters[0].with_others == pytest.approx(expected)
 
 
 def test_drift_is_the_slope_of_a_regression(sqlite_studies: Studies):
