@@ -1,0 +1,175 @@
+"""Many raters at once, and processes killed at any moment, on both databases."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+
+from imapeval.rating import RatingConflictError, UnknownItemError, schema
+from imapeval.rating.administration import invite
+from imapeval.rating.export import copy_study
+from imapeval.rating.reassignment import reassign
+from imapeval.rating.store import RatingStudy
+
+if TYPE_CHECKING:
+    from tests.rating.conftest import Studies
+
+CLIENT = Path(__file__).with_name("rating_client.py")
+KILLS = 20
+
+
+def check_exact(study: RatingStudy, *, answers: int, raters: int) -> None:
+    """Check that every answer has its ratings, each by another rater, and that none is doubled."""
+    with study.database.read() as connection:
+        rows = connection.execute(sa.text("SELECT id, rater, dimension FROM study_ratings")).all()
+        entries = connection.execute(sa.select(schema.entries.c.token, schema.entries.c.client_id)).all()
+    assert len(rows) == len(set(rows)) == answers * raters * 2
+    assert len({(id_, rater) for id_, rater, _ in rows}) == answers * raters
+    assert len(entries) == len(set(entries))
+
+
+def test_twenty_raters_at_once(studies: Studies):
+    study, raters = studies.make(questions=20, raters=4, panel=20)
+    start = threading.Barrier(20)
+
+    def work(number: int) -> int:
+        start.wait()
+        return len(studies.rate_all(study, raters[number]))
+
+    with ThreadPoolExecutor(20) as pool:
+        assert set(pool.map(work, range(20))) == {12}
+    check_exact(study, answers=60, raters=4)
+
+
+def test_one_entry_sent_twenty_times_at_once(studies: Studies):
+    study, (rater, *_) = studies.make()
+    item = study.next_item(rater)
+    assert item is not None
+    entry = studies.enter()
+    with ThreadPoolExecutor(20) as pool:
+        saved = list(pool.map(lambda _: study.save(rater, item.token, entry), range(20)))
+    assert sorted(one.repeated for one in saved) == [False] + [True] * 19
+    assert len(study.history(rater, item.token)) == 1
+
+
+def test_twenty_changes_at_once_are_twenty_revisions(studies: Studies):
+    study, (rater, *_) = studies.make()
+    item = study.next_item(rater)
+    assert item is not None
+    with ThreadPoolExecutor(20) as pool:
+        saved = list(pool.map(lambda _: study.save(rater, item.token, studies.enter()), range(20)))
+    assert sorted(one.revision for one in saved) == list(range(1, 21))
+
+
+def test_different_entries_under_one_id_at_once(studies: Studies):
+    study, (rater, *_) = studies.make()
+    item = study.next_item(rater)
+    assert item is not None
+    entry = studies.enter()
+
+    def send(number: int) -> bool:
+        try:
+            study.save(rater, item.token, entry.model_copy(update={"comment": str(number)}))
+        except RatingConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(send, range(10))) == 1
+
+
+def test_seats_are_given_once(studies: Studies):
+    study, _ = studies.make(raters=2, panel=8, names=0)
+    with ThreadPoolExecutor(8) as pool:
+        secrets = list(pool.map(lambda number: invite(study, f"rater-{number}"), range(8)))
+    assert len({studies.identify(study, secret).id for secret in secrets}) == 8
+
+
+def test_reassigned_while_the_rater_rates(studies: Studies):
+    study, raters = studies.make(questions=10, raters=2, panel=5)
+    leaver = raters[0]
+
+    def leave() -> None:
+        while study.progress(leaver).done < 4:
+            time.sleep(0.001)
+        reassign(study, leaver.name)
+
+    def rate() -> None:
+        # An item that is taken back is unknown from then on.
+        with suppress(UnknownItemError):
+            studies.rate_all(study, leaver)
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in (pool.submit(rate), pool.submit(leave)):
+            done.result()
+    for rater in raters[1:]:
+        studies.rate_all(study, rater)
+    check_exact(study, answers=30, raters=2)
+
+
+def test_copied_while_raters_rate(studies: Studies, tmp_path: Path):
+    study, raters = studies.make(questions=10, raters=4, panel=4)
+    with ThreadPoolExecutor(4) as pool:
+        work = [pool.submit(studies.rate_all, study, rater) for rater in raters]
+        number = 0
+        while not all(one.done() for one in work):
+            number += 1
+            copy_study(study, str(tmp_path / f"copy{number}.db"))
+    for which in range(1, number + 1):
+        with RatingStudy(str(tmp_path / f"copy{which}.db")) as copy, copy.database.read() as connection:
+            entries = connection.execute(sa.select(schema.entries.c.token, schema.entries.c.revision)).all()
+            values = connection.scalar(sa.select(sa.func.count()).select_from(schema.entry_values))
+            # Each entry with both of its values.
+            assert values == 2 * len(entries)
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments(studies: Studies, tmp_path: Path):
+    study, _ = studies.make(questions=40, raters=3, panel=4, names=0)
+    secrets = [invite(study, f"rater-{number}") for number in range(4)]
+    rng = random.Random(0)
+    logs: list[Path] = []
+
+    def start(secret: str) -> subprocess.Popen[bytes]:
+        logs.append(tmp_path / f"client{len(logs)}.log")
+        with logs[-1].open("wb") as log:
+            return subprocess.Popen([sys.executable, str(CLIENT), study.database.place, secret], stdout=log)
+
+    kills = 0
+    while kills < KILLS:
+        first = len(logs)
+        running = [start(secret) for secret in secrets]
+        # All are rating.
+        while not all(log.stat().st_size for log in logs[first:]):
+            assert all(process.poll() is None for process in running)
+            time.sleep(0.001)
+        for process in running:
+            time.sleep(rng.uniform(0, 0.02))
+            process.kill()
+        codes = [process.wait() for process in running]
+        assert set(codes) == {-9}
+        kills += len(codes)
+    for process in [start(secret) for secret in secrets]:
+        assert process.wait() == 0
+    told: dict[str, set[tuple[str, str]]] = {"sending": set(), "saved": set()}
+    for log in logs:
+        # A line that the kill cut off confirms nothing.
+        for line in log.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                kind, token, client_id = line.split()
+                told[kind].add((token, client_id))
+    with study.database.read() as connection:
+        stored = {(row.token, row.client_id) for row in connection.execute(sa.select(schema.entries))}
+    assert told["saved"] - stored == set()
+    assert stored - told["sending"] == set()
+    check_exact(study, answers=120, raters=3)
