@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import csv
+import json
+import random
+import stat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from imapeval.rating import Entry, RatingStudy
+from imapeval.types import Sample
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Command = Callable[..., subprocess.CompletedProcess[str]]
+
+INIT = ("--dimensions", "accuracy,completeness", "--scale", "0:5:.5")
+
+
+@pytest.fixture
+def answers(write_data: Callable[..., Path]) -> Path:
+    return write_data(
+        [
+            Sample(
+                f"{question}/{system}",
+                f"What helps against ailment {question}?",
+                ("Rest, water and ibuprofen.",),
+                f"Take ibuprofen {question}00 mg and {drink}.",
+                system=system,
+            )
+            for question in range(6)
+            for system, drink in (("alphabot", "drink water"), ("betabot", "rest"))
+        ]
+    )
+
+
+def rate_all(place: str, links: dict[str, str]) -> None:
+    with RatingStudy(place) as study:
+        for name, link in links.items():
+            rater = study.identify(link.partition("#")[2])
+            assert rater is not None
+            rng = random.Random(name)
+            while (item := study.next_item(rater)) is not None:
+                values = {
+                    dimension.name: rng.randint(0, 4) / 2 + 3 * ("water" in item.response)
+                    for dimension in study.settings.dimensions
+                }
+                entry = Entry(client_id=f"{rng.getrandbits(62):020}", values=values, comment="=HYPERLINK(1)", seconds=3)
+                study.save(rater, item.token, entry)
+
+
+def run(imapeval: Command, *args: object) -> str:
+    result = imapeval("rate", *args)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def invite(imapeval: Command, place: str, *names: str) -> dict[str, str]:
+    return json.loads(run(imapeval, "invite", place, *names, "--json"))
+
+
+def test_from_answers_to_the_report_of_a_study(imapeval: Command, answers: Path, tmp_path: Path):
+    assert imapeval("score", answers, "--metrics", "rouge1,chrf", "--out", "run").returncode == 0
+    told = run(imapeval, "init", answers, "--raters", 2, "--panel", 3, *INIT, "--repeats", 1, "--out", "study.db")
+    assert "12 answers" in told
+    assert stat.S_IMODE((tmp_path / "study.db").stat().st_mode) == 0o600
+    links = invite(imapeval, "study.db", "anna", "ben", "chen")
+    assert "0 of 24 ratings" in run(imapeval, "status", "study.db")
+    rate_all("study.db", links)
+    status = json.loads(run(imapeval, "status", "study.db", "--json"))
+    assert (status["ratings"], status["complete"]) == (24, 12)
+    run(imapeval, "export", "study.db", "--out", "ratings.csv")
+    run(imapeval, "export", "study.db", "--out", "all.jsonl", "--all")
+    reports = {}
+    for ratings in ("ratings.csv", "study.db"):
+        done = imapeval(
+            *("study", "report", "run", "--ratings", ratings, "--scale", "accuracy=0:5:.5", "--scale"),
+            *("completeness=0:5:.5", "--out", f"{ratings}.report", "--resamples", 50, "--json"),
+        )
+        assert done.returncode == 0, done.stderr
+        reports[ratings] = json.loads(done.stdout)["conclusions"]
+    # Read live, and from the export: the same study.
+    assert reports["ratings.csv"] == reports["study.db"]
+
+
+def test_the_export_has_rater_time_and_order_and_no_formula(imapeval: Command, answers: Path, tmp_path: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--repeats", 2, "--out", "study.db")
+    rate_all("study.db", invite(imapeval, "study.db", "anna"))
+    run(imapeval, "export", "study.db", "--out", "ratings.csv")
+    run(imapeval, "export", "study.db", "--out", "all.jsonl", "--all")
+    with (tmp_path / "ratings.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12
+    assert {row["rater"] for row in rows} == {"anna"}
+    assert {row["kind"] for row in rows} == {"rating"}
+    assert {row["comment"] for row in rows} == {"'=HYPERLINK(1)"}
+    assert [row["saved_at"] for row in rows] == sorted(row["saved_at"] for row in rows)
+    every: list[dict[str, Any]] = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert [row["order"] for row in every] == list(range(1, 15))
+    assert sorted(row["kind"] for row in every) == ["rating"] * 12 + ["repeat"] * 2
+    assert {row["comment"] for row in every} == {"=HYPERLINK(1)"}
+    again = imapeval("rate", "export", "study.db", "--out", "ratings.csv")
+    assert again.returncode == 2
+
+
+def test_a_backup_is_a_study(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
+    links = invite(imapeval, "study.db", "anna")
+    rate_all("study.db", links)
+    run(imapeval, "backup", "study.db", "--out", "copy.db")
+    assert run(imapeval, "status", "study.db", "--json") == run(imapeval, "status", "copy.db", "--json")
+    with RatingStudy("copy.db") as copy:
+        assert copy.identify(links["anna"].partition("#")[2]) is not None
+    assert imapeval("rate", "backup", "study.db", "--out", "copy.db").returncode == 2
+
+
+def test_raters_come_and_go(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 2, *INIT, "--out", "study.db")
+    links = invite(imapeval, "study.db", "anna", "ben")
+    assert imapeval("rate", "invite", "study.db", "late").returncode == 2
+    new = json.loads(run(imapeval, "invite", "study.db", "anna", "--reissue", "--json"))
+    assert new["anna"] != links["anna"]
+    run(imapeval, "revoke", "study.db", "ben")
+    handed = json.loads(run(imapeval, "reassign", "study.db", "ben", "--to", "dora", "--json"))
+    assert handed["given"] == {"dora": 12}
+    rate_all("study.db", {**new, "dora": handed["link"]})
+    assert json.loads(run(imapeval, "status", "study.db", "--json"))["complete"] == 12
+    settled = json.loads(run(imapeval, "adjudicate", "study.db", "--by", "zoe", "--apart", 0.5, "--json"))
+    assert settled["given"]["zoe"] > 0
+    rate_all("study.db", {"zoe": settled["link"]})
+    disputed = json.loads(run(imapeval, "status", "study.db", "--json"))["disputed"]
+    assert all(one["adjudicated"] is not None for one in disputed)
+
+
+def test_a_study_stops_by_its_rule(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--stop", "answers:12", "--out", "study.db")
+    links = invite(imapeval, "study.db", "anna")
+    assert imapeval("rate", "stop", "study.db").returncode == 2
+    rate_all("study.db", links)
+    assert "12 of 12" in run(imapeval, "stop", "study.db")
+    assert imapeval("rate", "stop", "study.db").returncode == 2
+    assert "stopped" in run(imapeval, "status", "study.db")
+
+
+def test_training_gold_attention_and_facts(
+    imapeval: Command, answers: Path, write_data: Callable[..., Path], tmp_path: Path
+):
+    assert imapeval("score", answers, "--out", "run").returncode == 0
+    row = {"question": "Is water wet?", "response": "Yes.", "ratings": {"accuracy": 5}}
+    for name in ("training", "gold", "attention"):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, **row, "explanation": "It is."}) + "\n")
+    (tmp_path / "guide.txt").write_text("Rate what a patient\nwould need.\n")
+    run(
+        imapeval,
+        *("init", answers, "--raters", 2, *INIT, "--facts", "run", "--out", "study.db", "--instructions", "guide.txt"),
+        *("--training", "training.jsonl", "--gold", "gold.jsonl", "--attention", "attention.jsonl"),
+    )
+    links = invite(imapeval, "study.db", "anna", "ben")
+    with RatingStudy("study.db") as study:
+        assert study.settings.instructions == "Rate what a patient\nwould need."
+        seen: list[bool] = []
+        for link in links.values():
+            rater = study.identify(link.partition("#")[2])
+            assert rater is not None
+            assert study.progress(rater).total == 15
+            facts = False
+            while (item := study.next_item(rater)) is not None:
+                for fact in item.facts:
+                    facts = True
+                    assert item.response[fact.start : fact.end].casefold() in fact.value.casefold()
+                entry = Entry(client_id=item.token + "-first", values={"accuracy": 5, "completeness": 5})
+                saved = study.save(rater, item.token, entry)
+                assert (saved.feedback is not None) == item.training
+                assert saved.feedback is None or saved.feedback.explanation == "It is."
+            seen.append(facts)
+    assert sorted(seen) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (("--dimensions", "accuracy", "--scale", "0:5"), "step"),
+        (("--dimensions", "accuracy", "--scale", "5:0:1"), "--scale"),
+        (("--dimensions", "accuracy", "--scale", "style=0:5:1"), "style"),
+        (("--dimensions", "accuracy,style", "--scale", "style=0:5:1"), "accuracy"),
+        (("--dimensions", "accuracy", "--scale", "0:5:1", "--scale", "0:4:1"), "twice"),
+        ((*INIT, "--raters", "3", "--panel", "2"), "--panel"),
+        ((*INIT, "--repeats", "7"), "--repeats"),
+        ((*INIT, "--stop", "mean:style:1"), "--stop"),
+        ((*INIT, "--gold", "data.jsonl"), "right rating"),
+        ((*INIT, "--instructions", "none.txt"), "none.txt"),
+    ],
+)
+def test_what_init_refuses(imapeval: Command, answers: Path, tmp_path: Path, args: tuple[str, ...], part: str):
+    result = imapeval("rate", "init", answers, *args, "--out", "study.db")
+    assert result.returncode == 2
+    assert part in result.stderr
+    assert not (tmp_path / "study.db").exists()
+
+
+def test_a_response_that_names_its_system_is_told(imapeval: Command, write_data: Callable[..., Path]):
+    data = write_data([Sample("a", "q?", ("r",), "As Alphabot I advise rest.", system="alphabot")])
+    result = imapeval("rate", "init", data, "--raters", 1, *INIT, "--out", "study.db")
+    assert "name of their system" in result.stderr
+
+
+def test_what_is_no_study(imapeval: Command, answers: Path):
+    for command in ("status", "stop"):
+        for place in ("none.db", str(answers)):
+            assert imapeval("rate", command, place).returncode == 2
+    assert imapeval("study", "ratings", "none.db").returncode == 2
+
+
+def test_a_study_without_ratings_says_so(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
+    result = imapeval("study", "agreement", "study.db")
+    assert result.returncode == 2
+    assert "nobody has rated" in result.stderr
+
+
+def test_a_password_in_an_url_is_not_shown(imapeval: Command, tmp_path: Path):
+    result = imapeval("rate", "status", f"postgresql://owner:Hunter2Hunter2@/x?host={tmp_path}")
+    assert result.returncode == 2
+    assert "Hunter2" not in result.stderr + result.stdout
