@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import sqlalchemy as sa
+
     from imapeval.rating.model import Dimension, Fact, StudySettings
     from imapeval.types import Sample
 
