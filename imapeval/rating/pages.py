@@ -74,8 +74,8 @@ def render(name: str, lang: str, *, scripts: tuple[str, ...] = (), data: Any = N
 
 
 @cache
-def load_texts(lang: str) -> dict[str, str]:
-    """Return the texts of all pages in a language, by name."""
+def load_texts(lang: str) -> dict[str, Any]:
+    """Return the texts of all pages in a language, by name; those of the owner's page under "owner"."""
     return json.loads(_read("texts.json"))[lang]
 
 

@@ -1,10 +1,9 @@
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
@@ -77,24 +76,6 @@ def run(tmp_path: Path) -> Path:
         writer.add(imaps=[RECORD], results=RESULTS)
         writer.finish()
     return folder
-
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real browser. CI installs Debian's `chromium`; without one the tests are skipped.
-
-    A module at a time: Playwright's loop runs in this thread, where asynchronous tests need their own.
-    """
-    if CHROMIUM is None:
-        pytest.skip("no chromium on the PATH (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        # Root cannot use the sandbox.
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
