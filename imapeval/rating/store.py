@@ -207,9 +207,9 @@ class RatingStudy:
     def progress(self, rater: Rater) -> Progress:
         """Return how far a rater is."""
         with self.database.read() as connection:
-            items = _list_items(connection, rater)
-            kinds = connection.execute(sa.select(schema.assignments.c.kind, COMPLETE.label("done")).where(*_of(rater)))
-            training = [done for kind, done in kinds if kind == "training"]
+            query = sa.select(schema.assignments.c.kind, COMPLETE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
+            items = [(kind, bool(done)) for kind, done in connection.execute(query)]
+            training = [done for kind, done in items if kind == "training"]
             seconds = connection.scalar(
                 sa.select(sa.func.coalesce(sa.func.sum(schema.entries.c.seconds), 0.0)).where(
                     schema.entries.c.rater == rater.id
@@ -218,7 +218,7 @@ class RatingStudy:
             return Progress(
                 done=sum(done for _, done in items),
                 total=len(items),
-                training_done=sum(map(bool, training)),
+                training_done=sum(training),
                 training_total=len(training),
                 open=tuple(place for place, (_, done) in enumerate(items, 1) if not done),
                 seconds=float(seconds or 0),
