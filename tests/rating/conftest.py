@@ -3,11 +3,14 @@
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -21,51 +24,96 @@ DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("a
 SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
 
 
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """The folder of the socket of a server that listens nowhere else."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+class Server:
+    """A PostgreSQL server that listens on a socket in a folder of its own, and nowhere else."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        # The server refuses to run as root, and its socket's path may have 107 characters.
+        self._user: dict[str, Any] = {}
+        self.folder = Path(tempfile.mkdtemp(prefix="imapeval-pg-", dir="/tmp"))
+        if os.geteuid() == 0:
+            self._user = {"user": "nobody", "group": "nogroup", "extra_groups": ()}
+            shutil.chown(self.folder, "nobody", "nogroup")
+        self._call("initdb", "-D", f"{self.folder}/data", "-U", "imapeval", "-A", "trust", "--no-sync", "-E", "UTF8")
+
+    def _call(self, program: str, *args: str) -> None:
+        command = [str(self._programs / program), *args]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **self._user)
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=200"
+        self._call("pg_ctl", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-w", "-o", options, "start")
+
+    def kill(self) -> None:
+        """End all its processes with SIGKILL."""
+        main = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        # So that it starts no process after they have been listed.
+        os.kill(main, signal.SIGSTOP)
+        found = subprocess.run(["pgrep", "-P", str(main)], capture_output=True, text=True, check=False)
+        processes = [main, *map(int, found.stdout.split())]
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        # A new one refuses to start while one of the old is there.
+        while any(self._runs(process) for process in processes):
+            time.sleep(0.01)
+        # A dead process that its parent has not noticed yet would pass for one that runs.
+        for lock in ("data/postmaster.pid", ".s.PGSQL.5432.lock"):
+            (self.folder / lock).unlink()
+
+    @staticmethod
+    def _runs(process: int) -> bool:
+        try:
+            return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        with suppress(subprocess.CalledProcessError):
+            self._call("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def make_database(self) -> str:
+        """Make an empty database and return its URL."""
+        name = f"study_{secrets.token_hex(6)}"
+        with psycopg.connect(host=str(self.folder), user="imapeval", dbname="postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return f"postgresql://imapeval@/{name}?host={self.folder}"
+
+
+def start_server() -> Iterator[Server]:
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
         pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    # The server refuses to run as root, and its socket's path may have 107 characters.
-    user: dict[str, object] = {"user": "nobody", "group": "nogroup", "extra_groups": ()} if os.geteuid() == 0 else {}
-    folder = Path(tempfile.mkdtemp(prefix="imapeval-pg-", dir="/tmp"))
-    if user:
-        shutil.chown(folder, "nobody", "nogroup")
-
-    def call(program: str, *args: str) -> None:
-        command = [str(programs[-1] / program), *args]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **user)  # pyright: ignore
-
+    server = Server(programs[-1].parent)
     try:
-        call("initdb", "-D", f"{folder}/data", "-U", "imapeval", "-A", "trust", "--no-sync", "--encoding=UTF8")
-        options = f"-k {folder} -c listen_addresses='' -c max_connections=200"
-        call("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o", options, "start")
-        try:
-            yield str(folder)
-        finally:
-            call("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+        server.start()
+        yield server
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A server for all tests."""
+    yield from start_server()
 
 
 @pytest.fixture
-def new_database(postgresql: str) -> Callable[[], str]:
-    """Make an empty database and return its URL."""
-
-    def make() -> str:
-        name = f"study_{secrets.token_hex(6)}"
-        with psycopg.connect(host=postgresql, user="imapeval", dbname="postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-        return f"postgresql://imapeval@/{name}?host={postgresql}"
-
-    return make
+def mortal_server() -> Iterator[Server]:
+    """A server to be killed."""
+    yield from start_server()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a study can be made, in each kind of database."""
-    return str(tmp_path / "study.db") if request.param == "sqlite" else request.getfixturevalue("new_database")()
+    return (
+        str(tmp_path / "study.db")
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgresql").make_database()
+    )
 
 
 def make_samples(questions: int, systems: int = 3) -> list[Sample]:
@@ -142,6 +190,13 @@ class Studies:
 def studies(place: str) -> Iterator[Studies]:
     with ExitStack() as closed:
         yield Studies(place, closed)
+
+
+@pytest.fixture
+def studies_at() -> Iterator[Callable[[str], Studies]]:
+    """Make studies at a place that the test chooses."""
+    with ExitStack() as closed:
+        yield lambda place: Studies(place, closed)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
+from imapeval.errors import ResourceError
 from imapeval.rating import RatingConflictError, UnknownItemError, schema
 from imapeval.rating.administration import invite
 from imapeval.rating.export import copy_study
@@ -22,7 +23,10 @@ from imapeval.rating.reassignment import reassign
 from imapeval.rating.store import RatingStudy
 
 if TYPE_CHECKING:
-    from tests.rating.conftest import Studies
+    from collections.abc import Callable
+
+    from imapeval.rating import Entry, Rater
+    from tests.rating.conftest import Server, Studies
 
 CLIENT = Path(__file__).with_name("rating_client.py")
 KILLS = 20
@@ -173,3 +177,46 @@ def test_killed_at_random_moments(studies: Studies, tmp_path: Path):
     assert told["saved"] - stored == set()
     assert stored - told["sending"] == set()
     check_exact(study, answers=120, raters=3)
+
+
+@pytest.mark.slow
+def test_a_killed_server_has_what_it_confirmed(mortal_server: Server, studies_at: Callable[[str], Studies]):
+    studies = studies_at(mortal_server.make_database())
+    study, raters = studies.make(questions=200, raters=3, panel=4)
+    confirmed: set[tuple[str, str]] = set()
+
+    given_up = threading.Event()
+
+    def work(rater: Rater) -> None:
+        tried: dict[str, Entry] = {}
+        while not given_up.is_set():
+            # Like the page: what has not been confirmed is sent again, as the same entry.
+            try:
+                if (item := study.next_item(rater)) is None:
+                    return
+                entry = tried.setdefault(item.token, studies.enter())
+                study.save(rater, item.token, entry)
+                confirmed.add((item.token, entry.client_id))
+            except ResourceError:
+                time.sleep(0.02)
+
+    with ThreadPoolExecutor(4) as pool:
+        working = [pool.submit(work, rater) for rater in raters]
+        rng = random.Random(0)
+        kills = 0
+        try:
+            while kills < KILLS and not all(one.done() for one in working):
+                time.sleep(rng.uniform(0.05, 0.2))
+                mortal_server.kill()
+                kills += 1
+                mortal_server.start()
+        except BaseException:
+            given_up.set()
+            raise
+        for one in working:
+            one.result()
+    assert kills > KILLS / 2
+    with study.database.read() as connection:
+        stored = {(row.token, row.client_id) for row in connection.execute(sa.select(schema.entries))}
+    assert confirmed <= stored
+    check_exact(study, answers=600, raters=3)
