@@ -185,6 +185,7 @@ def test_a_killed_server_has_what_it_confirmed(mortal_server: Server, studies_at
     study, raters = studies.make(questions=200, raters=3, panel=4)
     confirmed: set[tuple[str, str]] = set()
 
+    lost: set[str] = set()
     given_up = threading.Event()
 
     def work(rater: Rater) -> None:
@@ -194,6 +195,9 @@ def test_a_killed_server_has_what_it_confirmed(mortal_server: Server, studies_at
             try:
                 if (item := study.next_item(rater)) is None:
                     return
+                # Sent again, a lost entry would be there at the end: that it is asked for again shows the loss.
+                if item.token in {token for token, _ in confirmed.copy()}:
+                    lost.add(item.token)
                 entry = tried.setdefault(item.token, studies.enter())
                 study.save(rater, item.token, entry)
                 confirmed.add((item.token, entry.client_id))
@@ -218,5 +222,6 @@ def test_a_killed_server_has_what_it_confirmed(mortal_server: Server, studies_at
     assert kills > KILLS / 2
     with study.database.read() as connection:
         stored = {(row.token, row.client_id) for row in connection.execute(sa.select(schema.entries))}
+    assert lost == set()
     assert confirmed <= stored
     check_exact(study, answers=600, raters=3)
