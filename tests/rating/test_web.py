@@ -354,5 +354,9 @@ def test_no_rule_of_axe_is_broken(visit: Callable[..., Page], scheme: str):
         page = visit(name, **options)
         if name != "owner":
             expect(page.locator("#work")).to_be_visible()
+            page.locator("#response").focus()
+            for key in ("w", "ArrowRight", "d"):
+                page.keyboard.press(key)
+            expect(page.locator("#response mark")).to_have_count(2)
         found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
