@@ -38,10 +38,25 @@ def test_what_has_no_options():
 
 @pytest.mark.parametrize(
     ("given", "gold"),
-    [("B", {"B"}), ("b", {"B"}), (1, {"B"}), ("1", {"B"}), ("rest", {"B"}), (["A", "B"], {"A", "B"}), ("C", set())],
+    [
+        ("B", {"B"}),
+        ("b", {"B"}),
+        (1, {"B"}),
+        ("1", {"B"}),
+        ("rest", {"B"}),
+        (["A", "B"], {"A", "B"}),
+        ("C", set()),
+        ("²", set()),
+        ("9" * 5000, set()),
+    ],
 )
 def test_gold(given: Any, gold: set[str]):
     assert find_gold(given, ("A", "B"), ("Aspirin", "Rest")) == gold
+
+
+def test_more_options_than_letters():
+    labels, options = find_options({"options": [f"option {n}" for n in range(30)]})
+    assert (len(labels), len(set(labels)), labels[25:28], options[-1]) == (30, 30, ("Z", "AA", "AB"), "option 29")
 
 
 def test_logs_of_the_harness_give_its_own_accuracy_to_the_item():
@@ -159,6 +174,61 @@ def test_a_damaged_run_of_helm(name: str, content: str | None, tmp_path: Path):
     with pytest.raises(InputError) as caught:
         read_logs([folder])
     assert str(folder if (name, content) == ("per_instance_stats.json", None) else folder / name) in str(caught.value)
+
+
+@pytest.mark.parametrize("fault", [{"sum": 1e999}, {"sum": float("nan")}, {"count": -1}, {"count": 10**400}])
+def test_a_damaged_score_of_helm(fault: dict[str, float], tmp_path: Path):
+    folder = write_helm(tmp_path / "run")
+    path = folder / "per_instance_stats.json"
+    stats = json.loads(path.read_bytes())
+    stats[0]["stats"][0] |= fault
+    path.write_text(json.dumps(stats), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_logs([folder])
+    assert caught.value.path == path
+
+
+def test_a_question_whose_right_answer_is_no_option_is_no_wrong_answer(tmp_path: Path):
+    folder = write_helm(tmp_path / "run", output_mapping={"A": "Aspirin", "B": "Sleep"})
+    with pytest.raises(InputError, match="id7") as caught:
+        read_logs([folder])
+    assert caught.value.path == folder
+    path = write_lines(tmp_path / "samples_x.jsonl", [LM_EVAL | {"target": "-1"}])
+    with pytest.raises(InputError) as caught:
+        read_logs([path])
+    assert caught.value.path == path
+
+
+LM_EVAL = {"doc_id": 0, "doc": {"question": "?", "choices": ["x", "y"]}, "target": "1", "resps": [["B"]]} | {
+    "filtered_resps": ["B"],
+    "filter": "none",
+}
+
+
+@pytest.mark.parametrize("metrics", [5, {"acc": 1}, [{"acc": 1}]])
+def test_damaged_metrics_of_the_harness(metrics: Any, tmp_path: Path):
+    path = write_lines(tmp_path / "samples_x.jsonl", [LM_EVAL, LM_EVAL | {"doc_id": 1, "metrics": metrics}])
+    with pytest.raises(InputError) as caught:
+        read_logs([path])
+    assert (caught.value.path, caught.value.line) == (path, 2)
+
+
+def test_what_the_harness_could_not_compute_is_no_score(tmp_path: Path):
+    metrics = {"metrics": ["a", "b", "c"], "a": float("nan"), "b": 10**400, "c": True}
+    (answer,) = read_logs([write_lines(tmp_path / "samples_x.jsonl", [LM_EVAL | metrics])])
+    assert answer.scores == {"c": 1.0}
+    unnamed = {key: value for key, value in LM_EVAL.items() if key != "filter"}
+    assert len(read_logs([write_lines(tmp_path / "samples_y.jsonl", [unnamed, unnamed])])) == 1
+
+
+def test_thirty_likelihoods_without_options(tmp_path: Path):
+    record = LM_EVAL | {
+        "doc": {"question": "?"},
+        "target": "29",
+        "resps": [[[str(n - 30), "False"]] for n in range(30)],
+    }
+    (answer,) = read_logs([write_lines(tmp_path / "samples_x.jsonl", [record])])
+    assert answer.right is True
 
 
 def test_bad_input_is_named(tmp_path: Path):

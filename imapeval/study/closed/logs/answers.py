@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain, count, islice, product
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.study.closed.choices import Choice, read_choice
@@ -49,11 +50,17 @@ class ClosedAnswer:
         return None if self.choice.label is None else self.choice.label in self.gold
 
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _TEXTS, _LABELS = ("text", "texts", "choices", "options"), ("label", "labels", "key", "keys")
 _SINGLE = (("opa", "opb", "opc", "opd", "ope"), ("A", "B", "C", "D", "E", "F"), ("op1", "op2", "op3", "op4", "op5"))
 """Columns that hold one option each, as in MedMCQA, CMB and CareQA."""
+
+
+def name_options(number: int) -> tuple[str, ...]:
+    """Return labels for options that have none: A to Z, then AA, AB and so on."""
+    labels = chain.from_iterable(product(_LETTERS, repeat=length) for length in count(1))
+    return tuple(islice(map("".join, labels), number))
 
 
 def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -87,7 +94,7 @@ def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str,
 
 
 def _label(texts: Sequence[Any], labels: Sequence[Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    names = LETTERS[: len(texts)] if labels is None or len(labels) != len(texts) else labels
+    names = name_options(len(texts)) if labels is None or len(labels) != len(texts) else labels
     return tuple(map(str, names)), tuple(map(str, texts))
 
 
@@ -107,9 +114,8 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
     texts = {option.strip().casefold(): label for label, option in zip(labels, options, strict=False)}
     if text.casefold() in texts:
         return frozenset({texts[text.casefold()]})
-    if text.isdigit() and int(text) < len(labels):
-        return frozenset({labels[int(text)]})
-    return frozenset()
+    places = {str(place): label for place, label in enumerate(labels)}
+    return frozenset({places[text]}) if text in places else frozenset()
 
 
 def choose(text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False) -> Choice:

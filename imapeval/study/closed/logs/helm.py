@@ -67,8 +67,8 @@ class _StatName(BaseModel):
 
 class _Stat(BaseModel):
     name: _StatName
-    count: int
-    sum: float = 0.0
+    count: int = Field(ge=0, le=2**53)
+    sum: float = Field(0.0, allow_inf_nan=False)
 
 
 class _InstanceStats(BaseModel):

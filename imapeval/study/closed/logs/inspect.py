@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.rows import read_number
-from imapeval.study.closed.logs.answers import LETTERS, ClosedAnswer, choose, find_gold
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, name_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
     several = len({row["epoch"] for row in rows}) > 1
     for row in rows:
         options = tuple(map(str, cast("list[Any]", row.get("choices") or ())))
-        labels = tuple(LETTERS[: len(options)])
+        labels = name_options(len(options))
         scores: dict[str, float] = {}
         for name, value in row.items():
             if name.startswith("score."):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import read_number
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import LETTERS, ClosedAnswer, choose, find_gold, find_options
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, find_options, name_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +52,9 @@ def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
         record = json.loads(line)
         if not is_lm_eval(path, record) or not isinstance(record["doc"], dict):
             raise ValueError("keys are missing")
+        metrics = cast("Any", record.get("metrics") or [])
+        if not isinstance(metrics, list) or not all(isinstance(name, str) for name in cast("list[Any]", metrics)):
+            raise ValueError("'metrics' is no list of names")
     except (ValueError, AttributeError, RecursionError) as error:
         raise InputError(
             f"is not a sample of lm-evaluation-harness ({error})",
@@ -67,15 +70,17 @@ def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) 
     doc: dict[str, Any] = record["doc"]
     scores: dict[str, float] = {}
     for one in records:
-        suffix = f",{one['filter']}" if len(records) > 1 else ""
+        suffix = f",{one.get('filter', 'none')}" if len(records) > 1 else ""
         for name in one.get("metrics") or ():
-            if isinstance(value := one.get(name), (int, float)):
-                scores[f"{name}{suffix}"] = float(value)
+            value = one.get(name)
+            number = float(value) if isinstance(value, bool) else read_number(value)
+            if number is not None and not isinstance(value, str):
+                scores[f"{name}{suffix}"] = number
     labels, options = find_options(doc)
     likelihoods = _read_likelihoods(record["resps"])
     if likelihoods is not None:
         if len(labels) != len(likelihoods):
-            labels, options = tuple(LETTERS[: len(likelihoods)]), ()
+            labels, options = name_options(len(likelihoods)), ()
         choice = Choice(labels[likelihoods.index(max(likelihoods))], "read")
         text = None
     else:

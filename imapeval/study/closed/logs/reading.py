@@ -26,7 +26,8 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
     A folder stands for all logs below it.
 
     Raises:
-        InputError: A file is in no known format or damaged, a folder has no log, or an answer is there twice.
+        InputError: A file is in no known format or damaged, a folder has no log, an answer is there twice, or the right
+            answer to a question is none of its options.
     """
     answers: list[ClosedAnswer] = []
     origin: dict[tuple[str, str, str, str], Path] = {}
@@ -38,6 +39,12 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
                     f"has an answer of {answer.model} to {answer.item} of {answer.task} that {origin[key]} has as well",
                     path=path,
                     fix="Give each log once; repeated runs of a table have a column `run`.",
+                )
+            if answer.labels and not answer.gold:
+                raise InputError(
+                    f"the right answer to {answer.item} of {answer.task} is none of its options",
+                    path=path,
+                    fix="Correct the log, or leave the question out.",
                 )
             origin[key] = path
             answers.append(answer)
