@@ -21,9 +21,10 @@ from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.other_systems import contrast_other_systems
 from imapeval.study.comparison.permutation.questions import contrast_questions
+from imapeval.study.comparison.permutation.soft_accuracy import contrast_soft_accuracy
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
 from imapeval.study.comparison.permutation.systems import contrast_systems
-from imapeval.study.correlation.coefficients import MIN_ROWS, comparable_coefficients, find_coefficient
+from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
 from imapeval.study.number_format import format_number, format_p
@@ -65,7 +66,8 @@ def compare(
         rated: Scores and ratings.
         metrics: Metrics in the order of the result; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        coefficient: One of `comparable_coefficients`.
+        coefficient: Any; accuracies with perm-inputs alone, at the levels where they are used: within-question and
+            system (pairwise_accuracy), system (soft_pairwise_accuracy).
         level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
             both metrics have.
         dimensions: Rating dimensions to include; None takes all.
@@ -88,10 +90,10 @@ def compare(
     names = choose_names("metric", metrics, rated.metrics)
     columns = choose_names("dimension", dimensions, rated.dimensions)
     choose_names("metric", [] if against is None else [against], rated.metrics)
-    if coefficient not in (known := comparable_coefficients()):
-        raise UsageError(f"metrics are not compared by {coefficient}. Coefficients: {', '.join(known)}.")
+    choose_names("coefficient", [coefficient], tuple(all_coefficients()))
     if test not in TESTS:
         raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
+    _check_accuracy(coefficient, level, test)
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
         raise UsageError("a comparison needs at least two metrics.")
@@ -108,9 +110,47 @@ def compare(
     ]
 
 
+def _check_accuracy(coefficient: CoefficientName, level: Level, test: TestName) -> None:
+    chosen = find_coefficient(coefficient)
+    if not (chosen.calibrates_ties or chosen.system_level_only):
+        return
+    levels = ("system",) if chosen.system_level_only else ("within-question", "system")
+    if level not in levels:
+        raise UsageError(f"metrics are compared by {coefficient} at the level {' or '.join(levels)}, not at {level}.")
+    if test != "perm-inputs":
+        raise UsageError(f"metrics are compared by {coefficient} with the test perm-inputs, not with {test}.")
+
+
 def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
     adjusted = holm_adjust([row.p for row in rows])
-    return [replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True)]
+    rows = [replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True)]
+    ranks = _rank_metrics(rows)
+    return [replace(row, first_rank=ranks.get(row.first), second_rank=ranks.get(row.second)) for row in rows]
+
+
+def _rank_metrics(rows: Sequence[Comparison]) -> dict[str, int]:
+    """Return the rank of each metric, as the Metrics Shared Task of WMT gives them (Freitag et al. 2022, 2023).
+
+    From the best metric down, metrics share a rank until one differs significantly from any metric of that rank; it
+    opens the next. Metrics that were compared with none are left out; {} where a pair of the others was not compared.
+    """
+    tested = [row for row in rows if row.p_adjusted is not None]
+    values: dict[str, list[float]] = {}
+    for row in tested:
+        for metric, value in ((row.first, row.first_value), (row.second, row.second_value)):
+            values.setdefault(metric, []).append(value or 0.0)
+    if len(tested) < len(values) * (len(values) - 1) // 2:
+        return {}
+    different = {frozenset((row.first, row.second)) for row in tested if (row.p_adjusted or 0) < SIGNIFICANCE_LEVEL}
+    ranks: dict[str, int] = {}
+    rank, opened = 1, list[str]()
+    # A metric's value differs between pairs where not all metrics scored the same answers.
+    for metric in sorted(values, key=lambda name: -float(np.mean(values[name]))):
+        if any(frozenset((metric, other)) in different for other in opened):
+            rank, opened = rank + 1, []
+        opened.append(metric)
+        ranks[metric] = rank
+    return ranks
 
 
 def _permute(
@@ -128,11 +168,13 @@ def _permute(
     has_score = {name: ~np.isnan(rated.scores_of(name)) & has_rating for name in dict.fromkeys(sum(pairs, ()))}
     interval = "bootstrap" if level == "system" and test == "perm-inputs" else "jackknife"
     if level == "within-question":
-        contrast_pairs = contrast_questions
+        contrast_pairs = partial(contrast_questions, coefficient=coefficient)
+    elif find_coefficient(coefficient).system_level_only:
+        contrast_pairs = contrast_soft_accuracy
     elif level == "system":
-        contrast_pairs = contrast_systems
+        contrast_pairs = partial(contrast_systems, coefficient=coefficient)
     else:
-        contrast_pairs = partial(contrast_answers, by_system=level == "within-system")
+        contrast_pairs = partial(contrast_answers, by_system=level == "within-system", coefficient=coefficient)
     # Pairs whose metrics scored the same answers are compared at once.
     alike: dict[bytes, list[tuple[str, str]]] = {}
     for pair in pairs:
@@ -148,7 +190,7 @@ def _permute(
             np.unique(np.asarray(rated.systems)[rows], return_inverse=True)[1],
         )
         columns = MetricPairs(*(np.array([names.index(pair[side]) for pair in together]) for side in (0, 1)))
-        compute = partial(contrast_pairs, pairs=columns, coefficient=coefficient, seed=seed)
+        compute = partial(contrast_pairs, pairs=columns, seed=seed)
         contrast = None
         if len(rows) and test == "perm-systems":
             contrast = contrast_other_systems(
@@ -193,13 +235,14 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
 
 
 def _explain(row: Comparison, answers: ComparedAnswers, there: np.ndarray) -> str:
-    if row.n < MIN_ROWS:
-        return f"{row.n} answers with a rating and both scores are fewer than {MIN_ROWS}"
+    least = find_coefficient(row.coefficient).min_rows
+    if row.n < least:
+        return f"{row.n} answers with a rating and both scores are fewer than {least}"
     systems = len(np.unique(answers.systems[there]))
-    if row.level == "system" and systems < MIN_ROWS:
-        return f"{systems} systems are fewer than {MIN_ROWS}"
+    if row.level == "system" and systems < least:
+        return f"{systems} systems are fewer than {least}"
     where = {"within-system": ", in every system", "within-question": ", in every question"}.get(row.level, "")
-    return f"the ratings or one metric's scores are constant, or answers fewer than {MIN_ROWS}{where}"
+    return f"the ratings or one metric's scores are constant, or answers fewer than {least}{where}"
 
 
 def _test_in_closed_form(

@@ -179,11 +179,11 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
         flat = find_coefficient(name).in_groups(means.reshape(-1, len(present)), y.reshape(-1, len(present)))
         found[:, p, :] = flat.reshape(len(weights), -1)
     # Without differences between systems there is nothing to rank, though an accuracy would count the ties.
-    x_equal, y_equal = (_are_equal(side) for side in (x, y))
+    x_equal, y_equal = (are_equal(side) for side in (x, y))
     return np.where(x_equal[:, :, None] | y_equal[:, None, :], np.nan, found)
 
 
-def _are_equal(means: Floats) -> npt.NDArray[np.bool_]:
+def are_equal(means: Floats) -> npt.NDArray[np.bool_]:
     """Return whether the means of all systems are equal but for rounding: shape (b, p), of shape (b, p, systems)."""
     there = ~np.isnan(means)
     highest = np.where(there, means, -np.inf).max(axis=-1)

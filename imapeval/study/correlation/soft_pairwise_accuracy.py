@@ -108,7 +108,7 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
             continue
         at = 0
         for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
-            part = _approximate(systems, drawn.astype(np.float64))
+            part = approximate_p_values(systems, drawn.astype(np.float64))
             found = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
             replicates[at : at + len(drawn), block.metrics[:, None], block.dimensions] = found
             at += len(drawn)
@@ -127,7 +127,7 @@ def _average(columns: Columns, block: Block, system: int) -> Floats:
     return np.divide(sums, size, out=np.full_like(sums, np.nan), where=size > 0)
 
 
-def _approximate(systems: Sequence[Floats], weights: Floats) -> Floats:
+def approximate_p_values(systems: Sequence[Floats], weights: Floats) -> Floats:
     """Return the p-values of all pairs of systems on weighted questions: shape (b, columns, pairs)."""
     return np.stack([_approximate_pair(*pair, weights) for pair in combinations(systems, 2)], axis=-1)
 
@@ -136,17 +136,20 @@ def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
     has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
     if (shared := has_first & has_second).any():
         numbers, drawn = first[shared] - second[shared], weights[:, shared]
-        observed, variance = drawn @ numbers, drawn @ numbers**2
-    else:
-        one, other = first[has_first], second[has_second]
-        one_drawn, other_drawn = weights[:, has_first], weights[:, has_second]
-        sizes = [drawn.sum(axis=1, keepdims=True) for drawn in (one_drawn, other_drawn)]
-        one_size, other_size = (np.where(size > 0, size, np.nan) for size in sizes)
-        observed = one_drawn @ one / one_size - other_drawn @ other / other_size
-        total = one_size + other_size
-        mean = (one_drawn @ one + other_drawn @ other) / total
-        spread = np.maximum((one_drawn @ one**2 + other_drawn @ other**2) / total - mean**2, 0)
-        variance = spread * total / (one_size * other_size)
+        return normal_p_values(drawn @ numbers, drawn @ numbers**2)
+    one, other = first[has_first], second[has_second]
+    one_drawn, other_drawn = weights[:, has_first], weights[:, has_second]
+    sizes = [drawn.sum(axis=1, keepdims=True) for drawn in (one_drawn, other_drawn)]
+    one_size, other_size = (np.where(size > 0, size, np.nan) for size in sizes)
+    observed = one_drawn @ one / one_size - other_drawn @ other / other_size
+    total = one_size + other_size
+    mean = (one_drawn @ one + other_drawn @ other) / total
+    spread = np.maximum((one_drawn @ one**2 + other_drawn @ other**2) / total - mean**2, 0)
+    return normal_p_values(observed, spread * total / (one_size * other_size))
+
+
+def normal_p_values(observed: Floats, variance: Floats) -> Floats:
+    """Return the p-values of "the first is better" if differences had these variances when permuted, and mean 0."""
     z = np.divide(observed, np.sqrt(variance), out=np.zeros_like(observed), where=variance > 0)
     upper = np.array([math.erfc(number / math.sqrt(2)) / 2 for number in z.ravel().tolist()])
     # Without spread every permutation has the observed difference.

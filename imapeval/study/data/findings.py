@@ -111,6 +111,8 @@ class Comparison:
         questions: Different questions among them.
         reason: Why there is no result, or a caveat.
         sentence: The result in plain words.
+        first_rank, second_rank: The metrics' ranks in the table of the dimension, 1 for the best; metrics that share
+            one cannot be told apart. None where not all pairs were compared.
     """
 
     first: str
@@ -131,6 +133,8 @@ class Comparison:
     questions: int = 0
     reason: str | None = None
     sentence: str = ""
+    first_rank: int | None = None
+    second_rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

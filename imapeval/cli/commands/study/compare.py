@@ -36,7 +36,12 @@ def compare(
         str, typer.Option(metavar="LEVEL", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
     ] = "within-system",
     coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="spearman, pearson, kendall_tau_b, kendall_tau_c; pairwise_accuracy (levels within-question and "
+            "system), soft_pairwise_accuracy (system).",
+        ),
     ] = "spearman",
     test: Annotated[
         str, typer.Option(metavar="TEST", help="perm-inputs, perm-systems, williams or steiger.")
@@ -48,12 +53,12 @@ def compare(
     """Test which metric agrees better with the ratings, for all pairs or against one metric."""
     from imapeval.study.comparison.compare import TESTS
     from imapeval.study.comparison.compare import compare as compute
-    from imapeval.study.correlation.coefficients import comparable_coefficients
+    from imapeval.study.correlation.coefficients import all_coefficients
 
     # Checked before anything is read, which may take long.
     choose_one(test, "--test", TESTS)
     choose_one(level, "--level", get_args(Level))
-    choose_one(coefficient, "--coefficient", comparable_coefficients())
+    choose_one(coefficient, "--coefficient", tuple(all_coefficients()))
     rows = compute(
         options.read(folders).rated,
         against=against,
@@ -87,6 +92,8 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
             echo(row.sentence)
         if len(of_dimension) > _SENTENCES:
             echo(f"The table has {len(of_dimension) - _SENTENCES} more.")
+        if ranks := _list_ranks(of_dimension):
+            echo(ranks)
     echo(
         f"p: {_METHODS[first.test]}, two-sided; after Holm: corrected for all comparisons of the table. "
         f"95% interval: {_INTERVALS[first.interval]}. Each pair is compared on the answers that both metrics scored. "
@@ -95,6 +102,19 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
     for row in rows:
         if row.reason:
             echo(f"Note: {row.first}, {row.second}, {row.dimension}: {row.reason}.")
+
+
+def _list_ranks(rows: Sequence[Comparison]) -> str:
+    """Say which metrics share a rank; "" if there are no ranks."""
+    ranks = {row.first: row.first_rank for row in rows} | {row.second: row.second_rank for row in rows}
+    by_rank: dict[int, list[str]] = {}
+    for metric, rank in ranks.items():
+        if rank is not None:
+            by_rank.setdefault(rank, []).append(metric)
+    if not by_rank:
+        return ""
+    listed = "; ".join(f"{rank}: {', '.join(by_rank[rank])}" for rank in sorted(by_rank))
+    return f"Ranks (metrics of one rank cannot be told apart): {listed}."
 
 
 def _print_table(title: str, rows: Sequence[Comparison]) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
-from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.pairs import calibrate_ties
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
@@ -27,7 +28,9 @@ def contrast_questions(
 ) -> Contrast:
     """Compare metrics by how they order the answers to each question.
 
-    A question counts with rated answers of three systems or more. Swapping its scores turns the sign of its difference.
+    A question counts with rated answers of as many systems as the coefficient needs. Swapping its scores turns the sign
+    of its difference. An accuracy has one tie threshold for each metric, the one that is best for all its questions
+    (Deutsch, Foster and Freitag 2023); it is not sought again in every permutation.
 
     Intervals are the mean difference and the normal quantile times its standard error over questions.
 
@@ -40,16 +43,25 @@ def contrast_questions(
         confidence: Confidence level.
     """
     questions = int(answers.questions.max()) + 1
+    chosen = find_coefficient(coefficient)
     rows = _lay_out(answers.questions, questions)
     scores = [_pick(column, rows) for column in answers.scores.T]
     ratings = [_pick(column, rows) for column in answers.ratings.T]
     systems_of = _pick(answers.systems.astype(np.float64), rows)
     for target in ratings:
-        target[_count_systems(np.where(np.isnan(target), np.nan, systems_of)) < MIN_ROWS] = np.nan
+        target[_count_systems(np.where(np.isnan(target), np.nan, systems_of)) < chosen.min_rows] = np.nan
     groups = np.array([np.isfinite(target).any(axis=1).sum() for target in ratings], dtype=np.int64)
-    values = np.stack(
-        [np.stack([find_coefficient(coefficient).in_groups(column, target) for column in scores]) for target in ratings]
-    )
+    values = np.full((len(ratings), len(scores), questions), np.nan)
+    for d, target in enumerate(ratings):
+        for m, column in enumerate(scores):
+            there = ~(np.isnan(column) | np.isnan(target))
+            codes, own = np.nonzero(there)[0], column[there]
+            epsilon = 0.0
+            if chosen.calibrates_ties:
+                if not _differs(own, codes) or not _differs(target[there], codes):
+                    continue
+                epsilon = calibrate_ties(own, target[there], groups=codes)
+            values[d, m] = chosen.in_groups(column, target, epsilon=epsilon)
     use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
     defined = use.sum(axis=-1)
     first, second = (
@@ -59,6 +71,7 @@ def contrast_questions(
     apart = np.where(use, values[:, pairs.first] - values[:, pairs.second], 0.0)
     difference = first - second
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * _find_errors(apart, use, difference)
+    widest = chosen.bounds[1] - chosen.bounds[0]
     larger = np.zeros(difference.shape, dtype=np.int64)
     single = apart.astype(np.float32)
     for swaps in draw_swaps(questions, seed=seed, permutations=permutations):
@@ -66,8 +79,8 @@ def contrast_questions(
     return Contrast(
         first=first,
         second=second,
-        low=np.maximum(difference - reach, -2.0),
-        high=np.minimum(difference + reach, 2.0),
+        low=np.maximum(difference - reach, -widest),
+        high=np.minimum(difference + reach, widest),
         p=np.where(np.isnan(difference), np.nan, (larger + 1) / (permutations + 1)),
         groups=np.append(groups, groups.sum()),
         defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
@@ -88,6 +101,12 @@ def _count_systems(systems: Floats) -> Counts:
     """Return how many different numbers each row has, NaN aside, shape (questions,)."""
     ordered = np.sort(systems, axis=1)
     return (~np.isnan(ordered[:, 0])).astype(np.int64) + (np.diff(ordered, axis=1) > 0).sum(axis=1)
+
+
+def _differs(numbers: Floats, codes: Counts) -> bool:
+    """Return whether numbers differ within any question; if not, an accuracy would only count ties."""
+    order = np.argsort(codes, kind="stable")
+    return bool(((np.diff(codes[order]) == 0) & (np.diff(numbers[order]) != 0)).any())
 
 
 def _pick(column: Floats, rows: Counts) -> Floats:

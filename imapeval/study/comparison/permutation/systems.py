@@ -9,7 +9,8 @@ import numpy as np
 
 from imapeval.study.bootstrap import iterate_resamples
 from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
-from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.group_correlation import are_equal
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +33,8 @@ def contrast_systems(
 
     Scores are given mean 0 and variance 1 over all answers before they are swapped, as in the paper. Intervals are
     percentile bootstraps of questions, as many resamples as permutations; the systems stay the ones they are. A
-    resample in which a difference is undefined counts as -2 for the lower end and as 2 for the upper one.
+    resample in which a difference is undefined counts as the lowest possible one for the lower end and as the highest
+    for the upper end.
 
     Args:
         answers: With finite scores.
@@ -129,11 +131,13 @@ def _build(answers: ComparedAnswers, dimension: int) -> _Table:
 
 def _correlate(coefficient: CoefficientName, means: Floats, targets: Floats) -> Floats:
     """Correlate means, shape (b, k), with those of the ratings, (k,) or (b, k); NaN where a system has none."""
-    if means.shape[-1] < MIN_ROWS:
+    chosen = find_coefficient(coefficient)
+    if means.shape[-1] < chosen.min_rows:
         return np.full(len(means), np.nan)
     targets = np.broadcast_to(targets, means.shape)
-    found = find_coefficient(coefficient).in_groups(means, targets)
-    return np.where(np.isnan(means).any(axis=1), np.nan, found)
+    found = chosen.in_groups(means, targets)
+    # Without differences between systems there is nothing to rank, though an accuracy would count the ties.
+    return np.where(np.isnan(means).any(axis=1) | are_equal(means) | are_equal(targets), np.nan, found)
 
 
 def _bootstrap(
@@ -157,7 +161,9 @@ def _bootstrap(
         blocks.append(np.stack(of_dimensions))
     replicates = np.concatenate(blocks, axis=-1)
     ends: list[Floats] = []
-    for lowest, quantile in ((-2.0, tail), (2.0, 1 - tail)):
+    lowest_value, highest_value = find_coefficient(coefficient).bounds
+    widest = highest_value - lowest_value
+    for lowest, quantile in ((-widest, tail), (widest, 1 - tail)):
         of_pairs = np.empty((len(tables) + 1, use.shape[1]))
         for p, (f, s) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
             apart = replicates[:, f] - replicates[:, s]

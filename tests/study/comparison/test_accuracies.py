@@ -1,0 +1,164 @@
+"""Accuracies of metrics compared, against small programs that follow the papers word by word."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from imapeval.errors import UsageError
+from imapeval.study.comparison.compare import compare
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.findings import CoefficientName, Level
+from imapeval.study.data.rated import Rated
+
+SYSTEMS, QUESTIONS = 5, 24
+
+
+def make(*weights: float, systems: int = SYSTEMS, seed: int = 3) -> Rated:
+    """Return metrics that see the quality of systems' answers so well, and ratings in half steps."""
+    generator = np.random.default_rng(seed)
+    quality = generator.normal(size=(systems, QUESTIONS)) + 0.25 * np.arange(systems)[:, None]
+    ratings = np.round(2 * (quality + 0.5 * generator.normal(size=quality.shape))) / 2
+    scores = [weight * quality + generator.normal(size=quality.shape) for weight in weights]
+    of_systems, questions = np.divmod(np.arange(quality.size), QUESTIONS)
+    return Rated(
+        ids=tuple(map(str, range(quality.size))),
+        questions=questions,
+        systems=tuple(f"s{number}" for number in of_systems),
+        metrics=tuple(f"m{number}" for number in range(len(weights))),
+        scores=np.column_stack([table.ravel() for table in scores]),
+        dimensions=("accuracy",),
+        ratings=ratings.reshape(-1, 1),
+    )
+
+
+def tables(rated: Rated) -> tuple[list[np.ndarray], np.ndarray]:
+    shape = -1, QUESTIONS
+    return [column.reshape(shape) for column in rated.scores.T], rated.ratings.reshape(shape)
+
+
+def accuracies_by_question(scores: np.ndarray, ratings: np.ndarray) -> np.ndarray:
+    """acc_eq of Deutsch et al. 2023, grouped by item, at the threshold that makes its mean the highest."""
+    pairs = list(combinations(range(len(scores)), 2))
+    apart = np.array([scores[a] - scores[b] for a, b in pairs])
+    wanted = np.array([np.sign(ratings[a] - ratings[b]) for a, b in pairs])
+
+    def judge(threshold: float) -> np.ndarray:
+        return (np.where(np.abs(apart) <= threshold, 0, np.sign(apart)) == wanted).mean(axis=0)
+
+    # The smallest of equally good thresholds.
+    thresholds = [0.0, *np.sort(np.abs(apart).ravel())]
+    return max(map(judge, thresholds), key=lambda found: round(found.mean(), 12))
+
+
+def test_pairwise_accuracy_within_questions():
+    rated = make(1.5, 0.5)
+    (x, y), ratings = tables(rated)
+    first, second = accuracies_by_question(x, ratings), accuracies_by_question(y, ratings)
+    expected = stats.permutation_test(
+        (first - second,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(1)
+    )
+    (row,) = compare(rated, coefficient="pairwise_accuracy", level="within-question", resamples=20_000)
+    assert (row.first_value, row.second_value) == pytest.approx((first.mean(), second.mean()), abs=1e-12)
+    assert row.p == pytest.approx(expected.pvalue, abs=4 * (2 * 0.25 / 20_000) ** 0.5)
+    reach = 1.959964 * stats.sem(first - second)
+    assert (row.low, row.high) == pytest.approx((row.difference - reach, row.difference + reach), abs=1e-6)
+
+
+def standardise(scores: np.ndarray) -> np.ndarray:
+    return (scores - scores.mean()) / scores.std()
+
+
+def pairwise(scores: np.ndarray, ratings: np.ndarray) -> float:
+    """Kocmi et al. 2021."""
+    x, y = scores.mean(axis=1), ratings.mean(axis=1)
+    return float(np.mean([np.sign(x[a] - x[b]) == np.sign(y[a] - y[b]) for a, b in combinations(range(len(x)), 2)]))
+
+
+def normal_ps(table: np.ndarray) -> np.ndarray:
+    apart = np.array([table[a] - table[b] for a, b in combinations(range(len(table)), 2)])
+    return special.ndtr(-apart.sum(axis=1) / np.sqrt((apart**2).sum(axis=1)))
+
+
+def permuted_ps(table: np.ndarray) -> np.ndarray:
+    """Thompson et al. 2024, with the same 300 permutations for all pairs."""
+    signs = np.random.default_rng(5).choice([-1.0, 1.0], size=(300, table.shape[1]))
+    differences = [table[a] - table[b] for a, b in combinations(range(len(table)), 2)]
+    return np.array([(signs @ apart >= apart.sum()).mean() for apart in differences])
+
+
+def permutation_p(rated: Rated, statistic, permutations: int) -> float:
+    (x, y), ratings = tables(rated)
+    x, y = standardise(x), standardise(y)
+    observed, larger = statistic(x, ratings) - statistic(y, ratings), 0
+    generator = np.random.default_rng(2)
+    for _ in range(permutations):
+        swap = generator.integers(0, 2, size=QUESTIONS).astype(bool)
+        permuted = statistic(np.where(swap, y, x), ratings) - statistic(np.where(swap, x, y), ratings)
+        larger += abs(permuted) >= abs(observed) - 1e-9
+    return (larger + 1) / (permutations + 1)
+
+
+def test_pairwise_accuracy_between_systems():
+    rated = make(1.0, -0.3)
+    (row,) = compare(rated, coefficient="pairwise_accuracy", level="system", resamples=4000)
+    (x, y), ratings = tables(rated)
+    assert (row.first_value, row.second_value) == pytest.approx((pairwise(x, ratings), pairwise(y, ratings)))
+    assert row.p == pytest.approx(permutation_p(rated, pairwise, 1000), abs=0.06)
+
+
+@pytest.mark.parametrize(("p_values", "tolerance"), [(normal_ps, 0.06), (permuted_ps, 0.08)])
+@pytest.mark.parametrize("second", [0.3, -0.3])
+def test_soft_pairwise_accuracy(p_values, tolerance: float, second: float):
+    rated = make(1.0, second)
+
+    def soft(scores: np.ndarray, ratings: np.ndarray) -> float:
+        return 1 - float(np.abs(p_values(scores) - p_values(ratings)).mean())
+
+    (row,) = compare(rated, coefficient="soft_pairwise_accuracy", level="system", resamples=2000)
+    values = [one.value for one in correlate(rated, coefficients=("soft_pairwise_accuracy",), levels=("system",))]
+    assert [row.first_value, row.second_value] == pytest.approx(values, abs=1e-12)
+    assert row.p == pytest.approx(permutation_p(rated, soft, 1000), abs=tolerance)
+
+
+@pytest.mark.parametrize("level", ["within-question", "system"])
+def test_a_constant_metric_has_no_accuracy(level: Level):
+    rated = make(1.0, 0.3)
+    rated = replace(rated, scores=np.column_stack([rated.scores[:, 0], np.full(len(rated.ids), 0.1)]))
+    (row,) = compare(rated, coefficient="pairwise_accuracy", level=level)
+    assert (row.p, row.difference) == (None, None)
+    if level == "system":
+        (row,) = compare(rated, coefficient="soft_pairwise_accuracy", level=level)
+        assert (row.p, row.difference) == (None, None)
+
+
+def test_systems_without_a_common_question():
+    rated = make(1.0, 0.2)
+    own = replace(rated, questions=np.arange(len(rated.ids)))
+    (row,) = compare(own, coefficient="soft_pairwise_accuracy", level="system", resamples=500)
+    assert row.p is not None
+    assert -1 <= row.difference <= 1
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "level", "test"),
+    [
+        ("pairwise_accuracy", "global", "perm-inputs"),
+        ("soft_pairwise_accuracy", "within-question", "perm-inputs"),
+        ("pairwise_accuracy", "system", "perm-systems"),
+    ],
+)
+def test_where_accuracies_are_not_compared(coefficient: CoefficientName, level: Level, test: str):
+    with pytest.raises(UsageError, match=coefficient):
+        compare(make(1.0, 0.2), coefficient=coefficient, level=level, test=test)
+
+
+def test_metrics_that_cannot_be_told_apart_share_a_rank():
+    rated = make(3.0, 3.0, 0.0, 0.0)
+    rows = compare(rated, coefficient="pairwise_accuracy", level="within-question")
+    ranks = {row.first: row.first_rank for row in rows} | {row.second: row.second_rank for row in rows}
+    assert ranks == {"m0": 1, "m1": 1, "m2": 2, "m3": 2}
+    rows = compare(rated, coefficient="pairwise_accuracy", level="within-question", against="m0")
+    assert {(row.first_rank, row.second_rank) for row in rows} == {(None, None)}
