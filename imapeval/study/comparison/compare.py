@@ -93,7 +93,7 @@ def compare(
     choose_names("coefficient", [coefficient], tuple(all_coefficients()))
     if test not in TESTS:
         raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
-    _check_accuracy(coefficient, level, test)
+    check_accuracy(coefficient, level, test)
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
         raise UsageError("a comparison needs at least two metrics.")
@@ -110,7 +110,12 @@ def compare(
     ]
 
 
-def _check_accuracy(coefficient: CoefficientName, level: Level, test: TestName) -> None:
+def check_accuracy(coefficient: CoefficientName, level: Level, test: TestName) -> None:
+    """Refuse an accuracy at a level or with a test that it is not compared by.
+
+    Raises:
+        UsageError: The coefficient is an accuracy, and the level or the test is none of its own.
+    """
     chosen = find_coefficient(coefficient)
     if not (chosen.calibrates_ties or chosen.system_level_only):
         return

@@ -51,7 +51,7 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Test which metric agrees better with the ratings, for all pairs or against one metric."""
-    from imapeval.study.comparison.compare import TESTS
+    from imapeval.study.comparison.compare import TESTS, check_accuracy
     from imapeval.study.comparison.compare import compare as compute
     from imapeval.study.correlation.coefficients import all_coefficients
 
@@ -59,6 +59,7 @@ def compare(
     choose_one(test, "--test", TESTS)
     choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", tuple(all_coefficients()))
+    check_accuracy(coefficient, level, test)  # pyright: ignore[reportArgumentType]  # checked above
     rows = compute(
         options.read(folders).rated,
         against=against,

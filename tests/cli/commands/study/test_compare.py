@@ -78,7 +78,7 @@ def test_power_of_a_pilot_and_of_numbers(imapeval: Command, run: Path):
     [
         (("compare", "RUN", "--test", "t"), "--test 't'"),
         (("compare", "RUN", "--level", "l"), "--level 'l'"),
-        (("compare", "RUN", "--coefficient", "soft_pairwise_accuracy"), "--coefficient 'soft_pairwise_accuracy'"),
+        (("compare", "RUN", "--coefficient", "soft_pairwise_accuracy"), "soft_pairwise_accuracy at the level system"),
         (("compare", "RUN", "--against", "none"), "there is no metric 'none'"),
         (("compare", "RUN", "--metrics", "good"), "two metrics"),
         (("power",), "give the folder of a run"),
