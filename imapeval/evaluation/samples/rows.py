@@ -139,7 +139,9 @@ def read_lang(fields: Mapping[str, Any]) -> Lang | None:
 def read_number(value: Any) -> float | None:
     """Return a finite number from a number or a text; None for anything else, including booleans."""
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
+        # Python reads "1_000" as a thousand; in data it is a slip.
+        refused = isinstance(value, bool) or (isinstance(value, str) and "_" in value)
+        number = math.nan if refused else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None

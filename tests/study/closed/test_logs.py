@@ -259,3 +259,17 @@ def test_an_answer_that_is_there_twice(tmp_path: Path):
         read_logs([write_lines(tmp_path / "a.jsonl", [row]), write_lines(tmp_path / "b.jsonl", [row])])
     runs = [row | {"run": 1}, row | {"run": 2}]
     assert len(read_logs([write_lines(tmp_path / "a.jsonl", runs)])) == 2
+
+
+def test_a_run_of_helm_with_impossible_scores_or_without_answers(tmp_path: Path):
+    folder = write_helm(tmp_path / "run")
+    stats = [{"name": {"name": "exact_match"}, "count": 1, "sum": 55.0}]
+    (folder / "per_instance_stats.json").write_text(json.dumps([{"instance_id": "id7", "stats": stats}]))
+    with pytest.raises(InputError, match="'id7'") as caught:
+        read_logs([folder])
+    assert caught.value.path == folder / "per_instance_stats.json"
+    empty = write_helm(tmp_path / "empty")
+    (empty / "scenario_state.json").write_text('{"request_states": []}')
+    with pytest.raises(InputError) as caught:
+        read_logs([empty])
+    assert caught.value.path == empty

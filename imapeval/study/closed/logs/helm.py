@@ -106,6 +106,13 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
         }
         for entry in _read(folder / "per_instance_stats.json", _STATS)
     }
+    for (instance, _), of_instance in scores.items():
+        if wrong := next((name for name, score in of_instance.items() if not 0 <= score <= 1), None):
+            raise InputError(
+                f"gives {instance!r} {of_instance[wrong]:g} as {wrong}, which lies between 0 and 1",
+                path=folder / "per_instance_stats.json",
+                fix="Give the folder of a run that `helm-run` finished.",
+            )
     several = len({one.train_trial_index for one in state.request_states}) > 1
     for one in state.request_states:
         if one.request_mode in _SEPARATE:

@@ -48,6 +48,8 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
                 )
             origin[key] = path
             answers.append(answer)
+    if not answers:
+        raise InputError("holds no answers", path=paths[0], fix="Give the log of a finished run.")
     return answers
 
 
