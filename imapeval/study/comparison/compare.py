@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from math import nan
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -57,6 +57,7 @@ def compare(
     level: Level = "within-system",
     dimensions: Sequence[str] | None = None,
     test: TestName = "perm-inputs",
+    margin: float | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Comparison]:
@@ -76,6 +77,10 @@ def compare(
             questions (`permutation.other_systems`). williams and steiger take answers for independent and one
             coefficient only: there is no result, and a reason, where answers share a question or coefficients are
             averaged.
+        margin: Difference below which two coefficients count as equally good, stated before the data are seen. One
+            metric is as good as another if it is not worse by the margin: a one-sided test at 5% with Bonferroni's
+            correction for the pairs; if both are as good as each other, they are equivalent (two one-sided tests,
+            Schuirmann 1987).
         seed: Random seed for the permutations.
         resamples: Permutations, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a dimension,
             except at the level of systems, where few systems make small p-values impossible anyway.
@@ -85,8 +90,11 @@ def compare(
         mean, if there are several. Holm's correction is over the rows of one dimension.
 
     Raises:
-        UsageError: A name is unknown, there are no two metrics, or metrics cannot be compared by the coefficient.
+        UsageError: A name is unknown, there are no two metrics, metrics cannot be compared by the coefficient, or the
+            margin is not positive.
     """
+    if margin is not None and not (margin > 0 and isfinite(margin)):
+        raise UsageError(f"the margin is a positive number, not {margin:g}.")
     names = choose_names("metric", metrics, rated.metrics)
     columns = choose_names("dimension", dimensions, rated.dimensions)
     choose_names("metric", [] if against is None else [against], rated.metrics)
@@ -97,14 +105,25 @@ def compare(
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
         raise UsageError("a comparison needs at least two metrics.")
-    if test == "williams" or test == "steiger":
-        rows = [_test_in_closed_form(rated, pair, d, coefficient, level, test) for d in columns for pair in pairs]
-    else:
-        permutations = resamples if level == "system" else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
-        rows = _permute(rated, pairs, columns, coefficient, level, test, seed, permutations)
+    permutations = resamples if level == "system" else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
+
+    def compute(confidence: float, permutations: int) -> list[Comparison]:
+        if test == "williams" or test == "steiger":
+            return [
+                _test_in_closed_form(rated, pair, d, coefficient, level, test, confidence)
+                for d in columns
+                for pair in pairs
+            ]
+        return _permute(rated, pairs, columns, coefficient, level, test, seed, permutations, confidence)
+
+    rows = compute(0.95, permutations)
+    if margin is not None:
+        # At the level of systems, permutations are bootstrap resamples as well, which give the interval.
+        ends = compute(1 - 2 * SIGNIFICANCE_LEVEL / len(pairs), permutations if level == "system" else 1)
+        rows = [_judge_margin(row, other, margin) for row, other in zip(rows, ends, strict=True)]
     several = len(columns) > 1
     return [
-        replace(row, sentence=write_sentence(row, several=several))
+        replace(row, sentence=write_sentence(row, several=several, margin=margin))
         for dimension in (*columns, *([ALL] if several else []))
         for row in _adjust([row for row in rows if row.dimension == dimension])
     ]
@@ -158,6 +177,13 @@ def _rank_metrics(rows: Sequence[Comparison]) -> dict[str, int]:
     return ranks
 
 
+def _judge_margin(row: Comparison, other: Comparison, margin: float) -> Comparison:
+    """Return a row with what the interval of `other`, at the level for two one-sided tests, says of the margin."""
+    if other.low is None or other.high is None:
+        return row
+    return replace(row, first_as_good=other.low > -margin, second_as_good=other.high < margin)
+
+
 def _permute(
     rated: Rated,
     pairs: Sequence[tuple[str, str]],
@@ -167,6 +193,7 @@ def _permute(
     test: Literal["perm-inputs", "perm-systems"],
     seed: int,
     permutations: int,
+    confidence: float,
 ) -> list[Comparison]:
     ratings = np.column_stack([rated.ratings_of(dimension) for dimension in dimensions])
     has_rating = ~np.isnan(ratings).all(axis=1)
@@ -199,10 +226,14 @@ def _permute(
         contrast = None
         if len(rows) and test == "perm-systems":
             contrast = contrast_other_systems(
-                answers, partial(compute, permutations=1), seed=seed, permutations=permutations
+                answers,
+                partial(compute, permutations=1),
+                seed=seed,
+                permutations=permutations,
+                confidence=confidence,
             )
         elif len(rows):
-            contrast = compute(answers, permutations=permutations)
+            contrast = compute(answers, permutations=permutations, confidence=confidence)
         for p, pair in enumerate(together):
             blank = [
                 Comparison(*pair, level, dimension, coefficient, interval=interval, test=test)
@@ -257,6 +288,7 @@ def _test_in_closed_form(
     coefficient: CoefficientName,
     level: Level,
     test: Literal["williams", "steiger"],
+    confidence: float,
 ) -> Comparison:
     spearman = coefficient == "spearman"
     if not spearman and coefficient != "pearson":
@@ -293,18 +325,21 @@ def _test_in_closed_form(
     try:
         compute = closed_form.williams_test if test == "williams" else closed_form.steiger_test
         found = compute(r12, r13, r23=r23, n=len(columns), spearman=spearman)
-        low, high = closed_form.zou_interval(r12, r13, r23=r23, n=len(columns), spearman=spearman)
+        low, high = closed_form.zou_interval(
+            r12, r13, r23=r23, n=len(columns), spearman=spearman, confidence=confidence
+        )
     except ValueError as error:
         return replace(row, reason=str(error))
     return replace(row, low=low, high=high, p=found.p)
 
 
-def write_sentence(row: Comparison, *, several: bool) -> str:
+def write_sentence(row: Comparison, *, several: bool, margin: float | None = None) -> str:
     """Say in plain words what a comparison found.
 
     Args:
         row: With its adjusted p-value.
         several: There are several dimensions, so the sentence names the row's.
+        margin: See `compare`.
     """
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
     if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
@@ -312,7 +347,8 @@ def write_sentence(row: Comparison, *, several: bool) -> str:
     first, second, n = format_number(row.first_value), format_number(row.second_value), f"n = {row.n}"
     p = f"{format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
-        return _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")
+        said = _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")
+        return said + ("" if margin is None else _write_margin(row, margin))
     better, worse, interval = f"{row.first} ({first})", f"{row.second} ({second})", "no interval"
     if row.difference < 0:
         better, worse = worse, better
@@ -322,7 +358,19 @@ def write_sentence(row: Comparison, *, several: bool) -> str:
     return (
         f"{over}{better} agrees better with the raters than {worse}: "
         f"difference {format_number(abs(row.difference))}, {interval}, {p}, {n}."
-    )
+    ) + (_write_margin(row, margin) if margin is not None and row.first_as_good and row.second_as_good else "")
+
+
+def _write_margin(row: Comparison, margin: float) -> str:
+    within = f"within {format_number(margin)}"
+    if row.first_as_good is None or row.second_as_good is None:
+        return f" Whether they agree equally well {within} is not known: there is no interval."
+    if row.first_as_good and row.second_as_good:
+        return f" They agree equally well {within}."
+    if row.first_as_good or row.second_as_good:
+        one, other = (row.first, row.second) if row.first_as_good else (row.second, row.first)
+        return f" {one} agrees at least as well as {other} {within}."
+    return f" It is not shown that either agrees as well as the other {within}."
 
 
 def _begin(sentence: str) -> str:

@@ -113,6 +113,8 @@ class Comparison:
         sentence: The result in plain words.
         first_rank, second_rank: The metrics' ranks in the table of the dimension, 1 for the best; metrics that share
             one cannot be told apart. None where not all pairs were compared.
+        first_as_good, second_as_good: Whether that metric is shown to be worse than the other by less than the margin,
+            or not at all. None without a margin or an interval.
     """
 
     first: str
@@ -135,6 +137,8 @@ class Comparison:
     sentence: str = ""
     first_rank: int | None = None
     second_rank: int | None = None
+    first_as_good: bool | None = None
+    second_as_good: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

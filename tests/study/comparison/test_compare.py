@@ -228,3 +228,72 @@ def test_lower_is_better_is_turned_round():
 def test_bad_options(options: dict[str, object], message: str):
     with pytest.raises(UsageError, match=message):
         compare(make(), **options)
+
+
+def make_pair(*, questions: int, difference: float, seed: int = 0) -> Rated:
+    rng = np.random.default_rng(seed)
+    ratings, one, other = rng.normal(size=(3, questions))
+    scores = [r * ratings + (1 - r**2) ** 0.5 * noise for r, noise in ((0.6, one), (0.6 - difference, other))]
+    return Rated(
+        ids=tuple(map(str, range(questions))),
+        questions=np.arange(questions),
+        systems=("s",) * questions,
+        metrics=("first", "second"),
+        scores=np.column_stack(scores),
+        dimensions=("quality",),
+        ratings=ratings[:, None],
+    )
+
+
+def test_equally_good_within_a_margin():
+    rated = make_pair(questions=4000, difference=0.0)
+    (row,) = compare(rated, coefficient="pearson", level="global", margin=0.1, resamples=20)
+    assert (row.first_as_good, row.second_as_good) == (True, True)
+    assert "equally well within .10" in row.sentence
+    # By hand: two one-sided tests at 5% hold exactly where the 90% interval lies within the margin (Schuirmann 1987).
+    assert row.low is not None
+    assert row.high is not None
+    assert row.difference is not None
+    reach = (row.high - row.low) / 2 * 1.6448536269514722 / 1.959963984540054
+    for margin in (abs(row.difference) + reach * share for share in (0.98, 1.02)):
+        (again,) = compare(rated, coefficient="pearson", level="global", margin=margin, resamples=20)
+        both = again.first_as_good and again.second_as_good
+        assert both == (abs(row.difference) + reach < margin)
+
+
+def test_as_good_in_one_direction_only():
+    rated = make_pair(questions=2000, difference=0.2)
+    (row,) = compare(rated, coefficient="pearson", level="global", margin=0.1, resamples=50)
+    assert (row.first_as_good, row.second_as_good) == (True, False)
+    few = make_pair(questions=20, difference=0.0)
+    (row,) = compare(few, coefficient="pearson", level="global", margin=0.05, resamples=50)
+    assert (row.first_as_good, row.second_as_good) == (False, False)
+    assert "not shown" in row.sentence
+    (row,) = compare(few, coefficient="pearson", level="global", resamples=50)
+    assert (row.first_as_good, row.second_as_good) == (None, None)
+
+
+def test_several_pairs_are_held_to_a_stricter_level():
+    """Bonferroni: the more pairs, the wider the interval that has to lie within the margin."""
+    rated = make_pair(questions=1000, difference=0.0)
+    (row,) = compare(rated, coefficient="pearson", level="global", margin=1.0, resamples=20)
+    assert row.low is not None
+    assert row.high is not None
+    reach, middle = (row.high - row.low) / 2 / 1.959963984540054, (row.high + row.low) / 2
+    margin = abs(middle) + reach * 1.8  # between the quantiles for one pair (1.64) and for three (2.13)
+    three = replace(
+        rated,
+        metrics=("first", "second", "third"),
+        scores=np.column_stack([rated.scores, np.random.default_rng(5).normal(size=1000)]),
+    )
+    alone, among = (compare(data, coefficient="pearson", level="global", margin=margin, resamples=20)[0]
+                    for data in (rated, three))  # fmt: skip
+    assert alone.first_as_good
+    assert alone.second_as_good
+    assert not (among.first_as_good and among.second_as_good)
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_margin_is_positive(margin: float):
+    with pytest.raises(UsageError, match="margin"):
+        compare(make_pair(questions=20, difference=0.0), margin=margin)

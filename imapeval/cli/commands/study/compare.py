@@ -46,6 +46,13 @@ def compare(
     test: Annotated[
         str, typer.Option(metavar="TEST", help="perm-inputs, perm-systems, williams or steiger.")
     ] = "perm-inputs",
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="VALUE",
+            help="Say which metrics agree as well as others: they are worse by less than VALUE, if at all.",
+        ),
+    ] = None,
     seed: Seed = 0,
     resamples: Annotated[int, typer.Option(min=1, help="Minimum number of permutations.")] = 2000,
     json_output: Json = False,
@@ -66,6 +73,7 @@ def compare(
         coefficient=coefficient,  # pyright: ignore[reportArgumentType]  # checked above
         level=level,  # pyright: ignore[reportArgumentType]
         test=test,  # pyright: ignore[reportArgumentType]
+        margin=margin,
         seed=seed,
         resamples=resamples,
     )

@@ -91,3 +91,23 @@ def test_bad_usage(imapeval: Command, run: Path, arguments: tuple[str, ...], mes
     done = imapeval("study", *(str(run) if argument == "RUN" else argument for argument in arguments))
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_a_margin(imapeval: Command, run: Path):
+    arguments = ("study", "compare", run, "--against", "good", "--resamples", "20", "--margin", "0.05")
+    rows = json.loads(imapeval(*arguments, "--json").stdout)
+    assert [row["first_as_good"] for row in rows] == [True, True]
+    assert [row["second_as_good"] for row in rows] == [False, False]
+    assert imapeval(*arguments[:-1], "0").returncode == 2
+
+
+def test_sizes_for_a_width(imapeval: Command, run: Path):
+    done = imapeval("study", "power", run, "--width", "0.3", "--metrics", "good,poor", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["metric"], row["raters"], row["pilot"]) for row in rows] == [("good", None, 60), ("poor", None, 60)]
+    # The stronger correlation needs fewer answers.
+    assert rows[0]["answers"] < rows[1]["answers"]
+    assert "Answers for a 95% interval 0.3 wide" in imapeval("study", "power", run, "--width", "0.3").stdout
+    assert imapeval("study", "power", "--width", "0.3").returncode == 2
+    assert imapeval("study", "power", run, "--width", "3").returncode == 2

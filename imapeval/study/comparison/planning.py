@@ -1,0 +1,194 @@
+"""How many answers, raters and systems give an interval of a wanted width, from a pilot study.
+
+- A metric's correlation r has an interval of about tanh(atanh(r) -+ 1.96 sqrt(D / (n - 3))) (Fisher 1921), where the
+  pilot gives the design effect D: how much wider its interval is than that of as many independent answers.
+- With k raters an answer, r is what the pilot found times sqrt(R_k / R), since noise of the raters lowers it (Spearman
+  1904); R_k is the reliability of the mean of k raters, by the formula of Spearman and Brown (1910) from the pilot's R.
+- The ceiling sqrt(R_k) has the root of the interval of R_k, 1 - (1 - R_k) F with the quantiles of F for n - 1 and
+  (n - 1) (k - 1) degrees of freedom (Feldt 1965, Psychometrika 30, 357-370), over all answers together.
+- Between systems, systems take the place of answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import atanh, sqrt, tanh
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.study.agreement.reliability import measure_reliability
+from imapeval.study.correlation.coefficients import Undefined
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
+    from imapeval.study.data.rated import Rated
+
+_QUANTILE = NormalDist().inv_cdf(0.975)
+
+_MOST = 10_000_000
+"""Answers; more are not planned."""
+
+CEILING = "ceiling"
+"""In place of a metric: the highest correlation that a metric could reach with ratings so reliable."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizePlan:
+    """What an interval of the wanted width takes.
+
+    Attributes:
+        metric: Name of the metric, or `CEILING`.
+        dimension: The rating dimension; `ALL` for the mean over them.
+        level: "global", "within-system" or "system".
+        raters: Raters of each answer; None where the pilot has no single raters: as many as there.
+        value: The coefficient expected with so many raters.
+        width: Of the 95% interval.
+        answers: Rated answers needed; at the level of systems, systems. None where no number is enough.
+        ratings: Answers times raters; None without raters, and for systems.
+        pilot: Answers, or systems, of the pilot.
+        reason: Why there is no number.
+    """
+
+    metric: str
+    dimension: str
+    level: Level
+    raters: int | None
+    value: float | None
+    width: float
+    answers: int | None
+    ratings: int | None
+    pilot: int
+    reason: str | None = None
+
+
+def plan_width(
+    pilot: Rated,
+    width: float,
+    *,
+    raters: int = 5,
+    level: Level = "within-system",
+    coefficient: CoefficientName = "spearman",
+    seed: int = 0,
+) -> list[SizePlan]:
+    """Compute the sizes that give every metric's correlation, and the ceiling, an interval of this width.
+
+    Args:
+        pilot: Scores and ratings; with single raters, numbers of raters are planned as well.
+        width: Of the 95% interval, above 0 and below 2.
+        raters: The most raters of an answer to plan for.
+        level: "global" or "within-system"; the level of systems is added where the pilot has six or more.
+        coefficient: "spearman" or "pearson".
+        seed: Random seed of the pilot's intervals.
+
+    Returns:
+        By metric, dimension and number of raters; last the ceiling of each dimension.
+
+    Raises:
+        UsageError: The width or the level is out of range, or nothing is rated.
+        MissingExtraError: scipy is not installed, which the ceiling needs.
+    """
+    if not 0 < width < 2:
+        raise UsageError(f"the width of an interval of a correlation lies between 0 and 2, not at {width:g}.")
+    if level not in ("global", "within-system"):
+        raise UsageError(f"sizes are planned at the levels global and within-system, not {level}.")
+    reliabilities = {name: _find_reliability(pilot, name) for name in pilot.dimensions}
+    found = correlate(pilot, coefficients=[coefficient], levels=[level], seed=seed)
+    if len(set(pilot.systems)) >= MIN_SYSTEMS:
+        found += correlate(pilot, coefficients=[coefficient], levels=["system"], units="systems", seed=seed)
+    only = pilot.dimensions[0] if len(pilot.dimensions) == 1 else None
+    rows: list[SizePlan] = []
+    for row in found:
+        # Of one dimension, the mean over systems is called that over dimensions.
+        dimension = only or row.dimension
+        if dimension == ALL or (row.system != ALL and len(set(pilot.systems)) > 1):
+            continue
+        known = reliabilities[dimension]
+        choices = [None] if known is None or row.level == "system" else list(range(1, raters + 1))
+        rows += [_plan_correlation(replace(row, dimension=dimension), known, count, width) for count in choices]
+    for name, known in reliabilities.items():
+        if known is not None:
+            rows += [_plan_ceiling(name, known, count, width) for count in range(2, raters + 1)]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Reliability:
+    """Of the mean of the pilot's raters, of a single one, and the number of answers that it comes from."""
+
+    mean: float
+    single: float
+    answers: int
+
+    def of(self, raters: int) -> float:
+        return raters * self.single / (1 + (raters - 1) * self.single)
+
+
+def _find_reliability(pilot: Rated, dimension: str) -> _Reliability | None:
+    table = pilot.by_rater.get(dimension)
+    if table is None:
+        return None
+    found = measure_reliability(table)
+    if isinstance(found, Undefined):
+        return None
+    mean = float(found.compute(found.data, np.ones((1, len(found.data))))[0])
+    counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
+    number = 1 / float((1 / counts[counts > 0]).mean())
+    if not 0 < mean < 1 or number <= 1:
+        return None
+    return _Reliability(mean, mean / (number - (number - 1) * mean), found.n)
+
+
+def _plan_correlation(row: Correlation, known: _Reliability | None, raters: int | None, width: float) -> SizePlan:
+    blank = SizePlan(row.metric, row.dimension, row.level, raters, None, width, None, None, row.n)
+    if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
+        return replace(blank, reason=row.reason or "the pilot is too small for an interval")
+    design = ((atanh(row.high) - atanh(row.low)) / (2 * _QUANTILE)) ** 2 * (row.n - 3)
+    expected = row.value
+    if raters is not None and known is not None:
+        expected = max(-0.999, min(0.999, row.value * sqrt(known.of(raters) / known.mean)))
+    answers = _find_size(expected, design, width)
+    ratings = None if answers is None or raters is None else answers * raters
+    return replace(blank, value=expected, answers=answers, ratings=ratings)
+
+
+def _find_size(value: float, design: float, width: float) -> int | None:
+    """Return the fewest answers with an interval no wider than wanted."""
+
+    def measure(n: int) -> float:
+        reach = _QUANTILE * sqrt(design / (n - 3))
+        return tanh(atanh(value) + reach) - tanh(atanh(value) - reach)
+
+    return _find_fewest(measure, width, first=4)
+
+
+def _find_fewest(measure: Callable[[int], float], width: float, *, first: int) -> int | None:
+    """Return the fewest answers, from `first` on, whose interval is no wider than wanted."""
+    low, high = first, _MOST
+    if measure(high) > width:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if measure(middle) <= width else (middle + 1, high)
+    return low
+
+
+def _plan_ceiling(dimension: str, known: _Reliability, raters: int, width: float) -> SizePlan:
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="planning for a ceiling")
+    reliability = known.of(raters)
+
+    def measure(n: int) -> float:
+        freedom = n - 1, (n - 1) * (raters - 1)
+        low, high = (1 - (1 - reliability) * float(stats.f.ppf(p, *freedom)) for p in (0.975, 0.025))
+        return sqrt(max(0.0, high)) - sqrt(max(0.0, low))
+
+    answers = _find_fewest(measure, width, first=3)
+    ratings = None if answers is None else answers * raters
+    return SizePlan(CEILING, dimension, "global", raters, sqrt(reliability), width, answers, ratings, known.answers)

@@ -1,0 +1,100 @@
+from dataclasses import replace
+from math import atanh, sqrt, tanh
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.errors import UsageError
+from imapeval.study.comparison.planning import CEILING, SizePlan, plan_width
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.rated import Rated
+
+
+def make_pilot(answers: int = 200, *, raters: int = 3, systems: int = 1, noise: float = 0.9) -> Rated:
+    rng = np.random.default_rng(4)
+    worth = rng.normal(size=answers)
+    ratings = worth[:, None] + noise * rng.normal(size=(answers, raters))
+    return Rated(
+        ids=tuple(map(str, range(answers))),
+        questions=np.arange(answers),
+        systems=tuple(f"s{n % systems}" for n in range(answers)),
+        metrics=("m",),
+        scores=(worth + rng.normal(size=answers))[:, None],
+        dimensions=("quality",),
+        ratings=ratings.mean(axis=1)[:, None],
+        raters=tuple(map(str, range(raters))),
+        by_rater={"quality": ratings},
+    )
+
+
+def find(plans: list[SizePlan], metric: str, raters: int | None) -> SizePlan:
+    (plan,) = [plan for plan in plans if (plan.metric, plan.raters) == (metric, raters)]
+    return plan
+
+
+def test_the_pilot_again():
+    """As many raters and the width that the pilot has: the pilot's number of answers."""
+    pilot = make_pilot()
+    (row,) = correlate(pilot, coefficients=["pearson"], levels=["global"])
+    assert row.low is not None
+    assert row.high is not None
+    plan = find(plan_width(pilot, row.high - row.low, level="global", coefficient="pearson"), "m", 3)
+    assert plan.value == pytest.approx(row.value)
+    assert plan.answers == pytest.approx(200, abs=4)
+    assert plan.answers is not None
+    assert plan.ratings == 3 * plan.answers
+
+
+def test_independent_answers_need_fishers_number():
+    """Fisher's interval by hand: of independent answers the design effect is about 1."""
+    pilot = make_pilot(2000)
+    plan = find(plan_width(pilot, 0.1, level="global", coefficient="pearson"), "m", 3)
+    assert plan.value is not None
+    assert plan.answers is not None
+    reach = 1.959963984540054 / sqrt(plan.answers - 3)
+    assert tanh(atanh(plan.value) + reach) - tanh(atanh(plan.value) - reach) == pytest.approx(0.1, rel=0.05)
+
+
+def test_more_raters_see_more():
+    pilot = make_pilot(3000)
+    plans = plan_width(pilot, 0.1, level="global", coefficient="pearson", raters=4)
+    values = [find(plans, "m", count).value for count in (1, 2, 3, 4)]
+    # Worth 1, noise .81 / k; the metric is worth and as much noise: r = sqrt(.5) sqrt(1 / (1 + .81 / k)).
+    assert values == pytest.approx([sqrt(0.5 / (1 + 0.81 / k)) for k in (1, 2, 3, 4)], abs=0.02)
+    ceilings = [find(plans, CEILING, count).value for count in (2, 3, 4)]
+    assert ceilings == pytest.approx([sqrt(1 / (1 + 0.81 / k)) for k in (2, 3, 4)], abs=0.02)
+
+
+def test_the_ceiling_by_feldts_interval():
+    """The planned number is the smallest with that width, by scipy's F and the pilot's reliability."""
+    plan = find(plan_width(make_pilot(2000), 0.1, level="global", raters=3), CEILING, 3)
+    assert plan.value is not None
+    assert plan.answers is not None
+    widths = []
+    for n in (plan.answers - 1, plan.answers):
+        ends = [1 - (1 - plan.value**2) * stats.f.ppf(p, n - 1, 2 * (n - 1)) for p in (0.025, 0.975)]
+        widths.append(sqrt(ends[0]) - sqrt(ends[1]))
+    assert widths[0] > 0.1 >= widths[1]
+
+
+def test_averages_alone_and_systems():
+    pilot = make_pilot(240, systems=8)
+    bare = replace(pilot, raters=(), by_rater={})
+    plans = plan_width(bare, 0.2, coefficient="pearson")
+    assert [(plan.level, plan.raters, plan.ratings) for plan in plans] == [
+        ("within-system", None, None),
+        ("system", None, None),
+    ]
+    assert plans[1].pilot == 8
+
+
+@pytest.mark.parametrize("width", [0.0, -0.1, 2.0, float("nan")])
+def test_a_width_is_possible(width: float):
+    with pytest.raises(UsageError, match="width"):
+        plan_width(make_pilot(), width)
+
+
+def test_too_small_a_pilot_says_so():
+    plans = plan_width(make_pilot(3), 0.2, level="global")
+    assert all(plan.answers is None and plan.reason for plan in plans if plan.metric == "m")
