@@ -3,7 +3,7 @@
     train ENCODER OUT.pt [--layers 6] [--epochs 2] [--plain]
     test ENCODER OUT.pt [--imaps imaps-recorded-dev.jsonl]
 
-A cross-encoder over five labels, from a BERT folder (such as multilingual-e5-small) and `relation_items.jsonl`: 210
+A cross-encoder over five labels, from a BERT folder (such as multilingual-e5-small) and `relation_items.jsonl`: 280
 sets of facts that strong readers wrote (half English, half Chinese): a question, the facts of a reference, of a right
 and of a wrong answer, and every related pair. Each sixth set is kept back. Most pairs of a set are unrelated, as in
 real answers. Without --plain, pairs that share words but are the same, wider or narrower are made from the facts:

@@ -358,7 +358,11 @@ def write_sentence(row: Comparison, *, several: bool, margin: float | None = Non
     return (
         f"{over}{better} agrees better with the raters than {worse}: "
         f"difference {format_number(abs(row.difference))}, {interval}, {p}, {n}."
-    ) + (_write_margin(row, margin) if margin is not None and row.first_as_good and row.second_as_good else "")
+    ) + (
+        f" The difference is within the margin of {format_number(margin)}."
+        if margin is not None and row.first_as_good and row.second_as_good
+        else ""
+    )
 
 
 def _write_margin(row: Comparison, margin: float) -> str:

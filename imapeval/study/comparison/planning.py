@@ -36,6 +36,9 @@ _QUANTILE = NormalDist().inv_cdf(0.975)
 _MOST = 10_000_000
 """Answers; more are not planned."""
 
+_FEWEST_FOR_CEILING = 30
+"""Answers; with fewer, intervals of the ceiling are wider than the formula says (`benchmarks/planning.py`)."""
+
 CEILING = "ceiling"
 """In place of a metric: the highest correlation that a metric could reach with ratings so reliable."""
 
@@ -189,6 +192,6 @@ def _plan_ceiling(dimension: str, known: _Reliability, raters: int, width: float
         low, high = (1 - (1 - reliability) * float(stats.f.ppf(p, *freedom)) for p in (0.975, 0.025))
         return sqrt(max(0.0, high)) - sqrt(max(0.0, low))
 
-    answers = _find_fewest(measure, width, first=3)
+    answers = _find_fewest(measure, width, first=_FEWEST_FOR_CEILING)
     ratings = None if answers is None else answers * raters
     return SizePlan(CEILING, dimension, "global", raters, sqrt(reliability), width, answers, ratings, known.answers)
