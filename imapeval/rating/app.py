@@ -7,6 +7,7 @@ from elsewhere; style and script are allowed by hash. Requests that change somet
 
 # Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
 import asyncio
+import hashlib
 from dataclasses import asdict
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -106,7 +107,10 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
             if error.status != 401:
                 raise
             return page(*render_enter(study.settings, lang), status=401)
-        rendered = render_owner(study, lang) if rater.role == "owner" else render_rating(study.settings, lang)
+        if rater.role == "owner":
+            rendered = render_owner(study, lang)
+        else:
+            rendered = render_rating(study.settings, lang, _name_link(request.cookies[_SESSION]))
         response = page(*rendered)
         if request.query_params.get("lang") in LANGUAGES:
             response.set_cookie(_LANGUAGE, lang, max_age=_MONTH, path="/", secure=secure, samesite="strict")
@@ -121,11 +125,6 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
     def find_at(request: Request, position: int) -> Response:  # pyright: ignore[reportUnusedFunction]
         rater = authorise_rater(request)
         return _json(_show(study, rater, study.item_at(rater, position)))
-
-    @app.get("/api/items/{token}")
-    def find(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
-        rater = authorise_rater(request)
-        return _json(_show(study, rater, study.item(rater, token)))
 
     @app.get("/api/history/{token}")
     def list_history(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -165,6 +164,11 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         return Response(body, 503, _HEADERS, media_type="application/json")
 
     return RequestGuard(app, limits, token=None, posted=["/session", "/api/items/"], any_host=True)
+
+
+def _name_link(secret: str) -> str:
+    # Of 192 random bits, no part of a hash tells anything.
+    return hashlib.sha256(f"link:{secret}".encode()).hexdigest()[:16]
 
 
 def _require_same_origin(request: Request) -> None:

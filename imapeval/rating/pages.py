@@ -38,9 +38,16 @@ def render_enter(settings: StudySettings, lang: str) -> tuple[str, str]:
     return render("enter.html", lang, scripts=("enter.js",), settings=settings)
 
 
-def render_rating(settings: StudySettings, lang: str) -> tuple[str, str]:
-    """Return the page on which a rater rates, and its content security policy."""
+def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, str]:
+    """Return the page on which a rater rates, and its content security policy.
+
+    Args:
+        settings: Of the study.
+        lang: Language of the page.
+        link: Tells a rater's link from others that are opened in the same browser, without giving the secret away.
+    """
     data = {
+        "link": link,
         "texts": load_texts(lang),
         "dimensions": [one.model_dump() for one in settings.dimensions],
         "references": settings.show_reference,

@@ -118,15 +118,6 @@ class RatingStudy:
                 raise UnknownItemError(f"there is no item {position}.")
             return self._show(connection, rater, tokens[position - 1][0])
 
-    def item(self, rater: Rater, token: str) -> Item:
-        """Return an item by its token.
-
-        Raises:
-            UnknownItemError: The rater has no such item.
-        """
-        with self.database.read() as connection:
-            return self._show(connection, rater, token)
-
     def save(self, rater: Rater, token: str, entry: Entry) -> Saved:
         """Add an entry to an item's history. The last complete one counts.
 

@@ -19,6 +19,7 @@ from imapeval.rating import Dimension, Entry, Item, Rater, RatingStudy, StudySet
 from imapeval.rating.administration import invite
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
+from tests.rating.site import ANSWERS, PRACTICE, Site, serve
 
 DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
 SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
@@ -203,3 +204,10 @@ def studies_at() -> Iterator[Callable[[str], Studies]]:
 def sqlite_studies(tmp_path: Path) -> Iterator[Studies]:
     with ExitStack() as closed:
         yield Studies(str(tmp_path / "study.db"), closed)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A study with a practice item and twelve answers, served."""
+    with serve(str(tmp_path / "study.db"), StudyContent(ANSWERS, training=[PRACTICE])) as site:
+        yield site

@@ -1,108 +1,14 @@
-"""The web app on a real server: over HTTP, and in a real browser."""
+"""The web app on a real server, over HTTP."""
 
-import json
 import secrets
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from imapeval.rating import Dimension, RatingStudy, StudySettings
-from imapeval.rating.administration import invite, invite_owner, revoke
-from imapeval.rating.app import make_app
-from imapeval.rating.setup import StudyContent, create_study
-from imapeval.serve.guard import Limits
-from imapeval.serve.server import listen, make_server
+from imapeval.rating.administration import revoke
 from imapeval.study.data.ratings import read_ratings
-from imapeval.types import Sample
-
-# A busy machine takes its time.
-expect.set_options(timeout=15_000)
-
-SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
-ANSWERS = [
-    Sample(
-        f"secret-id-{n}",
-        f"What helps against ailment {n // 3}?",
-        (f"Reference {n // 3}.",),
-        f"Drink tea 阿司匹林 🙂 number {n}.\nThen <b>rest</b>.",
-        system=SYSTEMS[n % 3],
-    )
-    for n in range(12)
-]
-PRACTICE = Sample(
-    "practice-1",
-    "A practice question?",
-    ("Yes.",),
-    "A practice answer.",
-    ratings={"accuracy": 4.0, "completeness": 2.0},
-    meta={"explanation": "It leaves out the dose."},
-)
-
-
-@dataclass
-class Site:
-    """A study that is being served."""
-
-    study: RatingStudy
-    port: int
-    secrets: dict[str, str]
-    seen: list[bytes] = field(default_factory=list[bytes])
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def ask(
-        self, path: str, body: object = None, *, secret: str = "", raw: bytes | None = None, **headers: str
-    ) -> tuple[int, Any, dict[str, str]]:
-        """Send a request; the headers are given with underscores."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        if secret:
-            sent["Cookie"] = f"imapeval_link={secret}"
-        content = raw if raw is not None else None if body is None else json.dumps(body).encode()
-        if content is not None:
-            sent.setdefault("Content-Type", "application/json")
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
-            connection.request("GET" if content is None else "POST", path, content, sent)
-            response = connection.getresponse()
-            given = dict(response.getheaders())
-            text = response.read()
-            self.seen.append(repr(given).encode() + text)
-            kind = given.get("content-type", "")
-            return response.status, json.loads(text) if kind == "application/json" else text.decode(), given
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    dimensions = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
-    settings = StudySettings(
-        title="Ailments",
-        instructions="Be strict.\n\nTake your time.",
-        dimensions=dimensions,
-        raters_per_answer=2,
-        panel=2,
-    )
-    create_study(str(tmp_path / "study.db"), settings, StudyContent(ANSWERS, training=[PRACTICE]))
-    with ExitStack() as stack:
-        study = stack.enter_context(RatingStudy(str(tmp_path / "study.db")))
-        links = {name: invite(study, name) for name in ("anna", "ben")} | {"owner": invite_owner(study)}
-        sock = stack.enter_context(listen("127.0.0.1", 0, token=None))
-        ready = threading.Event()
-        server = make_server(make_app(study, Limits(), secure=False), Limits(), ready=ready.set)
-        thread = threading.Thread(target=server.run, args=([sock],))
-        thread.start()
-        assert ready.wait(10)
-        yield Site(study, sock.getsockname()[1], links)
-        server.should_exit = True
-        thread.join(30)
+from tests.rating.site import SYSTEMS, Site
 
 
 def enter(**values: Any) -> dict[str, Any]:
@@ -143,7 +49,7 @@ def test_an_entry_that_is_sent_twice_is_saved_once(site: Site):
 def test_who_may_see_what(site: Site):
     anna, ben, owner = (site.secrets[name] for name in ("anna", "ben", "owner"))
     token = site.ask("/api/next", secret=anna)[1]["item"]["token"]
-    for path in (f"/api/items/{token}", "/api/items/none", "/api/at/99", f"/api/history/{token}"):
+    for path in ("/api/at/99", f"/api/history/{token}", "/api/history/none"):
         assert site.ask(path, secret=ben)[0] == 404, path
     assert site.ask(f"/api/items/{token}", enter(), secret=ben)[0] == 404
     for path in ("/", "/api/next", "/api/at/1"):
@@ -219,148 +125,3 @@ def test_language(site: Site, header: str, lang: str):
     chosen = site.ask("/?lang=zh", secret=site.secrets["anna"])
     assert "待评分的回答" in chosen[1]
     assert "imapeval_lang=zh" in chosen[2]["set-cookie"]
-
-
-@pytest.fixture
-def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
-    """Open a rater's link; afterwards, the page must have had no error and asked nobody else."""
-    contexts: list[BrowserContext] = []
-    errors: list[str] = []
-    asked: set[str] = set()
-
-    def go(name: str, **options: Any) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: asked.add(request.url.split("/")[2]))
-        page.goto(f"{site.address}/enter#{site.secrets[name]}")
-        page.wait_for_url(f"{site.address}/")
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert not errors
-    assert asked == {f"127.0.0.1:{site.port}"}
-
-
-def is_ready(page: Page) -> None:
-    page.locator("#work[inert]").wait_for(state="detached")
-
-
-def rate_by_keyboard(page: Page, *keys: str) -> None:
-    is_ready(page)
-    for key in keys:
-        page.keyboard.press(key)
-
-
-@pytest.mark.slow
-def test_two_raters_finish_by_keyboard(visit: Callable[..., Page], site: Site):
-    """One on a phone's width, one in Chinese."""
-    phone = visit("anna", viewport={"width": 390, "height": 844})
-    chinese = visit("ben", locale="zh-CN")
-    for page, finished, done in ((phone, "All done", "{} of 13"), (chinese, "全部完成", "已完成 {} / 13")):
-        expect(page.locator("#work")).to_be_visible()
-        # Practice, with feedback.
-        rate_by_keyboard(page, "4", "Enter", "2", ".", "Enter")
-        expect(page.locator("#feedback")).to_contain_text("It leaves out the dose.")
-        page.keyboard.press("Enter")
-        for n in range(1, 13):
-            expect(page.locator("#progress")).to_contain_text(done.format(n))
-            rate_by_keyboard(page, str(n % 6), "Enter", "3", "." if n % 2 else "3", "Enter")
-        expect(page.locator("#end")).to_contain_text(finished)
-    rows = read_ratings(Path(site.study.database.place))
-    assert (len(rows.ids), sorted(rows.raters)) == (12, ["anna", "ben"])
-    ratings = rows.split("accuracy")
-    assert sorted(set(ratings.ravel().tolist())) == [0, 1, 2, 3, 4, 5]
-
-
-@pytest.mark.slow
-def test_no_connection_and_a_reload_lose_nothing(visit: Callable[..., Page], site: Site):
-    page = visit("anna")
-    expect(page.locator("#work")).to_be_visible()
-    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
-    page.locator("#continue").click()
-    expect(page.locator("#progress")).to_contain_text("1 of 13")
-    is_ready(page)
-    page.context.set_offline(True)
-    page.locator("#comment").fill("written on a train")
-    page.locator("#question-title").focus()
-    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
-    expect(page.locator("#banner")).to_contain_text("No connection")
-    page.context.set_offline(False)
-    expect(page.locator("#progress")).to_contain_text("2 of 13", timeout=20_000)
-    is_ready(page)
-    # What is not sent yet survives a reload.
-    page.locator("#comment").fill("half a thought")
-    page.keyboard.press("Tab")
-    page.reload()
-    expect(page.locator("#comment")).to_have_value("half a thought")
-    rater = site.study.identify(site.secrets["anna"])
-    assert rater is not None
-    entry = site.study.item_at(rater, 2).entry
-    assert entry is not None
-    assert (entry.comment, entry.values) == ("written on a train", {"accuracy": 5, "completeness": 1})
-
-
-@pytest.mark.slow
-def test_words_are_marked_and_answers_changed(visit: Callable[..., Page], site: Site):
-    page = visit("anna")
-    expect(page.locator("#work")).to_be_visible()
-    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
-    page.locator("#continue").click()
-    expect(page.locator("#progress")).to_contain_text("1 of 13")
-    is_ready(page)
-    # "阿司匹林" behind "Drink tea": two words on, and the emoji behind it counts as one character.
-    page.locator("#response").focus()
-    for key in ("ArrowRight", "ArrowRight", "d"):
-        page.keyboard.press(key)
-    expect(page.locator("#marks")).to_contain_text("阿司")
-    page.locator("#missing").fill("the dose")
-    page.keyboard.press("Enter")
-    page.locator("#question-title").focus()
-    page.keyboard.press("1")
-    page.keyboard.press("Enter")
-    page.keyboard.press("c")
-    page.keyboard.type("not my field")
-    page.keyboard.press("Enter")
-    expect(page.locator("#progress")).to_contain_text("2 of 13")
-    is_ready(page)
-    rater = site.study.identify(site.secrets["anna"])
-    assert rater is not None
-    item = site.study.item_at(rater, 2)
-    assert item.entry is not None
-    assert item.entry.cannot_judge == {"completeness": "not my field"}
-    mark, missing = item.entry.spans
-    assert (mark.kind, missing.kind, missing.text) == ("dangerous", "missing", "the dose")
-    assert item.response[mark.start : mark.end] == mark.text
-    # Back, another rating, and the history knows both.
-    page.keyboard.press("Backspace")
-    expect(page.locator("#comment")).to_be_visible()
-    expect(page.locator("#marks")).to_contain_text("the dose")
-    is_ready(page)
-    rate_by_keyboard(page, "2")
-    page.locator("#next").click()
-    # The next answer is shown once this one is saved.
-    expect(page.locator("#marks")).not_to_contain_text("the dose")
-    assert [one.entry.values.get("accuracy") for one in site.study.history(rater, item.token)][-1] == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_rule_of_axe_is_broken(visit: Callable[..., Page], scheme: str):
-    for name, options in (
-        ("anna", {"color_scheme": scheme}),
-        ("ben", {"color_scheme": scheme, "locale": "zh-CN", "viewport": {"width": 390, "height": 844}}),
-        ("owner", {"color_scheme": scheme}),
-    ):
-        page = visit(name, **options)
-        if name != "owner":
-            expect(page.locator("#work")).to_be_visible()
-            page.locator("#response").focus()
-            for key in ("w", "ArrowRight", "d"):
-                page.keyboard.press(key)
-            expect(page.locator("#response mark")).to_have_count(2)
-        found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []

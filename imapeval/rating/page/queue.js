@@ -1,28 +1,55 @@
 // What has been entered waits on this device until the server has said that it is saved: no connection, a reload or a
-// closed page loses nothing. An entry has an id of its own, so that one that is sent twice is saved once.
-const QUEUE = "imapeval-queue", DRAFT = "imapeval-draft:";
+// closed page loses nothing. An entry has an id of its own, so that one that is sent twice is saved once. Every link has a
+// queue of its own: what was entered under one is never sent under another that is opened in the same browser.
+const DRAFT = "imapeval-draft:";
 
-const readQueue = () => { try { return JSON.parse(localStorage.getItem(QUEUE)) ?? []; } catch { return []; } };
-const writeQueue = (queue) => localStorage.setItem(QUEUE, JSON.stringify(queue));
+// Where the browser keeps nothing (site data blocked, no space left), entries live as long as the page does.
+const kept = {
+  memory: new Map(), works: true,
+  read(key) {
+    try { if (this.works) return JSON.parse(localStorage.getItem(key)); } catch { this.works = false; }
+    return this.memory.get(key) ?? null;
+  },
+  write(key, content) {
+    this.memory.set(key, content);
+    try { localStorage.setItem(key, JSON.stringify(content)); } catch { this.works = false; }
+  },
+  remove(key) {
+    this.memory.delete(key);
+    try { localStorage.removeItem(key); } catch { this.works = false; }
+  },
+};
 const makeId = () => Array.from(crypto.getRandomValues(new Uint8Array(18)), (byte) => (byte % 36).toString(36)).join("");
 
+const drafts = {
+  read: (token) => kept.read(DRAFT + token),
+  write: (token, draft) => kept.write(DRAFT + token, draft),
+  remove: (token) => kept.remove(DRAFT + token),
+};
+
 class Queue {
-  // tell({waiting, problem, saved, item}) is called whenever something has changed.
-  constructor(tell) {
+  // tell({waiting, problem, saved, token}) is called whenever something has changed.
+  constructor(link, tell) {
+    this.key = `imapeval-queue:${link}`;
     this.tell = tell;
     this.sending = null;
     this.delay = 1000;
     addEventListener("online", () => this.send());
-    addEventListener("storage", (event) => { if (event.key === QUEUE) this.tell({waiting: readQueue().length}); });
+    addEventListener("storage", (event) => { if (event.key === this.key) this.tell({waiting: this.waiting}); });
   }
 
+  read() { return kept.read(this.key) ?? []; }
+  write(entries) { kept.write(this.key, entries); }
+  get waiting() { return this.read().length; }
+
   add(token, entry) {
-    writeQueue([...readQueue(), {token, entry: {...entry, client_id: makeId()}}]);
+    this.write([...this.read(), {token, entry: {...entry, client_id: makeId()}}]);
     return this.send();
   }
 
-  get waiting() { return readQueue().length; }
-
+  // Returns "saved" once nothing waits, "waiting" where the server could not be reached or did not admit the rater, and
+  // "refused" where it does not take an entry, "gone" where the rater no longer has the item. An entry that is not taken
+  // becomes the item's draft.
   send() {
     this.sending ??= this.sendAll().finally(() => { this.sending = null; });
     return this.sending;
@@ -30,35 +57,39 @@ class Queue {
 
   async sendAll() {
     clearTimeout(this.timer);
-    for (let queue = readQueue(); queue.length; queue = readQueue()) {
-      const [{token, entry}] = queue;
+    let [outcome, refused] = ["saved", null];
+    for (let entries = this.read(); entries.length; entries = this.read()) {
+      const [{token, entry}] = entries;
       let response;
       try {
         response = await fetch(`/api/items/${encodeURIComponent(token)}`, {
           method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(entry), credentials: "same-origin",
         });
       } catch { response = null; }
-      if (!response || response.status === 429 || response.status === 408 || response.status >= 500) {
-        this.tell({waiting: queue.length});
+      const status = response?.status ?? 0;
+      if (!status || [401, 403, 408, 429].includes(status) || status >= 500) {
+        this.tell({waiting: entries.length, problem: status === 401 ? 401 : status === 403 ? await readMessage(response) : null});
         this.timer = setTimeout(() => this.send(), this.delay);
         this.delay = Math.min(15000, this.delay * 2);
-        return false;
+        return "waiting";
       }
       this.delay = 1000;
-      if (response.status === 401) { this.tell({waiting: queue.length, problem: 401}); return false; }
-      const content = await response.json().catch(() => ({}));
+      const content = response.ok ? await response.json() : null;
       // Another tab may have added or sent something meanwhile.
-      writeQueue(readQueue().filter((one) => one.entry.client_id !== entry.client_id));
-      if (response.ok) this.tell({waiting: this.waiting, saved: content, token});
-      else this.tell({waiting: this.waiting, problem: content.error?.message ?? String(response.status)});
-      if (!response.ok) return false;
+      const left = this.read().filter((one) => one.entry.client_id !== entry.client_id);
+      if (content) this.tell({waiting: left.length, saved: content, token});
+      else {
+        [outcome, refused] = [status === 404 ? "gone" : "refused", await readMessage(response)];
+        if (!drafts.read(token) && !left.some((one) => one.token === token)) drafts.write(token, entry);
+      }
+      this.write(left);
     }
-    return true;
+    if (refused) this.tell({waiting: 0, problem: refused});
+    return outcome;
   }
 }
 
-const drafts = {
-  read(token) { try { return JSON.parse(localStorage.getItem(DRAFT + token)); } catch { return null; } },
-  write(token, draft) { localStorage.setItem(DRAFT + token, JSON.stringify(draft)); },
-  remove(token) { localStorage.removeItem(DRAFT + token); },
+const readMessage = async (response) => {
+  const content = await response.json().catch(() => null);
+  return content?.error?.message ?? String(response.status);
 };

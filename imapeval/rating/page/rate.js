@@ -1,5 +1,5 @@
 // The page on which a rater rates: one answer at a time.
-const {texts, dimensions} = JSON.parse(document.getElementById("data").textContent);
+const {texts, dimensions, link} = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const EMPTY = {values: {}, cannot_judge: {}, comment: "", confidence: null, spans: []};
@@ -15,7 +15,7 @@ const noteActivity = () => {
 };
 for (const sign of ["pointermove", "pointerdown", "keydown", "scroll", "touchstart"]) addEventListener(sign, noteActivity, {passive: true});
 
-const queue = new Queue(({waiting, saved, problem, token}) => {
+const queue = new Queue(link, ({waiting, saved, problem, token}) => {
   const banner = $("banner");
   banner.classList.toggle("alarm", waiting > 0 || Boolean(problem));
   banner.textContent = problem === 401 ? texts.enter_failed
@@ -66,14 +66,17 @@ function wait(yes) {
   $("work").inert = yes;
 }
 
-// Shows an item; without a connection it is asked for again.
+// Shows an item once all that was entered is saved; without a connection, it is tried again.
 async function open(path) {
   wait(true);
-  const found = await ask(path);
+  const sent = await queue.send() !== "waiting";
+  const found = sent ? await ask(path) : undefined;
   if (found === undefined) {
-    $("banner").classList.add("alarm");
-    $("banner").textContent = fill(texts.waiting, {count: queue.waiting});
-    setTimeout(() => open(path), 2000);
+    if (sent) {
+      $("banner").classList.add("alarm");
+      $("banner").textContent = fill(texts.waiting, {count: queue.waiting});
+    }
+    setTimeout(() => open(path), Math.max(2000, queue.delay));
     return;
   }
   wait(false);
@@ -92,7 +95,7 @@ function show({item: next, progress}) {
   $("work").hidden = !item;
   $("end").hidden = Boolean(item);
   $("feedback").hidden = true;
-  $("problem").textContent = "";
+  $("problem").textContent = kept.works ? "" : texts.no_storage;
   if (!item) {
     $("end").textContent = progress.stopped && progress.done < progress.total ? texts.stopped : texts.finished;
     $("end").focus();
@@ -154,9 +157,10 @@ async function goOn() {
   }
   if (!changed && !item.complete) changed = true;
   wait(true);
-  const sent = await submit();
+  const outcome = await submit();
   wait(false);
-  if (item.training && sent && item.feedback) showFeedback(item.feedback);
+  if (outcome === "refused") changed = true;
+  else if (item.training && outcome === "saved" && item.feedback) showFeedback(item.feedback);
   else leave();
 }
 
@@ -215,4 +219,4 @@ function advance() {
 }
 
 addEventListener("beforeunload", () => { if (item && changed) drafts.write(item.token, readEntry()); });
-queue.send().then(() => open("/api/next"));
+open("/api/next");

@@ -1,0 +1,99 @@
+"""A study that is being served: rated over HTTP, and in a browser."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from typing import Any
+
+from imapeval.rating import Dimension, RatingStudy, StudySettings
+from imapeval.rating.administration import invite, invite_owner
+from imapeval.rating.app import make_app
+from imapeval.rating.setup import StudyContent, create_study
+from imapeval.serve.guard import Limits
+from imapeval.serve.server import listen, make_server
+from imapeval.types import Sample
+
+SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
+ANSWERS = [
+    Sample(
+        f"secret-id-{n}",
+        f"What helps against ailment {n // 3}?",
+        (f"Reference {n // 3}.",),
+        f"Drink tea 阿司匹林 🙂 number {n}.\nThen <b>rest</b>.",
+        system=SYSTEMS[n % 3],
+    )
+    for n in range(12)
+]
+PRACTICE = Sample(
+    "practice-1",
+    "A practice question?",
+    ("Yes.",),
+    "A practice answer.",
+    ratings={"accuracy": 4.0, "completeness": 2.0},
+    meta={"explanation": "It leaves out the dose."},
+)
+
+
+@dataclass
+class Site:
+    """A study that is being served."""
+
+    study: RatingStudy
+    port: int
+    secrets: dict[str, str]
+    seen: list[bytes] = field(default_factory=list[bytes])
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(
+        self, path: str, body: object = None, *, secret: str = "", raw: bytes | None = None, **headers: str
+    ) -> tuple[int, Any, dict[str, str]]:
+        """Send a request; the headers are given with underscores."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if secret:
+            sent["Cookie"] = f"imapeval_link={secret}"
+        content = raw if raw is not None else None if body is None else json.dumps(body).encode()
+        if content is not None:
+            sent.setdefault("Content-Type", "application/json")
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            connection.request("GET" if content is None else "POST", path, content, sent)
+            response = connection.getresponse()
+            given = dict(response.getheaders())
+            text = response.read()
+            self.seen.append(repr(given).encode() + text)
+            kind = given.get("content-type", "")
+            return response.status, json.loads(text) if kind == "application/json" else text.decode(), given
+
+
+@contextmanager
+def serve(place: str, content: StudyContent, *, facts: bool = False) -> Iterator[Site]:
+    """Make a study with two raters and serve it."""
+    dimensions = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
+    settings = StudySettings(
+        title="Ailments",
+        instructions="Be strict.\n\nTake your time.",
+        dimensions=dimensions,
+        raters_per_answer=2,
+        panel=2,
+        facts=facts,
+    )
+    create_study(place, settings, content)
+    with ExitStack() as stack:
+        study = stack.enter_context(RatingStudy(place))
+        links = {name: invite(study, name) for name in ("anna", "ben")} | {"owner": invite_owner(study)}
+        sock = stack.enter_context(listen("127.0.0.1", 0, token=None))
+        ready = threading.Event()
+        server = make_server(make_app(study, Limits(), secure=False), Limits(), ready=ready.set)
+        thread = threading.Thread(target=server.run, args=([sock],))
+        thread.start()
+        try:
+            assert ready.wait(10)
+            yield Site(study, sock.getsockname()[1], links)
+        finally:
+            server.should_exit = True
+            thread.join(30)

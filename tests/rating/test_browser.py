@@ -1,0 +1,353 @@
+"""The raters' pages in a real browser."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from imapeval.rating.model import Fact
+from imapeval.rating.reassignment import adjudicate, reassign
+from imapeval.rating.setup import StudyContent
+from imapeval.study.data.ratings import read_ratings
+from tests.rating.site import ANSWERS, Site, serve
+
+pytestmark = pytest.mark.slow
+
+# A busy machine takes its time.
+expect.set_options(timeout=15_000)
+
+
+class Visitor:
+    """Opens links in browsers of their own; afterwards, no page may have had an error or asked anybody else."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.errors: list[str] = []
+        self.asked: set[str] = set()
+
+    def visit(self, site: Site, name: str, **options: Any) -> Page:
+        """Open the link of a rater in a new browser."""
+        context = self._browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **options})
+        self._contexts.append(context)
+        return self.visit_again(context, site, name)
+
+    def visit_again(self, context: BrowserContext, site: Site, name: str) -> Page:
+        """Open the link of a rater in a browser that is there."""
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.asked.add(request.url.split("/")[2]))
+        page.goto(f"{site.address}/enter#{site.secrets[name]}")
+        page.wait_for_url(f"{site.address}/")
+        return page
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Visitor]:
+    visitor = Visitor(browser)
+    yield visitor
+    visitor.close()
+    assert not visitor.errors
+    assert {address.partition(":")[0] for address in visitor.asked} == {"127.0.0.1"}
+    assert len(visitor.asked) == 1
+
+
+def is_ready(page: Page) -> None:
+    page.locator("#work[inert]").wait_for(state="detached")
+
+
+def rate_by_keyboard(page: Page, *keys: str) -> None:
+    is_ready(page)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_two_raters_finish_by_keyboard(visitor: Visitor, site: Site):
+    """One on a phone's width, one in Chinese."""
+    phone = visitor.visit(site, "anna", viewport={"width": 390, "height": 844})
+    chinese = visitor.visit(site, "ben", locale="zh-CN")
+    for page, finished, done in ((phone, "All done", "{} of 13"), (chinese, "全部完成", "已完成 {} / 13")):
+        expect(page.locator("#work")).to_be_visible()
+        # Practice, with feedback.
+        rate_by_keyboard(page, "4", "Enter", "2", ".", "Enter")
+        expect(page.locator("#feedback")).to_contain_text("It leaves out the dose.")
+        page.keyboard.press("Enter")
+        for n in range(1, 13):
+            expect(page.locator("#progress")).to_contain_text(done.format(n))
+            rate_by_keyboard(page, str(n % 6), "Enter", "3", "." if n % 2 else "3", "Enter")
+        expect(page.locator("#end")).to_contain_text(finished)
+    rows = read_ratings(Path(site.study.database.place))
+    assert (len(rows.ids), sorted(rows.raters)) == (12, ["anna", "ben"])
+    ratings = rows.split("accuracy")
+    assert sorted(set(ratings.ravel().tolist())) == [0, 1, 2, 3, 4, 5]
+
+
+def test_no_connection_and_a_reload_lose_nothing(visitor: Visitor, site: Site):
+    page = visitor.visit(site, "anna")
+    expect(page.locator("#work")).to_be_visible()
+    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
+    page.locator("#continue").click()
+    expect(page.locator("#progress")).to_contain_text("1 of 13")
+    is_ready(page)
+    page.context.set_offline(True)
+    page.locator("#comment").fill("written on a train")
+    page.locator("#question-title").focus()
+    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
+    expect(page.locator("#banner")).to_contain_text("No connection")
+    page.context.set_offline(False)
+    expect(page.locator("#progress")).to_contain_text("2 of 13", timeout=20_000)
+    is_ready(page)
+    # What is not sent yet survives a reload.
+    page.locator("#comment").fill("half a thought")
+    page.keyboard.press("Tab")
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("half a thought")
+    rater = site.study.identify(site.secrets["anna"])
+    assert rater is not None
+    entry = site.study.item_at(rater, 2).entry
+    assert entry is not None
+    assert (entry.comment, entry.values) == ("written on a train", {"accuracy": 5, "completeness": 1})
+
+
+def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
+    page = visitor.visit(site, "anna")
+    expect(page.locator("#work")).to_be_visible()
+    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
+    page.locator("#continue").click()
+    expect(page.locator("#progress")).to_contain_text("1 of 13")
+    is_ready(page)
+    # "阿司匹林" behind "Drink tea": two words on, and the emoji behind it counts as one character.
+    page.locator("#response").focus()
+    for key in ("ArrowRight", "ArrowRight", "d"):
+        page.keyboard.press(key)
+    expect(page.locator("#marks")).to_contain_text("阿司")
+    page.locator("#missing").fill("the dose")
+    page.keyboard.press("Enter")
+    page.locator("#question-title").focus()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.keyboard.press("c")
+    page.keyboard.type("not my field")
+    page.keyboard.press("Enter")
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
+    is_ready(page)
+    rater = site.study.identify(site.secrets["anna"])
+    assert rater is not None
+    item = site.study.item_at(rater, 2)
+    assert item.entry is not None
+    assert item.entry.cannot_judge == {"completeness": "not my field"}
+    mark, missing = item.entry.spans
+    assert (mark.kind, missing.kind, missing.text) == ("dangerous", "missing", "the dose")
+    assert item.response[mark.start : mark.end] == mark.text
+    # Back, another rating, and the history knows both.
+    page.keyboard.press("Backspace")
+    expect(page.locator("#comment")).to_be_visible()
+    expect(page.locator("#marks")).to_contain_text("the dose")
+    is_ready(page)
+    rate_by_keyboard(page, "2")
+    page.locator("#next").click()
+    # The next answer is shown once this one is saved.
+    expect(page.locator("#marks")).not_to_contain_text("the dose")
+    assert [one.entry.values.get("accuracy") for one in site.study.history(rater, item.token)][-1] == 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_of_axe_is_broken(visitor: Visitor, site: Site, scheme: str):
+    for name, options in (
+        ("anna", {"color_scheme": scheme}),
+        ("ben", {"color_scheme": scheme, "locale": "zh-CN", "viewport": {"width": 390, "height": 844}}),
+        ("owner", {"color_scheme": scheme}),
+    ):
+        page = visitor.visit(site, name, **options)
+        if name != "owner":
+            expect(page.locator("#work")).to_be_visible()
+            page.locator("#response").focus()
+            for key in ("w", "ArrowRight", "d"):
+                page.keyboard.press(key)
+            expect(page.locator("#response mark")).to_have_count(2)
+        found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+
+
+def practise(page: Page) -> None:
+    expect(page.locator("#work")).to_be_visible()
+    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
+    page.locator("#continue").click()
+    expect(page.locator("#progress")).to_contain_text("1 of 13")
+    is_ready(page)
+
+
+def list_saved(site: Site, name: str) -> list[tuple[int, dict[str, float]]]:
+    """Return positions and ratings of what a rater has saved."""
+    rater = site.study.identify(site.secrets[name])
+    assert rater is not None
+    done = site.study.progress(rater).done
+    items = [site.study.item_at(rater, place) for place in range(1, done + 1)]
+    return [(item.position, item.entry.values) for item in items if item.entry is not None]
+
+
+def test_an_entry_that_is_not_admitted_waits(visitor: Visitor, site: Site):
+    """A proxy that changes the origin: nothing is dropped, and the page says why it waits."""
+    page = visitor.visit(site, "anna")
+    practise(page)
+
+    def send_from_elsewhere(route: Route) -> None:
+        headers = {**route.request.headers, "origin": "https://elsewhere.example"}
+        route.fulfill(response=route.fetch(headers=headers))
+
+    page.route("**/api/items/*", send_from_elsewhere)
+    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
+    expect(page.locator("#banner")).to_contain_text("another page")
+    page.unroute_all(behavior="wait")
+    expect(page.locator("#progress")).to_contain_text("2 of 13", timeout=20_000)
+    assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
+
+
+def test_an_entry_that_is_refused_stays_on_the_page(visitor: Visitor, site: Site):
+    page = visitor.visit(site, "anna")
+    practise(page)
+
+    def spoil(route: Route) -> None:
+        entry: dict[str, Any] = route.request.post_data_json
+        route.continue_(post_data=entry | {"confidence": 9})
+
+    page.route("**/api/items/*", spoil)
+    page.locator("#comment").fill("long thought about")
+    page.locator("#question-title").focus()
+    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
+    expect(page.locator("#banner")).to_contain_text("confidence")
+    expect(page.locator("#comment")).to_have_value("long thought about")
+    page.unroute_all(behavior="wait")
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("long thought about")
+    is_ready(page)
+    page.locator("#next").click()
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
+    assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
+
+
+def test_what_a_rater_who_left_entered_is_kept(visitor: Visitor, site: Site):
+    page = visitor.visit(site, "anna")
+    practise(page)
+    reassign(site.study, "anna", to="chen")
+    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
+    expect(page.locator("#banner")).to_contain_text("personal link")
+    kept = page.evaluate(
+        "Object.keys(localStorage).filter((key) => key.startsWith('imapeval-queue')).map((key) => localStorage[key])"
+    )
+    assert len(json.loads(kept[0])) == 1
+
+
+def test_two_links_in_one_browser_do_not_mix(visitor: Visitor, site: Site):
+    anna = visitor.visit(site, "anna")
+    practise(anna)
+    anna.context.set_offline(True)
+    rate_by_keyboard(anna, "5", "Enter", "1", "Enter")
+    expect(anna.locator("#banner")).to_contain_text("No connection")
+    context = anna.context
+    anna.close()
+    context.set_offline(False)
+    ben = visitor.visit_again(context, site, "ben")
+    practise(ben)
+    expect(ben.locator("#banner")).not_to_contain_text("could not")
+    assert len(list_saved(site, "anna")) == 1
+    ben.close()
+    anna = visitor.visit_again(context, site, "anna")
+    expect(anna.locator("#progress")).to_contain_text("2 of 13")
+    assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
+
+
+def test_a_page_that_another_link_has_overtaken(visitor: Visitor, site: Site):
+    """What is entered on the first rater's page comes to nobody else and is there when the link is opened again."""
+    anna = visitor.visit(site, "anna")
+    practise(anna)
+    ben = visitor.visit_again(anna.context, site, "ben")
+    expect(ben.locator("#work")).to_be_visible()
+    anna.locator("#comment").fill("long thought about")
+    anna.locator("#question-title").focus()
+    rate_by_keyboard(anna, "5", "Enter", "1", "Enter")
+    expect(anna.locator("#banner")).to_contain_text("no such item")
+    assert list_saved(site, "ben") == []
+    anna = visitor.visit_again(anna.context, site, "anna")
+    expect(anna.locator("#comment")).to_have_value("long thought about")
+    is_ready(anna)
+    anna.locator("#next").click()
+    expect(anna.locator("#progress")).to_contain_text("2 of 13")
+    assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
+
+
+def test_a_browser_that_keeps_nothing(visitor: Visitor, site: Site):
+    """As with blocked site data: the page works, and says what it cannot do."""
+    page = visitor.visit(site, "anna")
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('', 'SecurityError'); }});"
+    )
+    page.reload()
+    expect(page.locator("#problem")).to_contain_text("Do not close")
+    practise(page)
+    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
+
+
+def test_an_adjudicator_sees_ratings_without_names(visitor: Visitor, site: Site):
+    for name, value in (("anna", 1.0), ("ben", 5.0)):
+        while (found := site.ask("/api/next", secret=site.secrets[name])[1])["item"] is not None:
+            entry = {
+                "client_id": f"{name}-{found['item']['position']:08}",
+                "values": {"accuracy": value, "completeness": 3},
+                "comment": f"I gave {value:g}",
+            }
+            assert site.ask(f"/api/items/{found['item']['token']}", entry, secret=site.secrets[name])[0] == 200
+    secret = adjudicate(site.study, ["secret-id-3", "secret-id-7"], by="zoe").secret
+    assert secret is not None
+    site.secrets["zoe"] = secret
+    page = visitor.visit(site, "zoe")
+    expect(page.locator("#progress")).to_contain_text("0 of 2")
+    expect(page.locator("#note")).not_to_be_empty()
+    rows = page.locator("#earlier-table tbody tr")
+    expect(rows).to_have_count(2)
+    shown = sorted(rows.all_inner_texts())
+    assert [("I gave 1" in row, "I gave 5" in row) for row in sorted(shown, key=lambda row: "I gave 5" in row)] == [
+        (True, False),
+        (False, True),
+    ]
+    for name in ("anna", "ben", "Alphabot", "Betabot", "Gammabot", "secret-id"):
+        assert name not in page.content()
+    found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+    for _ in range(2):
+        rate_by_keyboard(page, "4", "Enter", "3", "Enter")
+    expect(page.locator("#end")).to_contain_text("All done")
+    rows = read_ratings(Path(site.study.database.place))
+    # What was settled stands beside the ratings and is none of them.
+    assert sorted(rows.raters) == ["anna", "ben"]
+
+
+def test_half_of_the_raters_see_facts(visitor: Visitor, tmp_path: Path):
+    marks = {one.id: [Fact(start=6, end=14, term="treatment", value="tea 阿司匹林")] for one in ANSWERS}
+    with serve(str(tmp_path / "study.db"), StudyContent(ANSWERS, facts=marks), facts=True) as site:
+        counts: list[int] = []
+        for name in ("anna", "ben"):
+            page = visitor.visit(site, name)
+            expect(page.locator("#work")).to_be_visible()
+            facts = page.locator("#response .fact")
+            counts.append(facts.count())
+            if counts[-1]:
+                assert "".join(facts.all_inner_texts()) == "tea 阿司匹林"
+                # Marks of the rater's own go over it.
+                page.locator("#response").focus()
+                for key in ("ArrowRight", "w"):
+                    page.keyboard.press(key)
+                expect(page.locator("#response mark.fact")).to_have_text("tea")
+                found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
+                assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+            page.context.close()
+        assert sorted(min(count, 1) for count in counts) == [0, 1]
