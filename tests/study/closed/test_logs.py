@@ -161,6 +161,30 @@ def test_helm(tmp_path: Path):
     assert answer.choice.reading == "cut"
 
 
+def test_a_run_of_helm_with_several_metrics_and_perturbed_questions(tmp_path: Path):
+    """As HELM's runner writes it (`benchmark/runner.py`, `metrics/metric.py`): every metric adds entries of its own for
+    an instance, and perturbed copies of a question share its id.
+    """
+    folder = write_helm(tmp_path / "run")
+    state = json.loads((folder / "scenario_state.json").read_bytes())
+    stats = json.loads((folder / "per_instance_stats.json").read_bytes())
+    typos = {"name": "misspellings", "robustness": True, "fairness": False, "computed_on": "perturbed"}
+    copy = json.loads(json.dumps(state["request_states"][0]))
+    copy["instance"]["perturbation"] = typos
+    copy["result"]["completions"][0]["text"] = " A"
+    state["request_states"].append(copy)
+    tokens = {"name": {"name": "num_output_tokens", "split": "test"}, "count": 1, "sum": 4.0}
+    wrong = {"name": {"name": "exact_match", "split": "test", "perturbation": typos}, "count": 1, "sum": 0.0}
+    stats += [
+        {"instance_id": "id7", "train_trial_index": 0, "stats": [tokens]},
+        {"instance_id": "id7", "perturbation": typos, "train_trial_index": 0, "stats": [wrong]},
+    ]
+    (folder / "scenario_state.json").write_text(json.dumps(state))
+    (folder / "per_instance_stats.json").write_text(json.dumps(stats))
+    (answer,) = read_logs([folder])
+    assert (answer.choice.label, answer.scores) == ("B", {"exact_match": 1.0})
+
+
 @pytest.mark.parametrize("name", ["scenario_state.json", "run_spec.json", "per_instance_stats.json"])
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"request_states": 3}'])
 def test_a_damaged_run_of_helm(name: str, content: str | None, tmp_path: Path):

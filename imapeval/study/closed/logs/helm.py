@@ -34,6 +34,7 @@ class _Instance(BaseModel):
     id: str
     input: _Text
     references: list[_Reference]
+    perturbation: dict[str, object] | None = None
 
 
 class _FinishReason(BaseModel):
@@ -74,6 +75,7 @@ class _Stat(BaseModel):
 class _InstanceStats(BaseModel):
     instance_id: str
     train_trial_index: int = 0
+    perturbation: dict[str, object] | None = None
     stats: list[_Stat]
 
 
@@ -94,18 +96,21 @@ _STATS = TypeAdapter(list[_InstanceStats])
 def read_helm(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a run's folder, or of a file in it.
 
+    Perturbed copies of a question, which have its id, are left out.
+
     Raises:
         InputError: A file is missing or damaged.
     """
     folder = path if path.is_dir() else path.parent
     state = _read(folder / "scenario_state.json", TypeAdapter(_ScenarioState))
     spec = _read(folder / "run_spec.json", TypeAdapter(_RunSpec))
-    scores = {
-        (entry.instance_id, entry.train_trial_index): {
-            stat.name.name: stat.sum / stat.count for stat in entry.stats if stat.name.name in _QUALITY and stat.count
-        }
-        for entry in _read(folder / "per_instance_stats.json", _STATS)
-    }
+    # Every metric of a run adds an entry of its own.
+    scores: dict[tuple[str, int], dict[str, float]] = {}
+    for entry in _read(folder / "per_instance_stats.json", _STATS):
+        if entry.perturbation is None:
+            scores.setdefault((entry.instance_id, entry.train_trial_index), {}).update(
+                {s.name.name: s.sum / s.count for s in entry.stats if s.name.name in _QUALITY and s.count}
+            )
     for (instance, _), of_instance in scores.items():
         if wrong := next((name for name, score in of_instance.items() if not 0 <= score <= 1), None):
             raise InputError(
@@ -115,7 +120,7 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
             )
     several = len({one.train_trial_index for one in state.request_states}) > 1
     for one in state.request_states:
-        if one.request_mode in _SEPARATE:
+        if one.request_mode in _SEPARATE or one.instance.perturbation is not None:
             continue
         right = {reference.output.text for reference in one.instance.references if "correct" in reference.tags}
         labels, options = tuple(one.output_mapping), tuple(one.output_mapping.values())
