@@ -24,6 +24,7 @@ from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated, relate_links
 from imapeval.matching.wording import relate_by_head
 from imapeval.signature import signature
+from imapeval.text.amounts.compare import AmountRelation, Amounts, compare_amounts
 from imapeval.text.comparison import CONTRADICTIONS, WordingVerdict, compare_wordings, measure_wording_similarity
 from imapeval.text.phrases import parse_phrase
 from imapeval.threads import run_in_thread
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
-    from imapeval.graph.model import Link
+    from imapeval.graph.model import Link, LinkKind
     from imapeval.graph.store.graph import Graph
+    from imapeval.text.phrases import Phrase
 
     Vectors = npt.NDArray[np.float32]
 
@@ -83,7 +85,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="6",
+            v="7",
         )
 
     async def match(
@@ -127,26 +129,48 @@ class HybridMatcher:
         return _BatchValues(list(values), vectors, verdicts, links)
 
     def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
-        """Link values to concepts by their wording, else by their subject: "aspirin" in "avoid aspirin"."""
-        phrases = [parse_phrase(value) for value in values]
-        whole = self._linker.link_many([phrase.core for phrase in phrases], lang=lang)
-        subjects = [phrase.stance.subject for phrase, links in zip(phrases, whole, strict=True) if not links]
-        by_subject = dict(zip(subjects, self._linker.link_many(subjects, lang=lang), strict=True))
-        return {
-            # 睡不着觉 is a name, so its 不 denies nothing.
-            value: _Linked(links, denies=False)
-            if links
-            else _Linked(by_subject[phrase.stance.subject], denies=phrase.stance.denies)
-            for value, phrase, links in zip(values, phrases, whole, strict=True)
-        }
+        """Link values to concepts by their wording, else by what they are about: "aspirin" in "avoid aspirin"."""
+        linked: dict[str, _Linked] = {}
+        # A whole value first: 睡不着觉 is a name, so its 不 denies nothing.
+        for place, form in enumerate(_FORMS):
+            open_ = [(value, parse_phrase(value)) for value in values if value not in linked]
+            found = self._linker.link_many([form(phrase) for _, phrase in open_], lang=lang)
+            for (value, phrase), links in zip(open_, found, strict=True):
+                guess = bool(links) and links[0].how in _GUESSED
+                if links and not (guess and (form is _get_subject or phrase.amounts.items)):
+                    linked[value] = _Linked(links, place > 0 and phrase.stance.denies, phrase.amounts)
+        return {value: linked.get(value, _UNLINKED) for value in values}
+
+
+def _get_core(phrase: Phrase) -> str:
+    return phrase.core
+
+
+def _get_statement(phrase: Phrase) -> str:
+    return phrase.stance.subject
+
+
+def _get_subject(phrase: Phrase) -> str:
+    return phrase.subject
+
+
+_FORMS = (_get_core, _get_statement, _get_subject)
+"""What is linked to a concept: the first of these that can be."""
+
+_GUESSED: frozenset[LinkKind] = frozenset({"index", "kind"})
+"""Links that do not count for the subject of a statement or beside amounts: the rest might mean something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Linked:
-    """The concepts of a value, and whether it denies or advises against them."""
+    """The concepts of a value, whether it denies or advises against them, and its amounts."""
 
     links: tuple[Link, ...]
     denies: bool
+    amounts: Amounts
+
+
+_UNLINKED = _Linked((), denies=False, amounts=Amounts((), ""))
 
 
 @dataclass(frozen=True)
@@ -232,7 +256,7 @@ def _match_pair(
         return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
     ours, theirs = values.links[reference], values.links[response]
     if decision := relate_links(graph, ours.links, theirs.links):
-        relation, evidence = _apply_stance(*decision, ours, theirs)
+        relation, evidence = _apply_amounts(*_apply_stance(*decision, ours, theirs), ours, theirs)
         return Match(term, reference, response, relation, similarity, "graph", evidence)
     if decision := relate_by_head(graph, reference, response):
         return Match(term, reference, response, decision[0], similarity, "text", decision[1])
@@ -251,3 +275,25 @@ def _apply_stance(
     if relation in (Relation.EXACT, broader_denied):
         return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OPPOSITE.value}
     return Relation.UNMATCHED, evidence
+
+
+def _apply_amounts(
+    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
+) -> tuple[Relation, dict[str, Any]]:
+    """Combine the relation of concepts with their amounts: "Advil 200 mg" contradicts "ibuprofen 400 mg"."""
+    amounts = compare_amounts(reference.amounts, response.amounts)
+    if relation is Relation.CONTRADICTION or amounts in (None, AmountRelation.SAME):
+        return relation, evidence
+    if amounts is AmountRelation.DIFFERENT:
+        if relation is Relation.EXACT:
+            return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OTHER_AMOUNT.value}
+        return Relation.UNMATCHED, evidence
+    ours, theirs = ({amount.dimension for amount in one.amounts.items} for one in (reference, response))
+    if amounts is AmountRelation.NARROWER_B or (amounts is AmountRelation.ONE_SIDED and ours < theirs):
+        by_amounts = Relation.CONTAINMENT
+    elif amounts is AmountRelation.NARROWER_A or (amounts is AmountRelation.ONE_SIDED and theirs < ours):
+        by_amounts = Relation.BELONGING
+    else:
+        by_amounts = Relation.UNMATCHED
+    # "ibuprofen" is the narrower of "ibuprofen" and "NSAID 400 mg" by its kind, and the wider one by its amount.
+    return by_amounts if relation in (Relation.EXACT, by_amounts) else Relation.UNMATCHED, evidence

@@ -73,7 +73,7 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
         not same_stance
         and unconditional
         and not (a.stance.asks_for_less or b.stance.asks_for_less)
-        and common >= SAME_SUBJECT
+        and (common >= SAME_SUBJECT or a.subject == b.subject != "")
     ):
         return WordingVerdict.OPPOSITE
     if not same_stance:
@@ -193,7 +193,7 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
     if a.whole == b.whole:
         return a.whole != ""
     if a.subject == b.subject != "" and _rank_amounts(a) == _rank_amounts(b):
-        # "Avoid alcohol" and "no alcohol", "possibly gout" and "gout": the words of a stance may differ.
+        # "Avoid alcohol" and "no alcohol", "gout" and "it is possibly gout": the words around a subject may differ.
         return True
     if a.inside and b.inside and a.outside == b.outside:
         return not a.inside.isdisjoint(b.inside)

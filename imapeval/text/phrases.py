@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import find_amounts
-from imapeval.text.language import HAN
+from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import read_stance
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
 
@@ -59,10 +59,34 @@ _FUNCTION_WORDS = frozenset(
 )
 _FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服")
 
-_LEADING_LIGHT_WORDS = re.compile(
-    r"^(?:(?:to |any |the |a |an |your |be |is |are |should |must |may |can |also |please )*(?:take|taking|use|using|give|giving|have|get|do|start|starting"
-    r"|continue|continuing|keep taking|keep using|begin|try|recommended|advised|needed|required)? ?(?:to |any |the |a |an |your )*)(?=\S)"
-    r"|^(?:要|需要?|应该?|可以?|能|会|再|请|进行|使用|服用|口服|食用|饮用|继续|开始|做|行|吃|喝|用|有|是|为)+(?=\S{2})"
+# Words at either end of a statement that only say that something is taken, advised, possible or done.
+_BEFORE_SUBJECT = frozenset(
+    re.findall(
+        r"\w+",
+        "to any the a an your my our his her their some of also please only just then always usually often generally normally "
+        "typically you i we he she they it this that patient patients people should must may can could would will shall might "
+        "need needs needed have has had be is are was were been being do does did take taking takes taken use using used uses "
+        "give giving given gives get getting receive receiving try trying keep continue continuing carry on start starting begin "
+        "beginning recommend recommended recommends recommending advise advised advises suggest suggested suggests consider considered "
+        "considering prescribe prescribed prescribes prescribing prefer preferred doctor doctors physician gp clinician drink "
+        "drinking eat eating apply applying administer administered undergo undergoing perform performed",
+    )
+)
+_AFTER_SUBJECT = frozenset(
+    re.findall(
+        r"\w+",
+        "should must may can could would will shall might be is are was were been being also usually often generally normally "
+        "typically still already taken used given started tried prescribed recommended advised suggested considered preferred "
+        "administered performed done okay ok fine safe allowed permitted possible needed required necessary indicated appropriate "
+        "suitable acceptable useful helpful beneficial effective essential important a an the first line choice option too now here "
+        "please",
+    )
+)
+_SUBJECT_ZH = re.compile(
+    r"^(?:一般|通常|常规?|首选|优先|先|可以?|能够?|应该?|应当|需要?|必须|须|要|建议|推荐|考虑|尝试|试用|试试|给予?|服用|口服|使用|采用|应用|进行|做|吃|喝|饮用|食用|用"
+    r"|开始?|继续|医生|会|请|您|你|患者|病人|适当|及时|尽早|立即|马上|也|还|都|再|一些|点|的|是|有|为)*"
+    r"(?P<subject>.*?)"
+    r"(?:应该?|应当|必须|须|要|可以?|能|会|都|也|一律|使用|服用|食用|饮用|吃|喝|用|为主|为宜|为好|[为是]?首选|[就也]?可以|[就也]行|即可|没问题|比较好|最好|有效|有用|有益|是|的|了|吧|过)*$"
 )
 _LEADING_YES_NO = re.compile(
     r"^(?:yes|no)\b[,.;:!\s]*|^(?:是的?|能|可以|不能|不可以|不是|会|不会|不)(?:[,，。;；]|$)", re.IGNORECASE
@@ -78,7 +102,8 @@ class Phrase:
         condition: The condition under which it holds, as written; "" for none.
         stance: Whether the core affirms or denies its subject, and how certainly.
         amounts: The core's amounts.
-        subject: Normal form of the subject: the core without words of stance and without leading light words.
+        subject: Normal form of what the core is about: without amounts, words of stance, and words at either end that
+            only say that something is taken, advised, possible or done ("cetirizine" of "cetirizine can be taken").
         whole: Normal form of the core.
         outside: Normal form of the text outside brackets; equal to `whole` if there are none.
         inside: Normal forms of the texts in brackets, except amounts.
@@ -121,7 +146,7 @@ def parse_phrase(value: str) -> Phrase:
         condition,
         stance,
         amounts,
-        _LEADING_LIGHT_WORDS.sub("", normalise(_LEADING_YES_NO.sub("", stance.subject))),
+        _strip_frame(normalise(_LEADING_YES_NO.sub("", stance.subject))),
         whole,
         normalise(BRACKETS.sub(" ", core)) if inside else whole,
         frozenset(form for text in inside if not find_amounts(text).items and (form := normalise(text))),
@@ -188,6 +213,19 @@ def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
         if phrase.words:
             stances.setdefault(key, set()).add(phrase.stance.denies)
     return [pair for pair, key in zip(kept, about, strict=True) if len(stances.get(key, ())) < 2]
+
+
+def _strip_frame(statement: str) -> str:
+    """Return what a statement in normal form is about."""
+    words = statement.split()
+    start, end = 0, len(words)
+    while start < end and words[start] in _BEFORE_SUBJECT:
+        start += 1
+    while end > start and words[end - 1] in _AFTER_SUBJECT:
+        end -= 1
+    rest = " ".join(words[start:end])
+    found = _SUBJECT_ZH.match(rest) if has_chinese(rest) else None
+    return found["subject"] if found else rest
 
 
 def _find_words(text: str) -> tuple[list[str], list[str]]:

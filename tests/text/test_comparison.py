@@ -24,6 +24,7 @@ SAME = [
     ("每日3次，每次1片", "每次1片，每日3次"),
     ("ibuprofen 400 mg twice daily", "400 mg ibuprofen twice daily"),
     ("避免饮酒", "不要饮酒"),
+    ("avoid alcohol", "do not drink alcohol"),
     ("do not stop the tablets", "continue the tablets"),
 ]
 NARROWER = [
@@ -86,7 +87,6 @@ OPEN = [
     ("阿司匹林（口服）", "青霉素（口服）"),
     ("surgery (if needed)", "antibiotics (if needed)"),
     ("hepatitis (viral)", "hepatitis (alcoholic)"),
-    ("avoid alcohol", "do not drink alcohol"),
     ("不要吸烟", "戒烟"),
     ("腹部不舒服", "腹部不适"),
     ("月经不调", "月经失调"),
