@@ -39,7 +39,15 @@ _FILLERS = frozenset(
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DropReason = Literal[
-    "no pair", "empty", "filler", "too long", "duplicate", "not asked", "not in the text", "copied from the question"
+    "no pair",
+    "no term",
+    "empty",
+    "filler",
+    "too long",
+    "duplicate",
+    "not asked",
+    "not in the text",
+    "copied from the question",
 ]
 """Why an entry of a completion is dropped. The last three reasons are found in `selection`."""
 
@@ -104,7 +112,10 @@ def _make_pair(term: Any, value: Any) -> Pair | DropReason:
     if not (isinstance(term, str) and _is_plain(value)):
         return "no pair"
     pair = Pair(_clean(term), _clean(str(value)))
-    if not any(map(str.isalnum, pair.term)) or not (pair.value == QUERY_VALUE or any(map(str.isalnum, pair.value))):
+    has_term, has_value = (any(map(str.isalnum, text)) for text in (pair.term, pair.value))
+    if has_value and not has_term:
+        return "no term"
+    if not (has_term and (has_value or pair.value == QUERY_VALUE)):
         return "empty"
     if not _FILLERS.isdisjoint(text.casefold().strip(" ()[]（）") for text in (pair.term, pair.value)):
         return "filler"

@@ -132,6 +132,9 @@ def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
             continue
         record = fold_keys(cast("dict[str, Any]", item))
         term, values = record.get("term"), record.get("values", record.get("value", [None]))
+        if record.get("value", values) != values:
+            # An empty list under one name would hide the values under the other.
+            values = [None]
         if not isinstance(term, str) or len(term) > MAX_RAW_TERM_CHARACTERS:
             # Only once, however many values it has: the fault is in the term.
             yield term, values

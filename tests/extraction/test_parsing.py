@@ -72,6 +72,9 @@ def test_pairs_are_parsed_in_any_wrapping(completion):
         '{"inform": [{"term": "treatment", "values": [{"value": "rest"}]}]}',
         '{"inform": [{"term": "treatment", "values": {}}]}',
         '{"inform": [{"values": []}]}',
+        '{"inform": [{"term": "", "values": ["rest"]}]}',
+        '{"inform": {"": ["rest"]}}',
+        '{"inform": [{"term": "treatment", "value": ["rest"], "values": []}]}',
         '{"inform": [{"term": ["treatment"], "values": []}]}',
         '{"inform": [{}]}',
         '{"result": {"inform": []}}',
@@ -111,9 +114,13 @@ def test_a_duplicate_key_with_the_same_contents_counts_once():
     assert parse_inform('{"inform": [{"term": "a", "value": "b", "sure": NaN}]}').found == (Pair("a", "b"),)
 
 
-def test_objects_that_differ_are_an_error():
+@pytest.mark.parametrize(
+    "completion",
+    [f'{INFORM} or rather {{"inform": []}}', f'```json\n{{"inform": []}}\n```\nor rather {INFORM}'],
+)
+def test_objects_that_differ_are_an_error(completion):
     with pytest.raises(ExtractionError) as caught:
-        parse_inform(f'{INFORM} or rather {{"inform": []}}')
+        parse_inform(completion)
     assert caught.value.kind == "different-objects"
 
 
@@ -164,7 +171,7 @@ def test_dropped_entries_are_reported():
     parsed = parse_inform(json.dumps({"inform": entries}))
     assert parsed.found == (Pair("cause", "virus"),)
     reasons = [dropped.reason for dropped in parsed.dropped]
-    assert reasons == [*["filler"] * 3, *["empty"] * 3, "too long", *["no pair"] * 4, "duplicate"]
+    assert reasons == [*["filler"] * 3, "empty", "no term", "empty", "too long", *["no pair"] * 4, "duplicate"]
     assert parsed.dropped[1] == Dropped('["病因", "未提及"]', "filler")
 
 

@@ -51,12 +51,13 @@ def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
         whole = _decode(text)
         if isinstance(whole, list) and whole:
             return {key: whole}
-        fitting = [record for *_, found in find_json_objects(text, completion) if key in (record := fold_keys(found))]
-        if any(record != fitting[0] for record in fitting):
-            why = f"it holds {len(fitting)} different objects with {key!r}"
-            raise unreadable_error(completion, why, kind="different-objects")
-        if fitting:
-            return fitting[0]
+    # Also beside a fence: whichever of two results is meant is not known.
+    fitting = [record for *_, found in find_json_objects(body, completion) if key in (record := fold_keys(found))]
+    if any(record != fitting[0] for record in fitting):
+        why = f"it holds {len(fitting)} different objects with {key!r}"
+        raise unreadable_error(completion, why, kind="different-objects")
+    if fitting:
+        return fitting[0]
     raise unreadable_error(completion, f"it holds no JSON object with {key!r}")
 
 

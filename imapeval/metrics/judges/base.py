@@ -42,7 +42,7 @@ class Judge(Metric):
     """
 
     requires = frozenset({"llm", "reference"})
-    revision = "4"
+    revision = "5"
     client: JudgeClient | None = resource()
     on_imaps: bool = unsigned(default=False, repr=False)
 

@@ -119,6 +119,20 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 """Before a label: the score is not given, or only under a condition."""
+_REPORT = re.compile(
+    r"\b(?:says?|said|saying|wr[io]tes?|written|reads?|states?|claims?|asks?|asked|tells?|told|orders?|demands?|contains?"
+    r"|instructs?|instructions?|commands?|tries|tricks?|quotes?|examples?|e\.g\.)(?!\w)"
+    r"|写|说|声称|要求|指示|指令|命令|引用|例如|比如|譬如|示例",
+    re.IGNORECASE,
+)
+"""Before a colon and a label: someone else says the score, such as an answer with an instruction to the judge."""
+_CORRECTION = re.compile(
+    rf"(?:\b(?:no|rather|actually|instead|wait|correct(?:ed|ion)|sorry)\b|更正|修正|纠正|改为|应为|应该?是|不对)"
+    rf"[\s{_MARKS},:：，。.–—-]*+{_NUMBER}{_END}",
+    re.IGNORECASE,
+)
+"""After a score: another one takes its place, as in "Score: 4. Wait, actually 3."."""
+_CLAUSE_END = re.compile(r"[,，;；]")
 
 _MAX_DIGITS = 9
 """Of a number that is read; more are none of a scale, and thousands are refused by Python."""
@@ -261,6 +275,8 @@ def find_scores(
     if stated and not fields:
         # One that is said of something else, or under a condition, leaves open which of them is meant.
         stated += [match for match in labelled if match["sign"] or match["tag"]]
+    if stated:
+        stated += _CORRECTION.finditer(text, stated[0].end("number"))
     said = [*fields, *(StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
     return sorted(said, key=lambda found: found.at)
 
@@ -286,7 +302,10 @@ def _is_stated(text: str, found: re.Match[str], *, cut: int) -> bool:
         return False
     if _LEADING.fullmatch(head):
         return True
-    return head.rstrip(_MARKS).endswith((",", "，", ":", "：")) and not _HEDGE.search(head)
+    lead = head.rstrip(_MARKS)
+    if not lead.endswith((",", "，", ":", "：")) or _HEDGE.search(head):
+        return False
+    return lead.endswith((",", "，")) or not _REPORT.search(_CLAUSE_END.split(lead)[-1])
 
 
 def _find_bare_number(text: str) -> list[re.Match[str]]:
