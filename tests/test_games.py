@@ -51,6 +51,7 @@ def test_playing_for_the_score_does_not_pay(change, game: str, reader: str, lang
         assert max(right) <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("reader", READERS)
 def test_a_statement_and_its_denial_count_as_neither(change, reader: str, lang: str):

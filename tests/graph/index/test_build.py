@@ -119,12 +119,9 @@ def test_the_same_names_give_the_same_bytes(graph, encoder, built, tmp_path):
     assert again.path.with_suffix(".json").read_bytes() == built.path.with_suffix(".json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("limit", "recipe"),
-    [
-        pytest.param(2_800_000, "PCAR256,IVF256,PQ128x4fs", marks=pytest.mark.slow),
-        (2_200_000, "PCAR192,IVF256,PQ96x4fs"),
-    ],
+    ("limit", "recipe"), [(2_800_000, "PCAR256,IVF256,PQ128x4fs"), (2_200_000, "PCAR192,IVF256,PQ96x4fs")]
 )
 def test_the_index_fits_into_the_size(graph, tmp_path, limit, recipe):
     index = NameIndex.build(graph, LetterEncoder(300), tmp_path / "names.faiss", max_bytes=limit)

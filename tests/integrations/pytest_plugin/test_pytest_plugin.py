@@ -375,6 +375,7 @@ def pytest_runtest_protocol(item, nextitem):
     run(PLAIN, *QUICK, "-k", "good").stdout.fnmatch_lines(["rouge1  mean 1.000, scored 1"])
 
 
+@pytest.mark.slow
 def test_beside_xdist(run: Run, pytester: pytest.Pytester):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed here")
     done = run(PLAIN, *QUICK, "-n", "2", "--junitxml=scores.xml", "--imapeval-mean", "rouge1=0.51")

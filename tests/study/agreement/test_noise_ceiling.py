@@ -35,6 +35,7 @@ def test_cronbachs_alpha(build_rated: Build):
     assert (ceiling.n, ceiling.raters) == (60, 3)
 
 
+@pytest.mark.slow
 def test_the_truth_reaches_it_and_no_more(build_rated: Build):
     truth, ratings = simulate(20_000, 1.0, leniency=np.array([-0.5, 0.0, 0.7]))
     mean = ratings.mean(axis=1)
@@ -49,6 +50,7 @@ def test_the_truth_reaches_it_and_no_more(build_rated: Build):
     assert ceilings["pearson"].reliability == pytest.approx(0.75, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prevalence", [0.5, 0.9])
 @pytest.mark.parametrize("some", [False, True])
 def test_in_ranks_the_truth_reaches_it_against_yes_and_no(build_rated: Build, prevalence: float, some: bool):
@@ -104,6 +106,7 @@ def test_a_system_whose_raters_disagree_leaves_no_ceiling_within_systems(build_r
     assert all(row.value is None and (row.reason or "").startswith("y: raters agree no better") for row in rows)
 
 
+@pytest.mark.slow
 def test_strictness_is_noise_where_raters_differ_from_answer_to_answer(build_rated: Build):
     truth, ratings = simulate(20_000, 0.7, leniency=np.array([-1.0, 0.0, 1.0, 2.0]))
     generator = np.random.default_rng(1)

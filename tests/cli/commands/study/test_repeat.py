@@ -64,6 +64,7 @@ def repeat(imapeval: Command, write_data: Callable[..., Path], serve: Callable[.
     return lambda *more: imapeval("study", "repeat", data, "--llm", "openai:m", "--base-url", server.url, *more)
 
 
+@pytest.mark.slow
 def test_all_repetitions_are_crossed(repeat: Command, model: Model):
     done = repeat("--threshold", "judge=3.2", "--threshold", "blend=0.9", "--json")
     assert done.returncode == 0, done.stderr
