@@ -161,7 +161,7 @@ def test_kills_hide_nothing_of_what_was_paid(
     for kill in range(1, kills + 1):
         with imapeval_process(*command) as process:
             deadline = time.monotonic() + 60
-            while server.asked < 20 * kill and time.monotonic() < deadline:
+            while server.asked < 20 * kill and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.kill()
         # Of two at a time: what was under way may or may not have been read.
@@ -185,9 +185,23 @@ def test_kills_hide_nothing_of_what_was_paid(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "calls"), [(["extract"], 3), (["study", "paraphrase"], 1)])
+@pytest.mark.parametrize(
+    ("command", "more", "usage_file", "calls"),
+    [
+        (["extract"], ["--out", "out.jsonl"], "out.jsonl.usage.json", 3),
+        (["study", "paraphrase"], ["--out", "out.jsonl"], "out.jsonl.usage.json", 1),
+        (
+            ["study", "repeat"],
+            ["--votes", "2", "--metrics", "imapscore:paper", "--relations", "graph"],
+            "kept/repeat-*.usage.json",
+            6,
+        ),
+    ],
+)
 def test_kills_hide_nothing_where_there_is_no_run(
     command: list[str],
+    more: list[str],
+    usage_file: str,
     calls: int,
     write_data: WriteData,
     tmp_path: Path,
@@ -198,17 +212,17 @@ def test_kills_hide_nothing_where_there_is_no_run(
     samples = [
         Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n) for n in range(120)
     ]
-    full = [*command, write_data(samples), "--out", "out.jsonl", "--json", "--price", "1,4", *options]
-    usage_file = tmp_path / "out.jsonl.usage.json"
+    full = [*command, write_data(samples), *more, "--json", "--price", "1,4", *options]
     server.seconds = 0.05
     kills = 2
     for kill in range(1, kills + 1):
         with imapeval_process(*full) as process:
             deadline = time.monotonic() + 60
-            while server.asked < 20 * kill and time.monotonic() < deadline:
+            while server.asked < 20 * kill and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.kill()
-        told = json.loads(usage_file.read_text())
+        (file,) = tmp_path.glob(usage_file)
+        told = json.loads(file.read_text())
         check_told(told, server)
         assert told["prompt_tokens"] >= (server.asked - 2 * kill) * PROMPT_TOKENS
     # The limit is that of all sessions together.
@@ -225,7 +239,7 @@ def test_kills_hide_nothing_where_there_is_no_run(
     assert calls * len(samples) <= server.asked <= calls * len(samples) + 2 * kills
     check_told(usage, server)
     assert usage["usd"] >= (server.asked - 2 * kills) * COST - 1e-9
-    assert not usage_file.exists()
+    assert not file.exists()
 
 
 def test_an_interrupted_extraction_keeps_its_usage_private(
