@@ -58,7 +58,7 @@ def add_up_usage(out: Path, ledger: Ledger | None) -> Generator[None]:
     What a killed or interrupted command has spent for the same output is added to the ledger first.
 
     Args:
-        out: The output, which is written as a whole at the end.
+        out: The output, which is written as a whole at the end; or, of a command without one, what stands for it.
         ledger: Counts the calls; None if there is no model.
 
     Raises:
@@ -73,7 +73,7 @@ def add_up_usage(out: Path, ledger: Ledger | None) -> Generator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = lock_file(path)
     if lock is None:
-        raise UsageError(f"another process is writing {out}. Wait for it, or choose another file with --out.")
+        raise UsageError(f"another process is making {out}. Wait for it to end.")
     with lock:
         if (earlier := read_usage(path, fix="Remove it: what it says is then not counted.")) is not None:
             ledger.add_earlier_sessions(earlier)

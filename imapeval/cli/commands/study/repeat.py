@@ -1,5 +1,6 @@
 """`imapeval study repeat`."""
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +66,8 @@ def repeat(
     command that was stopped, repeat it: completions are cached.
     """
     from imapeval.evaluation.evaluate import evaluate
-    from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
+    from imapeval.evaluation.pipeline import completions_path, open_ledger, open_llm, open_pipeline
+    from imapeval.evaluation.runs.usage_file import add_up_usage
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.thresholds import check_ranges, parse_thresholds
     from imapeval.study.robustness import repeated_scoring
@@ -96,8 +98,14 @@ def repeat(
     extractor, matcher = ready.extractor, ready.matcher
     if extractor is not None and matcher is not None:
         extractor, matcher = repeated_scoring.repeat_relating(extractor, matcher, relatings)
+    # There is no output beside which the usage could stand until the command has succeeded.
+    work = [model.identity, votes, relatings, [metric.signature for metric in judges], samples]
+    digest = hashlib.sha256(repr(work).encode(errors="backslashreplace")).hexdigest()
     try:
-        with show_progress("scoring", total=len(samples), quiet=json_output) as advance:
+        with (
+            add_up_usage(completions_path().with_name(f"repeat-{digest[:16]}"), ledger),
+            show_progress("scoring", total=len(samples), quiet=json_output) as advance,
+        ):
             results = run_until_interrupted(
                 lambda stop: evaluate(
                     samples, metrics=judges, extractor=extractor, matcher=matcher, progress=advance, stop=stop
