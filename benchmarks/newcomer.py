@@ -31,7 +31,7 @@ def main() -> None:
         for command in COMMANDS:
             start = time.perf_counter()
             done = subprocess.run(
-                [sys.executable, "-m", "imapeval.cli.main", *command],
+                [sys.executable, "-m", "imapeval", *command],
                 cwd=folder,
                 capture_output=True,
                 text=True,

@@ -59,7 +59,7 @@ def main() -> None:
 def run(study: RatingStudy, raters: int, seconds: float, pause: float) -> None:
     """Serve, rate and print."""
     links = [invite(study, f"rater-{n}") for n in range(raters)]
-    command = [sys.executable, "-m", "imapeval.cli.main", "rate", "serve", study.database.place, "--port", "0"]
+    command = [sys.executable, "-m", "imapeval", "rate", "serve", study.database.place, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline().split(" (")[0].rpartition(":")[2])

@@ -78,7 +78,7 @@ class Texts:
 def serve(*options: str) -> Generator[tuple[int, int]]:
     """Yield the process id and the port of a server, which ends with the block."""
     environment = {name: value for name, value in os.environ.items() if name != "IMAPEVAL_TOKEN"}
-    command = [sys.executable, "-m", "imapeval.cli.main", "serve", "--port", "0", *options]
+    command = [sys.executable, "-m", "imapeval", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             told = (process.stdout.readline() if process.stdout else "") or "nothing"

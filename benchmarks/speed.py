@@ -97,7 +97,7 @@ def main() -> None:
         print(f"| {', '.join(names)} | {rates} |", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        command = [sys.executable, "-m", "imapeval.cli.main", "score", str(args.data), "--out", f"{folder}/run"]
+        command = [sys.executable, "-m", "imapeval", "score", str(args.data), "--out", f"{folder}/run"]
         subprocess.run(command, check=True, capture_output=True)
         seconds = time.perf_counter() - start
     print("", f"imapeval score, default metrics, all {len(read(args.data))} answers: {seconds:.1f} s", sep="\n")

@@ -223,7 +223,7 @@ def main() -> None:
         write_samples(samples, args.samples)
         write_samples(few, args.peer_samples)
         write_requests(samples, requests)
-        cli = [sys.executable, "-m", "imapeval.cli.main"]
+        cli = [sys.executable, "-m", "imapeval"]
         llm = ["--llm", "openai:stub", "--base-url", url]
         print("| client | calls | wall s | CPU s | CPU ms a call | wall, ratio | CPU a call, ratio | peak MB |")
         print("|---|---|---|---|---|---|---|---|")

@@ -117,7 +117,3 @@ def run() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
     app()
-
-
-if __name__ == "__main__":
-    run()

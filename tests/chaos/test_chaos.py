@@ -115,7 +115,7 @@ class ScoreCommand:
         self._started_on_full_disk = self._disk.full
         self._previous_calls = self.read_usage()["calls"]
         command = [
-            *(sys.executable, "-m", "imapeval.cli.main", "score", f"{self.run.name}.jsonl", "--out", self.run.name),
+            *(sys.executable, "-m", "imapeval", "score", f"{self.run.name}.jsonl", "--out", self.run.name),
             *("--metrics", "imapscore:paper,imapscore:mean", "--votes", "3", "--relations", "llm"),
             *("--llm", "openai:m", "--base-url", self._server.url, "--concurrency", str(CONCURRENCY)),
             # USD per million tokens.

@@ -34,7 +34,7 @@ def imapeval_process(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     """Start a command in an empty folder as a process of its own, to be killed or interrupted."""
 
     def start(*args: str | Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "imapeval.cli.main", *map(str, args)]
+        command = [sys.executable, "-m", "imapeval", *map(str, args)]
         return subprocess.Popen(
             command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
         )

@@ -56,7 +56,7 @@ def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
         llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph", "--price", "1,1")
         command = ("score", str(data), "--metrics", "imapscore:paper", "--out", out, "--json", *llm)
         return subprocess.run(
-            [sys.executable, "-m", "imapeval.cli.main", *command],
+            [sys.executable, "-m", "imapeval", *command],
             cwd=tmp_path,
             env={**os.environ, "IMAPEVAL_CACHE": str(cache)},
             preexec_fn=limit if limited else None,

@@ -90,7 +90,7 @@ def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Iterator[C
 
     def start(*command: str, terminal: int | None = None) -> subprocess.Popen[str]:
         llm = ["--llm", "openai:m", "--base-url", slow.url, "--concurrency", "4"]
-        call = [sys.executable, "-m", "imapeval.cli.main", command[0], str(data), *command[1:], *llm]
+        call = [sys.executable, "-m", "imapeval", command[0], str(data), *command[1:], *llm]
         if terminal is not None:
             call = [sys.executable, "-c", TAKE_TERMINAL, *call]
         return subprocess.Popen(

@@ -26,7 +26,7 @@ SIGNATURE = "long-value-0123456789"
 BASIC = base64.b64encode(f"somebody:{PASSWORD}".encode()).decode()
 SECRETS = (KEY, PASSWORD, SIGNATURE, BASIC)
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
-COMMAND = (sys.executable, "-m", "imapeval.cli.main")
+COMMAND = (sys.executable, "-m", "imapeval")
 WriteData = Callable[..., Path]
 
 

@@ -28,7 +28,7 @@ class RunPage(Protocol):
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float | None]:
     """The imapscore of docs/frameworks/answers.jsonl by id, as `imapeval score` gives it; None where there is none."""
     out = tmp_path_factory.mktemp("score") / "run"
-    command = [sys.executable, "-m", "imapeval.cli.main", "score", str(ANSWERS), "--metrics", "imapscore"]
+    command = [sys.executable, "-m", "imapeval", "score", str(ANSWERS), "--metrics", "imapscore"]
     subprocess.run([*command, "--out", str(out)], check=True, capture_output=True)
     lines = (out / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return {line["id"]: line["score"] for line in map(json.loads, lines)}

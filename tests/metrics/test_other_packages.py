@@ -55,7 +55,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def call(environment: dict[str, str], *args: str | Path) -> str:
-    command = [sys.executable, "-m", "imapeval.cli.main", *map(str, args)]
+    command = [sys.executable, "-m", "imapeval", *map(str, args)]
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
 

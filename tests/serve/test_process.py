@@ -32,7 +32,7 @@ SECRET = "Mrs Elizabeth Blackwood"
 
 @contextmanager
 def started(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [sys.executable, "-m", "imapeval.cli.main", "serve", "--port", "0", *options]
+    command = [sys.executable, "-m", "imapeval", "serve", "--port", "0", *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment
     ) as process:
@@ -56,7 +56,14 @@ def post(port: int, value: Any, **headers: str) -> tuple[int, Any]:
 
 
 @pytest.mark.slow
-def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_of_it():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_or_stored_of_it(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Where a program may write: its own folder, caches, configuration and temporary files.
+    monkeypatch.chdir(tmp_path)
+    for variable in ("HOME", "TMPDIR", "IMAPEVAL_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
     told = " ".join(f"Take drug{number} {number} mg and avoid herb{number}." for number in range(80))
     given = {"question": f"What should {SECRET} take and avoid?", "reference": told, "response": told[::-1] + told}
     got: list[tuple[int, Any]] = []
@@ -66,7 +73,7 @@ def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_o
         asking = threading.Thread(target=lambda: got.append(post(port, given, Authorization="Bearer t0p-s3cret")))
         asking.start()
         time.sleep(0.4)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         output, errors = process.communicate(timeout=60)
         asking.join()
     assert process.returncode == 0
@@ -74,6 +81,8 @@ def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_o
     assert status == 200
     assert body["score"] is not None
     assert (output, errors) == ("", "")
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not [text for text in (SECRET, "drug0", "herb79") if text.encode() in stored]
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ DATA = [
 
 
 def score(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "imapeval.cli.main", *args]
+    command = [sys.executable, "-m", "imapeval", *args]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 

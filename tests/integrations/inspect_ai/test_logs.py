@@ -39,7 +39,7 @@ def sample(says: Any = "Drainage.", *, key: Any = 1, **fields: Any) -> Sample:
 
 
 def imapeval(*args: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "imapeval.cli.main", *map(str, args)]
+    command = [sys.executable, "-m", "imapeval", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True)
 
 

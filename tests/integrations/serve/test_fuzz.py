@@ -23,7 +23,7 @@ TOKEN = "s3cret"
 
 @pytest.fixture(scope="module", params=["", TOKEN], ids=["open", "token"])
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    command = [sys.executable, "-m", "imapeval.cli.main", "serve", "--port", "0", "--metrics", "imapscore,rouge1"]
+    command = [sys.executable, "-m", "imapeval", "serve", "--port", "0", "--metrics", "imapscore,rouge1"]
     environment = os.environ | ({"IMAPEVAL_TOKEN": request.param} if request.param else {})
     log = tmp_path_factory.mktemp("serve") / "log"
     with (

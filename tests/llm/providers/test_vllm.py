@@ -441,7 +441,7 @@ class TestReal:
         # Too small for the prompts: a sample that fails, at once.
         spec = f"vllm:{MODEL}?" + query(ARGUMENTS | {"max_model_len": 256})
         done = subprocess.run(
-            [sys.executable, "-m", "imapeval.cli.main", "extract", str(data), "--llm", spec, "--json"],
+            [sys.executable, "-m", "imapeval", "extract", str(data), "--llm", spec, "--json"],
             cwd=tmp_path,
             env=os.environ | {"IMAPEVAL_CACHE": str(tmp_path / "cache")},
             capture_output=True,
