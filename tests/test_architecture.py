@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("serve", frozenset({"serve"})),
     ("rating", frozenset({"rating"})),
     ("integrations", frozenset({"integrations"})),
-    ("cli", frozenset({"cli"})),
+    ("cli", frozenset({"cli", "__main__"})),
 )
 LEVELS = {unit: level for level, (_, units) in enumerate(LAYERS) for unit in units}
 
