@@ -91,8 +91,14 @@ def run(app: App, limits: Limits, *, sock: socket.socket, ready: Callable[[], No
     def note(number: int, _frame: FrameType | None) -> None:
         caught.append(number)
 
+    def hang_up(_number: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
     # After an orderly shutdown uvicorn raises the signal again, which would make the process exit with an error.
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    # uvicorn leaves it alone: a closed terminal would end the requests in progress. `nohup` ignores it.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
     try:
         server.run([sock])
     finally:
