@@ -270,7 +270,7 @@ def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply
         return match
     prompt = {"prompt": _load_prompt(lang).name}
     if said := answer.unclear.get(numbers):
-        why = f"the language model says {' and '.join(map(repr, said))}, which is no relation"
+        why = f"the language model says {' and '.join(map(repr, said))}, which is not a relation"
         return replace(match, evidence={"why": why, **prompt})
     verdict = answer.verdicts.get(numbers)
     relation = Relation.UNMATCHED if verdict is None else verdict.relation

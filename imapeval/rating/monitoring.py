@@ -171,7 +171,7 @@ def parse_stopping_rule(text: str, dimensions: Sequence[Dimension]) -> StoppingR
     except ValueError as error:
         raise UsageError(f"--stop {text!r} has no limit above 0. {form}") from error
     if measure not in ("answers", "mean", *STATISTICS):
-        raise UsageError(f"--stop names {measure[:60]!r}, which is no statistic of agreement. {form}")
+        raise UsageError(f"--stop names {measure[:60]!r}, which is not a statistic of agreement. {form}")
     if (measure == "answers") != (dimension == "") or (dimension and dimension not in names):
         raise UsageError(f"--stop {text!r} names no dimension of the study ({', '.join(names)}). {form}")
     return rule

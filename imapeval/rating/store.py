@@ -269,7 +269,7 @@ def hash_secret(secret: str) -> str:
 def _read_settings(database: Database) -> StudySettings:
     with database.read() as connection:
         if not sa.inspect(connection).has_table("study"):
-            raise ResourceError(f"{database.place} is no study of ratings. Make one with: imapeval rate init")
+            raise ResourceError(f"{database.place} is not a rating study. Make one with: imapeval rate init")
         row = connection.execute(sa.select(schema.study)).one()
     if row.format != schema.FORMAT:
         raise ResourceError(

@@ -118,7 +118,7 @@ def test_through_batches(imapeval: Command, options: list[str], tmp_path: Path) 
     ("metrics", "told"),
     [
         ("geval-file:nothere.md", "nothere.md: cannot be read (No such file or directory)."),
-        ("geval-file:bad.md", "bad.md, line 3: {{respons}} is no variable. Did you mean {{response}}?"),
+        ("geval-file:bad.md", "bad.md, line 3: {{respons}} is not a variable. Did you mean {{response}}?"),
         ("geval-file:facts.md+imap", "the prompt facts.md shows facts already. Name it without '+imap'."),
         ("geval:empathy", "unknown metric 'geval:empathy'."),
     ],

@@ -188,7 +188,7 @@ async def test_a_pair_with_several_relations_keeps_its_relation(
     assert match == before
     assert match.decided_by == by
     assert match.evidence["why"] == (
-        "the language model says 'belonging' and 'containment' and 'exact', which is no relation"
+        "the language model says 'belonging' and 'containment' and 'exact', which is not a relation"
     )
 
 

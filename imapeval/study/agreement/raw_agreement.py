@@ -105,7 +105,7 @@ def find_categories(ratings: Floats, *, scale: Scale | None) -> Floats | Undefin
         steps = (given - scale.low) / scale.step
         off = given[np.abs(steps - np.rint(steps)) > STEP_TOLERANCE]
         if off.size:
-            raise ValueError(f"the rating {off[0]:g} is no step of {scale.step:g} from {scale.low:g}")
+            raise ValueError(f"the rating {off[0]:g} is not a multiple of {scale.step:g} above {scale.low:g}")
         last = int((scale.high - scale.low) / scale.step * (1 + STEP_TOLERANCE))
         categories = scale.low + scale.step * np.arange(last + 1, dtype=np.float64)
     if len(categories) > MOST_CATEGORIES:

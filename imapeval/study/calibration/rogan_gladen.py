@@ -60,7 +60,7 @@ def correct_share(
     """
     for name, (count, total) in (("called", called), ("hits", hits), ("rejections", rejections)):
         if not 0 <= count <= total or total == 0:
-            raise ValueError(f"{name}: {count} of {total} is no share")
+            raise ValueError(f"{name}: {count} of {total} is not a proportion")
     apparent, sensitivity, specificity = (count / total for count, total in (called, hits, rejections))
     youden = sensitivity + specificity - 1
     if youden <= 0:

@@ -180,8 +180,8 @@ def test_passages_are_ranked_as_by_bm25(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("k.jsonl", b'{"text": "a"}\n{"title": "b"}\n', r"k\.jsonl, line 2: the line is no passage"),
-        ("k.jsonl", b"plain\n", r"k\.jsonl, line 1: the line is no passage"),
+        ("k.jsonl", b'{"text": "a"}\n{"title": "b"}\n', r"k\.jsonl, line 2: the line is not a passage"),
+        ("k.jsonl", b"plain\n", r"k\.jsonl, line 1: the line is not a passage"),
         ("k.txt", b"\n \n--\n", "holds no passage"),
         ("k.txt", "疖子".encode("gb18030"), "is not UTF-8"),
         ("absent.txt", None, "cannot be read"),

@@ -44,7 +44,7 @@ _SCORE_LINE = re.compile(rf"{_LINE}(?:score|评分|得分){_SCORE_AFTER_LABEL}",
 
 
 def clean_answer(response: str, *, score_asked: bool = False, labels: tuple[str, ...] = ()) -> str | None:
-    """Return what a judge is shown of a response: without what is no statement of it, such as a ready-made score.
+    """Return what a judge is shown of a response: without what does not belong to it, such as a ready-made score.
 
     Args:
         response: The text.

@@ -189,7 +189,7 @@ def _resolve_placeholders(text: str, path: Path) -> str:
         said = found["name"].strip(" \t")
         name = resolve_variable(said)
         if name is None:
-            raise _make_error(text, found.start(), f"{found[0]} is no variable", _list_variables(said), path)
+            raise _make_error(text, found.start(), f"{found[0]} is not a variable", _list_variables(said), path)
         return f"{{{{{name}}}}}"
 
     named = _PLACEHOLDER.sub(rename, text)
@@ -294,7 +294,7 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
         given = [resolve_variable(word) or word for word in entry.words]
         if unknown := [word for word in given if word not in VARIABLES]:
             mend = _list_variables(unknown[0])
-            raise InputError(f"{unknown[0]!r} is no variable", path=path, line=entry.line, fix=mend)
+            raise InputError(f"{unknown[0]!r} is not a variable", path=path, line=entry.line, fix=mend)
     texts = {
         "name": name,
         "low": str(scale.low),

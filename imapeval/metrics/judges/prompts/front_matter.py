@@ -112,7 +112,7 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
             continue
         match = _KEY.fullmatch(line)
         if match is None or match["key"].lower() not in keys:
-            told = f"{stripped!r} is no line of a head" if match is None else f"unknown key {match['key']!r}"
+            told = f"{stripped!r} is not a line of front matter" if match is None else f"unknown key {match['key']!r}"
             raise InputError(told, path=path, line=number, fix=_mend(keys))
         key = match["key"].lower()
         if key in found:

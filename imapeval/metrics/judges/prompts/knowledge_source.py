@@ -122,7 +122,7 @@ def _read_lines(text: str, file: Path) -> list[str]:
         title, body = fields.get("title", ""), fields.get("text")
         if not isinstance(body, str) or not isinstance(title, str):
             raise InputError(
-                "the line is no passage",
+                "the line is not a passage",
                 fix='Write {"title": "...", "text": "..."} on each line.',
                 path=file,
                 line=number,

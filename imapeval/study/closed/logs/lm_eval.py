@@ -54,7 +54,7 @@ def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
             raise ValueError("keys are missing")
         metrics = cast("Any", record.get("metrics") or [])
         if not isinstance(metrics, list) or not all(isinstance(name, str) for name in cast("list[Any]", metrics)):
-            raise ValueError("'metrics' is no list of names")
+            raise ValueError("'metrics' is not a list of names")
     except (ValueError, AttributeError, RecursionError) as error:
         raise InputError(
             f"is not a sample of lm-evaluation-harness ({error})",

@@ -130,7 +130,7 @@ class RatingsSource:
                 fix=f"Write {text.replace(',', '.')!r}, here and everywhere.",
             )
         raise self.error_at(
-            f"the rating {what!r} is no number but {short_repr(value)}",
+            f"the rating {what!r} is not a number but {short_repr(value)}",
             row,
             fix="Write a number or leave it empty; choose the rating columns with --dimensions, translate words with "
             "--labels.",

@@ -69,7 +69,7 @@ def test_the_id_may_have_another_name(write: Write):
     [
         (task(result("choices", ["4", "5"])), "'accuracy'.*2"),
         (task(result("number", "many")), "'many'"),
-        (task(result("rating", True)), "no number but True"),
+        (task(result("rating", True)), "not a number but True"),
         (
             task(result("rating", 4), result("rating", 5)),
             "'7'.*'a'.*'accuracy'.*record 1",

@@ -169,8 +169,8 @@ def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
         ('{"id": "a", "accuracy": 1}\n[1]\n', "line 2"),
         ("{}\n", "line 1"),
         ('{"id": "a", "accuracy": true}', "line 1.*'accuracy'"),
-        ('{"id": "a", "accuracy": NaN}', "no number but nan"),
-        ('{"id": "a", "accuracy": 1e999}', "no number but inf"),
+        ('{"id": "a", "accuracy": NaN}', "not a number but nan"),
+        ('{"id": "a", "accuracy": 1e999}', "not a number but inf"),
         ('{"id": "a", "accuracy": [1]}', r"line 1.*'accuracy'.*\[1\]"),
         ('{"id": true, "accuracy": 1}', "'id'"),
         ('{"id": "a", "accuracy": 1, "rater": "x"}\n{"id": "b", "accuracy": 1}', "line 2.*'rater'"),
@@ -186,7 +186,7 @@ def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
     long = "x" * 10_000_000
     path = write("r.csv", f"id,accuracy,comment\na,4,{long}\n")
     assert content(read_ratings(path, dimensions=["accuracy"])) == {("a", "accuracy", ""): 4}
-    with pytest.raises(InputError, match="no number but 'xxx") as error:
+    with pytest.raises(InputError, match="not a number but 'xxx") as error:
         read_ratings(path)
     assert len(str(error.value)) < 500
     with pytest.raises(InputError, match="line 3") as error:
