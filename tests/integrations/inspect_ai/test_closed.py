@@ -10,7 +10,14 @@ pytest.importorskip("inspect_ai", reason="inspect_ai is not installed here: pyth
 
 import inspect_ai
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
 from inspect_ai.scorer import choice
 from inspect_ai.solver import multiple_choice
 
@@ -60,3 +67,26 @@ def test_epochs_are_runs(tmp_path: Path):
     answers = read_logs([tmp_path])
     assert len(answers) == 12
     assert {answer.run for answer in answers} == {"1", "2"}
+
+
+def test_models_that_say_nothing_of_how_an_answer_ended(tmp_path: Path):
+    """Inspect's provider for Hugging Face models logs "unknown"; an answer of as many tokens as allowed is cut."""
+    outputs = [ModelOutput.from_content("mockllm/model", "Let us think", stop_reason="unknown") for _ in range(2)]
+    for output, tokens in zip(outputs, (7, 8), strict=True):
+        output.usage = ModelUsage(output_tokens=tokens)
+    shots = [ChatMessageUser(content="0: what helps?"), ChatMessageAssistant(content="ANSWER: C")]
+    samples = [
+        Sample(id=f"q{n}", input=[*shots, ChatMessageUser(content=f"{n}: what helps?")], choices=OPTIONS, target="B")
+        for n in range(2)
+    ]
+    task = inspect_ai.Task(
+        dataset=MemoryDataset(samples),
+        solver=multiple_choice(),
+        scorer=choice(),
+        config=GenerateConfig(max_tokens=8),
+    )
+    model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+    inspect_ai.eval(task, model=model, log_dir=str(tmp_path), display="none", max_samples=1)
+    answers = read_logs([tmp_path])
+    assert [answer.choice.reading for answer in answers] == ["unread", "cut"]
+    assert [answer.question for answer in answers] == ["0: what helps?", "1: what helps?"]

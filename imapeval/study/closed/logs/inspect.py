@@ -9,7 +9,7 @@ from imapeval.evaluation.samples.rows import read_number
 from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, name_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -45,7 +45,7 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
             model=str(row["system"]),
             item=str(row["sample_id"]),
             run=str(row["epoch"]) if several else "",
-            question=str(row.get("question", "")),
+            question=_find_question(row),
             labels=labels,
             options=options,
             gold=find_gold(row["references"], labels, options),
@@ -53,3 +53,10 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
             choice=choice,
             scores=scores,
         )
+
+
+def _find_question(row: Mapping[str, Any]) -> str:
+    """Return what was asked last: what comes before it are examples."""
+    if "question" in row:
+        return str(row["question"])
+    return next((turn["content"] for turn in reversed(row["turns"]) if turn["role"] == "user"), "")
