@@ -35,6 +35,8 @@ class EchoServer(ThreadingHTTPServer):
 
     daemon_threads = True
     form = "completion"
+    escaped = False
+    """Whether secrets are written as the escapes of JSON."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -66,6 +68,9 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 status, reply = 200, {"unknown": sent}
         content = json.dumps(reply, ensure_ascii=False).encode()
+        if self.server.escaped:
+            for secret in SECRETS:
+                content = content.replace(secret.encode(), "".join(f"\\u{ord(each):04x}" for each in secret).encode())
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -124,8 +129,9 @@ SCORE = ("score", "data.jsonl", "--out", "run", "--llm", "openai:m", "--metrics"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_a_key_that_the_server_repeats_is_nowhere(form: str, echo: EchoServer, data: Path):
-    echo.form = form
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_key_that_the_server_repeats_is_nowhere(form: str, escaped: bool, echo: EchoServer, data: Path):
+    echo.form, echo.escaped = form, escaped
     done = run(data.parent, *SCORE, "--base-url", echo.url, OPENAI_API_KEY=KEY)
     assert echo.paths
     assert "[redacted]" in done.stderr or "[redacted]" in (data.parent / "run/results.jsonl").read_text()
@@ -169,6 +175,7 @@ def test_batches_are_their_owners_and_keep_no_secret(data: Path):
         (f"htp://somebody:{PASSWORD}@127.0.0.1:9/v1", PASSWORD),
         ("http://somebody:1234/word-of-pass@127.0.0.1:9/v1", "word-of-pass"),
         ("http://somebody:12#word-of-pass@127.0.0.1:9/v1", "word-of-pass"),
+        ("http://127.0.0.1:9/v1#word-of-pass", "word-of-pass"),
     ],
 )
 @pytest.mark.parametrize("model", ["openai:m", "local:m.gguf"])

@@ -64,6 +64,13 @@ def test_they_are_read():
     assert chat_format.parse_reply(json.dumps(reply(LOGPROBS)), PLAIN, who="it").tokens == ()
 
 
+def test_a_key_in_pieces_is_not_kept(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    tokens = [{"token": piece, "logprob": -0.1, "top_logprobs": []} for piece in ("sk-012", "345", "6789")]
+    kept = chat_format.parse_reply(json.dumps(reply({"content": tokens})), REQUEST, who="it")
+    assert kept.tokens == ()
+
+
 @pytest.mark.parametrize(
     "logprobs",
     [

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.redaction import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -361,7 +362,8 @@ def _find_usage(content: bytes | str) -> tuple[int, int] | None:
 
 
 def _text_or_empty(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    # The reply itself was redacted when it arrived, but JSON can write any character as an escape.
+    return hide_secrets(value) if isinstance(value, str) else ""
 
 
 def _read_count(value: Any) -> int | None:
@@ -382,6 +384,9 @@ def _read_tokens(logprobs: Any, request: Request) -> tuple[Token, ...]:
     try:
         positions = _Logprobs.model_validate(logprobs).content
     except ValidationError:
+        return ()
+    # A secret in pieces cannot be redacted.
+    if hide_secrets(text := "".join(position.token for position in positions)) != text:
         return ()
     return tuple(
         Token(position.token, position.logprob, tuple((top.token, top.logprob) for top in position.top_logprobs))
