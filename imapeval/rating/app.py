@@ -6,14 +6,15 @@ from elsewhere; style and script are allowed by hash. Requests that change somet
 """
 
 # Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
-import asyncio
 import hashlib
 from dataclasses import asdict
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.rating.model import Entry, Item, Rater, RatingConflictError, UnknownItemError
@@ -24,8 +25,14 @@ from imapeval.rating.store import RatingStudy
 from imapeval.serve.guard import Limits, RequestGuard
 from imapeval.serve.http_error import HttpError, dump_json
 
+if TYPE_CHECKING:
+    from imapeval.serve.guard import App, Message, Receive, Scope, Send
+
 _SESSION, _LANGUAGE = "imapeval_link", "imapeval_lang"
-"""Names of the cookies."""
+"""Names of the cookies. By https, the first one begins with "__Host-": no other host of the domain can set it."""
+
+_LINK = "imapeval-link"
+"""Header in which a page says whose it is: the cookie is that of the link opened last, maybe in another tab."""
 
 _MONTH = 31 * 24 * 3600
 """Seconds that a browser keeps the cookies."""
@@ -35,12 +42,16 @@ _ENTRIES_PER_MINUTE, _REQUESTS_PER_MINUTE = 20, 600
 
 _HEADERS = {
     "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+"""Of every response, unless it has others."""
+
+_Token = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -51,7 +62,15 @@ class _Secret(BaseModel):
     secret: str = Field(min_length=16, max_length=200, pattern=r"^[A-Za-z0-9_-]+$")
 
 
-def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuard:
+async def _read_body(request: Request) -> bytes:
+    return await request.body()
+
+
+_Body = Annotated[bytes, Depends(_read_body)]
+"""With it, what waits for the database need not be asynchronous, and keeps no other request waiting."""
+
+
+def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
     """Return the app.
 
     Args:
@@ -60,11 +79,16 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         secure: Whether browsers reach it by https only, so that cookies are sent by https only.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry={"logs": False})
+    session = f"__Host-{_SESSION}" if secure else _SESSION
     entering, asking = RateLimit(_ENTRIES_PER_MINUTE), RateLimit(_REQUESTS_PER_MINUTE)
 
+    def name_page(rater: Rater) -> str:
+        # The same after the rater has got a new link: what waits in the browser is then sent with that.
+        return hashlib.sha256(f"{study.settings.model_dump_json()}/{rater.id}".encode()).hexdigest()[:16]
+
     def authorise(request: Request) -> Rater:
-        rater = study.identify(request.cookies.get(_SESSION, ""))
-        if rater is None:
+        rater = study.identify(request.cookies.get(session, ""))
+        if rater is None or request.headers.get(_LINK) not in {None, name_page(rater)}:
             raise HttpError(401, "no-link", "Open your personal link again. If it no longer works, ask for a new one.")
         asking.count(str(rater.id))
         return rater
@@ -76,7 +100,7 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         return rater
 
     def page(content: str, policy: str, *, status: int = 200) -> Response:
-        headers = _HEADERS | {"Content-Security-Policy": policy}
+        headers = {"Content-Security-Policy": policy}
         return Response(content.encode(errors="replace"), status, headers, media_type="text/html; charset=utf-8")
 
     def find_language(request: Request) -> str:
@@ -88,14 +112,15 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         return page(*render_enter(study.settings, find_language(request)))
 
     @app.post("/session")
-    async def begin(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+    def begin(request: Request, body: _Body) -> Response:  # pyright: ignore[reportUnusedFunction]
         _require_same_origin(request)
-        entering.count(request.client.host if request.client else "")
-        secret = _parse(_Secret, await request.body()).secret
+        secret = _parse(_Secret, body).secret
         if study.identify(secret) is None:
+            # Right secrets are not counted: behind a server with https, all raters come from one address.
+            entering.count(request.client.host if request.client else "")
             raise HttpError(401, "no-link", "This link is not valid, or no longer. Ask for a new one.")
         response = _json({"ok": True})
-        response.set_cookie(_SESSION, secret, max_age=_MONTH, path="/", secure=secure, httponly=True, samesite="strict")
+        response.set_cookie(session, secret, max_age=_MONTH, path="/", secure=secure, httponly=True, samesite="strict")
         return response
 
     @app.get("/")
@@ -110,7 +135,7 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         if rater.role == "owner":
             rendered = render_owner(study, lang)
         else:
-            rendered = render_rating(study.settings, lang, _name_link(request.cookies[_SESSION]))
+            rendered = render_rating(study.settings, lang, name_page(rater))
         response = page(*rendered)
         if request.query_params.get("lang") in LANGUAGES:
             response.set_cookie(_LANGUAGE, lang, max_age=_MONTH, path="/", secure=secure, samesite="strict")
@@ -127,23 +152,29 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         return _json(_show(study, rater, study.item_at(rater, position)))
 
     @app.get("/api/history/{token}")
-    def list_history(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
+    def list_history(request: Request, token: _Token) -> Response:  # pyright: ignore[reportUnusedFunction]
         entries = study.history(authorise_rater(request), token)
-        return _json(
-            [{"saved_at": one.saved_at, "complete": one.complete, "values": one.entry.values} for one in entries]
-        )
+        return _json([asdict(one) for one in entries])
 
     @app.post("/api/items/{token}")
-    async def save(request: Request, token: str) -> Response:  # pyright: ignore[reportUnusedFunction]
+    def save(request: Request, token: _Token, body: _Body) -> Response:  # pyright: ignore[reportUnusedFunction]
         _require_same_origin(request)
         rater = authorise_rater(request)
-        entry = _parse(Entry, await request.body())
-        saved = await asyncio.to_thread(study.save, rater, token, entry)
+        saved = study.save(rater, token, _parse(Entry, body))
         return _json(asdict(saved) | {"progress": _tell_progress(study, rater)})
 
     @app.exception_handler(HttpError)
     async def refuse(_: Request, error: HttpError) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return Response(error.body, error.status, {**_HEADERS, **error.headers}, media_type="application/json")
+        return _reply(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def find_nothing(_: Request, __: RequestValidationError) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return _reply(HttpError(404, "not-found", "There is no such page."))
+
+    @app.exception_handler(HTTPException)
+    async def reject(_: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
+        kind = "not-found" if error.status_code == 404 else "bad-request"
+        return _reply(HttpError(error.status_code, kind, "There is no such page.", error.headers))
 
     @app.exception_handler(ImapEvalError)
     async def explain(_: Request, error: ImapEvalError) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -154,31 +185,43 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> RequestGuar
         )
         for kind, status, name in known:
             if isinstance(error, kind):
-                return Response(
-                    HttpError(status, name, str(error)).body, status, _HEADERS, media_type="application/json"
-                )
+                return _reply(HttpError(status, name, str(error)))
         # Of a database that fails, a rater learns nothing but that it fails.
-        body = HttpError(
-            503, "not-saved", "The study cannot be reached at the moment. Nothing is lost; try again."
-        ).body
-        return Response(body, 503, _HEADERS, media_type="application/json")
+        return _reply(
+            HttpError(503, "not-saved", "The study cannot be reached at the moment. Nothing is lost; try again.")
+        )
 
-    return RequestGuard(app, limits, token=None, posted=["/session", "/api/items/"], any_host=True)
+    return _add_headers(RequestGuard(app, limits, token=None, posted=["/session", "/api/items/"], any_host=True))
 
 
-def _name_link(secret: str) -> str:
-    # Of 192 random bits, no part of a hash tells anything.
-    return hashlib.sha256(f"link:{secret}".encode()).hexdigest()[:16]
+def _add_headers(app: "App") -> "App":
+    """Give every response the headers that protect it, errors of the server included."""
+
+    async def wrapped(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        async def send_with_headers(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await app(scope, receive, send_with_headers)
+
+    return wrapped
 
 
 def _require_same_origin(request: Request) -> None:
     """Refuse a request that another site's page makes; a strict cookie alone would admit sites on the same domain.
 
+    As `CrossOriginProtection` of Go's net/http does: the browser's own word on it, Sec-Fetch-Site, counts. Without one
+    (old browsers, and all where there is no https) Origin must name this host; a server in front may have changed Host.
+
     Raises:
         HttpError: 403.
     """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site not in {None, "same-origin"} or (origin and urlsplit(origin).netloc != request.headers.get("host")):
+    own = not origin or origin.partition("://")[2] == request.headers.get("host")
+    if site != "same-origin" if site else not own:
         raise HttpError(403, "foreign-origin", "The request comes from another page.")
 
 
@@ -191,7 +234,11 @@ def _parse(kind: type[_M], body: bytes) -> _M:
 
 
 def _json(content: Any) -> Response:
-    return Response(dump_json(content), headers=_HEADERS, media_type="application/json")
+    return Response(dump_json(content), media_type="application/json")
+
+
+def _reply(error: HttpError) -> Response:
+    return Response(error.body, error.status, error.headers, media_type="application/json")
 
 
 def _tell_progress(study: RatingStudy, rater: Rater) -> dict[str, Any]:

@@ -84,6 +84,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, *, isolation_level: str) -> Generator[sa.Connection]:
+        from sqlalchemy import exc
         from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, ProgrammingError
 
         options: dict[str, Any] = (
@@ -100,6 +101,8 @@ class Database:
             raise ResourceError(
                 f"the database of the study cannot be used: {error.orig}. Check that it runs and has space."
             ) from error
+        except exc.TimeoutError as error:
+            raise ResourceError("all connections to the database of the study are in use. Try again.") from error
 
 
 def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:

@@ -303,16 +303,14 @@ class SavedEntry:
     """A line of an item's history.
 
     Attributes:
-        revision: Counted from 1.
         saved_at: UTC, ISO 8601.
         complete: Whether every dimension is answered.
-        entry: What was entered.
+        values: Ratings by dimension.
     """
 
-    revision: int
     saved_at: str
     complete: bool
-    entry: Entry
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

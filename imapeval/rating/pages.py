@@ -44,7 +44,7 @@ def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, s
     Args:
         settings: Of the study.
         lang: Language of the page.
-        link: Tells a rater's link from others that are opened in the same browser, without giving the secret away.
+        link: Tells a rater from others whose links are opened in the same browser.
     """
     data = {
         "link": link,

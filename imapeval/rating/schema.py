@@ -185,7 +185,17 @@ def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
 def _append_only(dialect: str) -> list[str]:
     tables = [table.name for table in APPEND_ONLY]
     if dialect == "sqlite":
-        return [
+        # INSERT OR REPLACE deletes what is there, and no trigger sees it.
+        replacing = [
+            f"CREATE TRIGGER {table.name}_replace_{'_'.join(one.name for one in key.columns)} "
+            f"BEFORE INSERT ON {table.name} WHEN EXISTS (SELECT 1 FROM {table.name} WHERE "
+            f"{' AND '.join(f'{one.name} = NEW.{one.name}' for one in key.columns)}) "
+            f"BEGIN SELECT RAISE(ABORT, '{table.name} can only be added to'); END"
+            for table in APPEND_ONLY
+            for key in table.constraints
+            if isinstance(key, sa.PrimaryKeyConstraint | sa.UniqueConstraint)
+        ]
+        return replacing + [
             f"CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table} "
             f"BEGIN SELECT RAISE(ABORT, '{table} can only be added to'); END"
             for table in tables

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from pydantic import ValidationError
@@ -25,9 +25,6 @@ from imapeval.rating.model import (
     StudySettings,
     UnknownItemError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 OWNER = Rater(0, "owner", "owner")
 
@@ -145,13 +142,12 @@ class RatingStudy:
                 raise UsageError(fault)
             complete = entry.is_complete(self.settings.dimensions)
             feedback = _make_feedback(entry, row) if complete and row.kind == "training" else None
-            known = _read_entries(connection, [token])
-            for before in known:
-                if before.entry.client_id == entry.client_id:
-                    if before.entry != entry:
-                        raise RatingConflictError("another entry was saved under this client_id. Make a new one.")
-                    return Saved(before.revision, complete, True, feedback)
-            revision = len(known) + 1
+            same_id = entries.c.token == token, entries.c.client_id == entry.client_id
+            if (before := connection.scalar(sa.select(entries.c.revision).where(*same_id))) is not None:
+                if _read_entry(connection, token, before) != entry:
+                    raise RatingConflictError("another entry was saved under this client_id. Make a new one.")
+                return Saved(before, complete, True, feedback)
+            revision = 1 + (_find_last(connection, token) or 0)
             connection.execute(
                 entries.insert().values(
                     token=token,
@@ -181,8 +177,21 @@ class RatingStudy:
             UnknownItemError: The rater has no such item.
         """
         with self.database.read() as connection:
-            self._show(connection, rater, token)
-            return tuple(_read_entries(connection, [token]))
+            self._find(connection, rater, token)
+            entries, cells = schema.entries, schema.entry_values
+            values: dict[int, dict[str, float]] = {}
+            rated = sa.select(cells).where(cells.c.token == token, cells.c.value.is_not(None))
+            for cell in connection.execute(rated):
+                values.setdefault(cell.revision, {})[cell.dimension] = cell.value
+            query = (
+                sa.select(entries.c.revision, entries.c.saved_at, entries.c.complete)
+                .where(entries.c.token == token)
+                .order_by(entries.c.revision)
+            )
+            return tuple(
+                SavedEntry(saved_at, complete, values.get(revision, {}))
+                for revision, saved_at, complete in connection.execute(query)
+            )
 
     def feedback(self, rater: Rater, token: str) -> Feedback | None:
         """Return the feedback on a training item with a complete entry, as `save` did; None for any other item.
@@ -192,8 +201,10 @@ class RatingStudy:
         """
         with self.database.read() as connection:
             row = self._find(connection, rater, token)
-            done = [one for one in _read_entries(connection, [token]) if one.complete]
-            return _make_feedback(done[-1].entry, row) if done and row.kind == "training" else None
+            last = _find_last(connection, token, complete=True)
+            if last is None or row.kind != "training":
+                return None
+            return _make_feedback(_read_entry(connection, token, last), row)
 
     def progress(self, rater: Rater) -> Progress:
         """Return how far a rater is."""
@@ -241,7 +252,7 @@ class RatingStudy:
     def _show(self, connection: sa.Connection, rater: Rater, token: str) -> Item:
         row = self._find(connection, rater, token)
         places = {one: (place, done) for place, (one, done) in enumerate(_list_items(connection, rater), 1)}
-        known = _read_entries(connection, [token])
+        last = _find_last(connection, token)
         position, complete = places[token]
         adjudication = row.kind == "adjudication"
         return Item(
@@ -255,7 +266,7 @@ class RatingStudy:
             references=tuple(row.reference_texts) if self.settings.show_reference else (),
             lang=row.lang,
             facts=tuple(Fact(**fact) for fact in row.facts) if row.sees_facts else (),
-            entry=known[-1].entry if known else None,
+            entry=None if last is None else _read_entry(connection, token, last),
             complete=complete,
             earlier=_read_earlier(connection, row.id) if adjudication else (),
         )
@@ -298,33 +309,30 @@ def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool
     return [(token, bool(done)) for token, done in connection.execute(query)]
 
 
-def _read_entries(connection: sa.Connection, tokens: Sequence[str]) -> list[SavedEntry]:
-    """Return the entries of items, those of an item oldest first."""
-    entries, values = schema.entries, schema.entry_values
-    given: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
-    for row in connection.execute(sa.select(values).where(values.c.token.in_(tokens))):
-        cell = given.setdefault((row.token, row.revision), {"values": {}, "cannot_judge": {}})
-        kind, content = ("values", row.value) if row.reason is None else ("cannot_judge", row.reason)
-        cell[kind][row.dimension] = content
-    query = sa.select(entries).where(entries.c.token.in_(tokens)).order_by(entries.c.token, entries.c.revision)
-    return [
-        SavedEntry(
-            revision=row.revision,
-            saved_at=row.saved_at,
-            complete=row.complete,
-            entry=Entry.model_validate(
-                {
-                    "client_id": row.client_id,
-                    "comment": row.comment,
-                    "confidence": row.confidence,
-                    "spans": row.spans,
-                    "seconds": row.seconds,
-                    **given.get((row.token, row.revision), {}),
-                }
-            ),
-        )
-        for row in connection.execute(query)
-    ]
+def _find_last(connection: sa.Connection, token: str, *, complete: bool = False) -> int | None:
+    """Return the last revision of an item, of complete entries only if asked for; None if there is none."""
+    entries = schema.entries
+    wanted = (entries.c.token == token, entries.c.complete) if complete else (entries.c.token == token,)
+    return connection.scalar(sa.select(sa.func.max(entries.c.revision)).where(*wanted))
+
+
+def _read_entry(connection: sa.Connection, token: str, revision: int) -> Entry:
+    entries, cells = schema.entries, schema.entry_values
+    row = connection.execute(sa.select(entries).where(entries.c.token == token, entries.c.revision == revision)).one()
+    given: dict[str, dict[str, Any]] = {"values": {}, "cannot_judge": {}}
+    for cell in connection.execute(sa.select(cells).where(cells.c.token == token, cells.c.revision == revision)):
+        kind, content = ("values", cell.value) if cell.reason is None else ("cannot_judge", cell.reason)
+        given[kind][cell.dimension] = content
+    return Entry.model_validate(
+        {
+            "client_id": row.client_id,
+            "comment": row.comment,
+            "confidence": row.confidence,
+            "spans": row.spans,
+            "seconds": row.seconds,
+            **given,
+        }
+    )
 
 
 def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating, ...]:
@@ -339,17 +347,15 @@ def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating
         )
         .order_by(schema.assignments.c.token)
     )
-    found: Iterable[SavedEntry] = (
-        [one for one in _read_entries(connection, [token]) if one.complete][-1]
-        for token in connection.scalars(query).all()
-    )
+    last = ((token, _find_last(connection, token, complete=True)) for token in connection.scalars(query).all())
+    found = [_read_entry(connection, token, revision) for token, revision in last if revision is not None]
     return tuple(
         EarlierRating(
-            values=one.entry.values,
-            cannot_judge=one.entry.cannot_judge,
-            comment=one.entry.comment,
-            confidence=one.entry.confidence,
-            spans=one.entry.spans,
+            values=one.values,
+            cannot_judge=one.cannot_judge,
+            comment=one.comment,
+            confidence=one.confidence,
+            spans=one.spans,
         )
         for one in found
     )

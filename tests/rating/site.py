@@ -1,6 +1,7 @@
 """A study that is being served: rated over HTTP, and in a browser."""
 
 import json
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -37,6 +38,11 @@ PRACTICE = Sample(
 )
 
 
+def enter(**values: Any) -> dict[str, Any]:
+    """Return an entry as a page sends it."""
+    return {"client_id": secrets.token_hex(8), "values": {"accuracy": 3.5, "completeness": 4.0}, **values}
+
+
 @dataclass
 class Site:
     """A study that is being served."""
@@ -71,7 +77,7 @@ class Site:
 
 
 @contextmanager
-def serve(place: str, content: StudyContent, *, facts: bool = False) -> Iterator[Site]:
+def serve(place: str, content: StudyContent, *, facts: bool = False, secure: bool = False) -> Iterator[Site]:
     """Make a study with two raters and serve it."""
     dimensions = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
     settings = StudySettings(
@@ -88,7 +94,7 @@ def serve(place: str, content: StudyContent, *, facts: bool = False) -> Iterator
         links = {name: invite(study, name) for name in ("anna", "ben")} | {"owner": invite_owner(study)}
         sock = stack.enter_context(listen("127.0.0.1", 0, token=None))
         ready = threading.Event()
-        server = make_server(make_app(study, Limits(), secure=False), Limits(), ready=ready.set)
+        server = make_server(make_app(study, Limits(), secure=secure), Limits(), ready=ready.set)
         thread = threading.Thread(target=server.run, args=([sock],))
         thread.start()
         try:

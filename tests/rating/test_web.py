@@ -2,17 +2,12 @@
 
 import secrets
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from imapeval.rating.administration import revoke
 from imapeval.study.data.ratings import read_ratings
-from tests.rating.site import SYSTEMS, Site
-
-
-def enter(**values: Any) -> dict[str, Any]:
-    return {"client_id": secrets.token_hex(8), "values": {"accuracy": 3.5, "completeness": 4.0}, **values}
+from tests.rating.site import SYSTEMS, Site, enter
 
 
 def test_a_whole_study_over_http_names_no_system(site: Site):

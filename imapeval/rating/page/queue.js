@@ -1,6 +1,6 @@
 // What has been entered waits on this device until the server has said that it is saved: no connection, a reload or a
-// closed page loses nothing. An entry has an id of its own, so that one that is sent twice is saved once. Every link has a
-// queue of its own: what was entered under one is never sent under another that is opened in the same browser.
+// closed page loses nothing. An entry has an id of its own, so that one that is sent twice is saved once. Every rater has
+// a queue of their own, and the server is told whose entry it is: cookies are those of the link that was opened last.
 const DRAFT = "imapeval-draft:";
 
 // Where the browser keeps nothing (site data blocked, no space left), entries live as long as the page does.
@@ -31,6 +31,7 @@ class Queue {
   // tell({waiting, problem, saved, token}) is called whenever something has changed.
   constructor(link, tell) {
     this.key = `imapeval-queue:${link}`;
+    this.link = link;
     this.tell = tell;
     this.sending = null;
     this.delay = 1000;
@@ -63,7 +64,7 @@ class Queue {
       let response;
       try {
         response = await fetch(`/api/items/${encodeURIComponent(token)}`, {
-          method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(entry), credentials: "same-origin",
+          method: "POST", headers: {"Content-Type": "application/json", "Imapeval-Link": this.link}, body: JSON.stringify(entry), credentials: "same-origin",
         });
       } catch { response = null; }
       const status = response?.status ?? 0;

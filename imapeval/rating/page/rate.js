@@ -54,7 +54,7 @@ function submit() {
 
 async function ask(path) {
   try {
-    const response = await fetch(path, {credentials: "same-origin"});
+    const response = await fetch(path, {headers: {"Imapeval-Link": link}, credentials: "same-origin"});
     if (response.status === 401) { $("banner").textContent = texts.enter_failed; $("banner").classList.add("alarm"); }
     return response.ok ? await response.json() : null;
   } catch { return undefined; }
