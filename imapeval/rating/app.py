@@ -173,8 +173,9 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
 
     @app.exception_handler(HTTPException)
     async def reject(_: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
-        kind = "not-found" if error.status_code == 404 else "bad-request"
-        return _reply(HttpError(error.status_code, kind, "There is no such page.", error.headers))
+        known = {404: ("not-found", "There is no such page."), 405: ("bad-method", "The page has no such method.")}
+        kind, message = known.get(error.status_code, ("bad-request", "The request is malformed."))
+        return _reply(HttpError(error.status_code, kind, message, error.headers))
 
     @app.exception_handler(ImapEvalError)
     async def explain(_: Request, error: ImapEvalError) -> Response:  # pyright: ignore[reportUnusedFunction]
