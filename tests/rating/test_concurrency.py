@@ -147,29 +147,40 @@ def test_killed_at_random_moments(studies: Studies, tmp_path: Path):
     def start(secret: str) -> subprocess.Popen[bytes]:
         logs.append(tmp_path / f"client{len(logs)}.log")
         with logs[-1].open("wb") as log:
-            return subprocess.Popen([sys.executable, str(CLIENT), study.database.place, secret], stdout=log)
+            command = [sys.executable, str(CLIENT), study.database.place, secret]
+            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log)
+
+    def wait_for(running: list[subprocess.Popen[bytes]], size: int) -> None:
+        """Wait until all have printed so much."""
+        while not all(log.stat().st_size >= size for log in logs[-len(running) :]):
+            assert all(process.poll() is None for process in running)
+            time.sleep(0.001)
+
+    def begin(running: list[subprocess.Popen[bytes]]) -> None:
+        """Let all begin at once: otherwise the first may have nothing left to rate when the last has been loaded."""
+        wait_for(running, 1)
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.close()
 
     kills = 0
     while kills < KILLS:
-        first = len(logs)
         running = [start(secret) for secret in secrets]
-        # All are rating.
-        while not all(log.stat().st_size for log in logs[first:]):
-            assert all(process.poll() is None for process in running)
-            time.sleep(0.001)
+        begin(running)
+        wait_for(running, 2)
         for process in running:
             time.sleep(rng.uniform(0, 0.02))
             process.kill()
         codes = [process.wait() for process in running]
         assert set(codes) == {-9}
         kills += len(codes)
-    for process in [start(secret) for secret in secrets]:
-        assert process.wait() == 0
+    begin(running := [start(secret) for secret in secrets])
+    assert [process.wait() for process in running] == [0] * len(running)
     told: dict[str, set[tuple[str, str]]] = {"sending": set(), "saved": set()}
     for log in logs:
         # A line that the kill cut off confirms nothing.
         for line in log.read_text().splitlines(keepends=True):
-            if line.endswith("\n"):
+            if line.strip() and line.endswith("\n"):
                 kind, token, client_id = line.split()
                 told[kind].add((token, client_id))
     with study.database.read() as connection:
