@@ -6,29 +6,55 @@ coefficient and interval of a study applies: how well does an open score say tha
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import compress
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from imapeval.errors import UsageError
+from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
-from imapeval.types import Score
+from imapeval.study.robustness.repeats import ORIGINAL_COLUMN, Repeats
+from imapeval.study.systems.answers import SystemAnswers
+from imapeval.study.systems.differences import compare_systems
+from imapeval.study.systems.ranking import rank_systems
+from imapeval.types import Lang, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.evaluation.runs import Run
     from imapeval.study.closed.logs import ClosedAnswer
     from imapeval.study.data.findings import Correlation
+    from imapeval.study.robustness.repeats import RepeatKind
+    from imapeval.study.systems.ranking import Standing
 
 RIGHT_CHOICE = "right choice"
 """The rating: 1 for a right option, 0 for another one or none; the mean over several runs."""
+
+_LANGS: tuple[Lang, ...] = get_args(Lang)
+
+_Key = tuple[str, str]
+"""A model, and the id of an answer or of an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAnswers:
+    """Open answers to closed items.
+
+    Attributes:
+        rated: The answers with their scores and, as ratings, the choices; questions are numbered by item.
+        repeats: The same answers in other words, and several answers of a model to one item; perhaps none.
+    """
+
+    rated: Rated
+    repeats: tuple[Repeats, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +67,9 @@ class FormCounts:
         mean_choice: Share of right choices.
         mean_score: Mean open score.
         both, closed_only, open_only, neither: Numbers of questions: right with options, right without (a score from the
-            threshold on). Over several runs, right means right in more than half of them.
+            threshold on). Over several runs, right means right in more than half of them; over several open answers to
+            an item, their mean score counts.
+        closed_only_ids, open_only_ids: The open answers, the first of each item, to the items of these counts.
     """
 
     model: str
@@ -52,56 +80,150 @@ class FormCounts:
     closed_only: int
     open_only: int
     neither: int
+    closed_only_ids: tuple[str, ...]
+    open_only_ids: tuple[str, ...]
 
 
 def join_open_answers(
-    answers: Sequence[ClosedAnswer], run: Run, *, metric: str, item_column: str | None = None
-) -> Rated:
+    answers: Sequence[ClosedAnswer], runs: Sequence[Run], *, item_column: str | None = None
+) -> OpenAnswers:
     """Join open answers' scores with the choices of the same model on the same item.
+
+    Several runs may hold other metrics of the same answers, other answers, or answers in other words (a column
+    `original`, as `imapeval study paraphrase` writes). A metric has one signature for all answers of a model.
 
     Args:
         answers: To the closed form.
-        run: With answers to the open form; its systems are named as the models are.
-        metric: Whose scores.
+        runs: With answers to the open form, at least one; their systems are named as the models are.
         item_column: Column of the open data that has the closed item's id; None takes the answers' ids.
 
     Raises:
-        UsageError: The run has no such metric or column, or nothing can be joined.
+        UsageError: No run has the column, nothing can be joined, or an id stands for different closed questions.
+        InputError: Runs contradict each other.
     """
-    if metric not in run.manifest["settings"]["metrics"]:
-        names = ", ".join(run.manifest["settings"]["metrics"])
-        raise UsageError(f"{run.folder} has no metric {metric!r}. It has: {names}.")
-    choices: dict[tuple[str, str], list[float]] = {}
-    for answer in answers:
-        choices.setdefault((answer.model, answer.item), []).append(float(answer.right or False))
-    samples = run.samples()
-    if item_column is not None and not any(item_column in sample.meta for sample in samples):
-        raise UsageError(f"the data of {run.folder} has no column {item_column!r}. Name another with --open-item.")
-    keys = [
-        (system_label(sample), str(sample.id if item_column is None else sample.meta.get(item_column, "")))
-        for sample in samples
-    ]
-    shared = [number for number, key in enumerate(keys) if key in choices]
+    choices = _read_choices(answers)
+    samples, scores = _read_runs(runs)
+    if item_column is not None and not any(item_column in sample.meta for sample in samples.values()):
+        raise UsageError(f"the open data has no column {item_column!r}. Name another with --open-item.")
+    items = {
+        (model, id_): (model, str(id_ if item_column is None else sample.meta.get(item_column, "")))
+        for (model, id_), sample in samples.items()
+        if ORIGINAL_COLUMN not in sample.meta
+    }
+    shared = [key for key, item in items.items() if item in choices]
     if not shared:
-        if not keys:
-            raise UsageError(f"{run.folder} has no answers. Give another run with --open.")
-        model, item = next(iter(choices))
-        raise UsageError(
-            f"no answer in {run.folder} is to an item of the logs, such as {item!r} by {model!r}; it has, such as, "
-            f"{keys[0][1]!r} by {keys[0][0] or 'no system'!r}. Name systems as the logs name models, and the column "
-            "with the item's id by --open-item."
-        )
-    scores = {r.id: r.outcome.value for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)}
+        raise _refuse_unjoined(runs, next(iter(choices)), next(iter(items.values()), None))
+    metrics = tuple(dict.fromkeys(name for run in runs for name in run.manifest["settings"]["metrics"]))
     known = {one.name: one for one in registry.all_metrics()}
-    return Rated(
-        ids=tuple(samples[number].id for number in shared),
-        questions=number_clusters([keys[number][1] for number in shared]),
-        systems=tuple(keys[number][0] for number in shared),
-        metrics=(metric,),
-        scores=np.array([[scores.get(samples[number].id, np.nan)] for number in shared]),
+    rated = Rated(
+        ids=tuple(id_ for _, id_ in shared),
+        questions=number_clusters([items[key][1] for key in shared]),
+        systems=tuple(model for model, _ in shared),
+        metrics=metrics,
+        scores=np.array([[scores.get((key, metric), np.nan) for metric in metrics] for key in shared]),
         dimensions=(RIGHT_CHOICE,),
-        ratings=np.array([[fmean(choices[keys[number]])] for number in shared]),
-        lower_is_better=frozenset([metric] if metric in known and not known[metric].higher_is_better else []),
+        ratings=np.array([[fmean(choices[items[key]])] for key in shared]),
+        lower_is_better=frozenset(name for name in metrics if name in known and not known[name].higher_is_better),
+    )
+    reworded: dict[_Key, list[_Key]] = {key: [key] for key in shared}
+    for (model, id_), sample in samples.items():
+        original = (model, str(sample.meta.get(ORIGINAL_COLUMN)))
+        if ORIGINAL_COLUMN in sample.meta and original in reworded:
+            reworded[original].append((model, id_))
+    again: dict[_Key, list[_Key]] = {}
+    for key in shared:
+        again.setdefault(items[key], []).append(key)
+    units: dict[RepeatKind, list[list[_Key]]] = {"rewording": [*reworded.values()], "sampling": [*again.values()]}
+    repeats = (
+        _tabulate(kind, lang, kept, metrics, scores, items)
+        for kind, groups in units.items()
+        for lang in _LANGS
+        if (kept := [group for group in groups if len(group) > 1 and samples[group[0]].lang == lang])
+    )
+    return OpenAnswers(rated, tuple(repeats))
+
+
+def _read_choices(answers: Sequence[ClosedAnswer]) -> dict[_Key, list[float]]:
+    choices: dict[_Key, list[float]] = {}
+    asked: dict[_Key, ClosedAnswer] = {}
+    for answer in answers:
+        key = (answer.model, answer.item)
+        before = asked.setdefault(key, answer)
+        if before.task != answer.task and before.question and answer.question and before.question != answer.question:
+            raise UsageError(
+                f"the item {answer.item!r} is one question in {before.task} and another in {answer.task}. Give the "
+                "logs of the task that has an open form."
+            )
+        choices.setdefault(key, []).append(float(answer.right or False))
+    return choices
+
+
+def _read_runs(runs: Sequence[Run]) -> tuple[dict[_Key, Sample], dict[tuple[_Key, str], float]]:
+    """Return the answers by model and id, and their scores by that and the metric."""
+    samples: dict[_Key, Sample] = {}
+    scores: dict[tuple[_Key, str], float] = {}
+    signatures: dict[tuple[str, str], tuple[str, Run]] = {}
+    for run in runs:
+        models = {sample.id: system_label(sample) for sample in run.samples()}
+        for sample in run.samples():
+            before = samples.setdefault((models[sample.id], sample.id), sample)
+            if (before.question, before.response) != (sample.question, sample.response):
+                raise InputError(
+                    f"the answer {sample.id!r} of {models[sample.id] or 'an unnamed system'} is another one here than "
+                    "in a run before",
+                    path=run.folder,
+                    fix="Make ids unique over all runs; a rewording has the column `original`.",
+                )
+        for metric, signature in run.manifest["settings"]["metrics"].items():
+            for model in dict.fromkeys(models.values()):
+                first, where = signatures.setdefault((model, metric), (signature, run))
+                if first != signature:
+                    raise InputError(
+                        f"{metric} of {model or 'an unnamed system'} is {signature} here, and {first} in "
+                        f"{where.folder}",
+                        path=run.folder,
+                        fix="Score all answers of a model in the same way.",
+                    )
+        for result in run.results():
+            if isinstance(result.outcome, Score) and result.id in models:
+                scores[(models[result.id], result.id), result.metric] = result.outcome.value
+    return samples, scores
+
+
+def _refuse_unjoined(runs: Sequence[Run], closed: _Key, opened: _Key | None) -> UsageError:
+    folders = ", ".join(str(run.folder) for run in runs)
+    if opened is None:
+        return UsageError(f"{folders} has no answers. Give another run with --open.")
+    return UsageError(
+        f"no answer in {folders} is to an item of the logs, such as {closed[1]!r} by {closed[0]!r}; it has, such as, "
+        f"{opened[1]!r} by {opened[0] or 'no system'!r}. Name systems as the logs name models, and the column with the "
+        "item's id by --open-item."
+    )
+
+
+def _tabulate(
+    kind: RepeatKind,
+    lang: Lang,
+    groups: Sequence[Sequence[_Key]],
+    metrics: tuple[str, ...],
+    scores: Mapping[tuple[_Key, str], float],
+    items: Mapping[_Key, _Key],
+) -> Repeats:
+    table = np.full((len(groups), max(map(len, groups)), len(metrics)), np.nan)
+    there = np.zeros(table.shape[:2], dtype=np.bool_)
+    for row, group in enumerate(groups):
+        there[row, : len(group)] = True
+        for column, key in enumerate(group):
+            table[row, column] = [scores.get((key, metric), np.nan) for metric in metrics]
+    return Repeats(
+        kind=kind,
+        lang=lang,
+        ids=tuple(group[0][1] for group in groups),
+        questions=number_clusters([items[group[0]][1] for group in groups]),
+        systems=tuple(group[0][0] for group in groups),
+        metrics=metrics,
+        scores=table,
+        there=there,
     )
 
 
@@ -112,33 +234,62 @@ def correlate_forms(rated: Rated, *, seed: int = 0) -> list[Correlation]:
     return correlate(rated, coefficients=["spearman"], levels=levels, seed=seed)
 
 
-def count_forms(rated: Rated, *, threshold: float) -> list[FormCounts]:
+def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
+    """Rank models by right choices and by each open metric, over the same items.
+
+    Returns:
+        The leaderboards, that of right choices first; none of a single model.
+    """
+    models = tuple(dict.fromkeys(rated.systems))
+    if len(models) < 2:
+        return []
+    systems = SystemAnswers(
+        samples=tuple(
+            Sample(id_, id_, (), "", system=model) for id_, model in zip(rated.ids, rated.systems, strict=True)
+        ),
+        runs=np.zeros(len(rated.ids), dtype=np.int64),
+        systems=models,
+        system=np.array([models.index(model) for model in rated.systems], dtype=np.int64),
+        questions=rated.questions,
+        metrics=(RIGHT_CHOICE, *rated.metrics),
+        scores=np.hstack([rated.ratings, rated.scores]),
+        lower_is_better=rated.lower_is_better,
+        groups={},
+    )
+    return rank_systems(systems, compare_systems(systems, seed=seed), seed=seed)
+
+
+def count_forms(rated: Rated, metric: str, *, threshold: float) -> list[FormCounts]:
     """Count what each model knows with options, without, in both forms and in neither.
 
     Args:
         rated: From `join_open_answers`; answers without a score are left out.
+        metric: Of the open answers.
         threshold: An open answer counts as right from this score on; of a metric of which low scores are good, up to
             it.
     """
-    metric = rated.metrics[0]
     scores, choices = rated.scores_of(metric), rated.ratings_of(RIGHT_CHOICE)
     sign = -1.0 if metric in rated.lower_is_better else 1.0
+    by_item: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    for row in np.flatnonzero(np.isfinite(scores)).tolist():
+        by_item[rated.systems[row]].setdefault(int(rated.questions[row]), []).append(row)
     found: list[FormCounts] = []
-    for model in dict.fromkeys(rated.systems):
-        rows = np.array([system == model for system in rated.systems]) & np.isfinite(scores)
-        if not rows.any():
-            continue
-        closed, opened = choices[rows] > 0.5, scores[rows] >= sign * threshold
+    for model, items in by_item.items():
+        ids = [rated.ids[rows[0]] for rows in items.values()]
+        means = np.array([(choices[rows].mean(), scores[rows].mean()) for rows in items.values()])
+        closed, opened = means[:, 0] > 0.5, means[:, 1] >= sign * threshold
         found.append(
             FormCounts(
                 model,
-                items=int(rows.sum()),
-                mean_choice=float(choices[rows].mean()),
-                mean_score=sign * float(scores[rows].mean()),
+                items=len(means),
+                mean_choice=float(means[:, 0].mean()),
+                mean_score=sign * float(means[:, 1].mean()),
                 both=int((closed & opened).sum()),
                 closed_only=int((closed & ~opened).sum()),
                 open_only=int((~closed & opened).sum()),
                 neither=int((~closed & ~opened).sum()),
+                closed_only_ids=tuple(compress(ids, closed & ~opened)),
+                open_only_ids=tuple(compress(ids, ~closed & opened)),
             )
         )
     return found

@@ -252,6 +252,7 @@ def test_options_of_the_other_use_are_refused(imapeval: Command, labels: Path):
         ("--scores", "p"),
         ("--against", "nobody"),
         (*COLUMNS, "--task", "none"),
+        (*COLUMNS, "--html", labels.parent / "page.html"),
     ):
         done = imapeval("closed", labels, *options)
         assert done.returncode == 2, options
@@ -272,12 +273,15 @@ def test_open_beside_closed(imapeval: Command, tmp_path: Path):
     scored = imapeval("score", write_rows(tmp_path / "o.jsonl", samples), "--metrics", "exact-match", "--out", run)
     assert scored.returncode == 0, scored.stderr
     logs = write_rows(tmp_path / "c.jsonl", rows)
-    done = imapeval("closed", logs, "--open", run, "--open-metric", "exact-match", "--json")
+    page = tmp_path / "closed.html"
+    done = imapeval("closed", logs, "--open", run, "--open-metric", "exact-match", "--html", page, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["open"]
-    (counts,) = found["models"]
+    (counts,) = found["forms"]
     assert (counts["both"], counts["closed_only"], counts["open_only"], counts["neither"]) == (8, 0, 0, 4)
     assert found["correlations"][0]["value"] == pytest.approx(1)
     shown = imapeval("closed", logs, "--open", run, "--open-metric", "exact-match").stdout
     assert "The same questions in open form" in shown
-    assert "a score from 0.5 on" in shown
+    assert "exact-match from 0.5 on" in shown
+    assert "these runs lack: rouge1, rouge2," in shown
+    assert "Open beside closed" in page.read_text(encoding="utf-8")

@@ -1,15 +1,20 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.cluster import hierarchy
 
-from imapeval.errors import UsageError
+from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs import ClosedAnswer
+from imapeval.study.closed.open_metrics import analyse_open_answers, cut_clusters
 from imapeval.study.closed.open_questions import correlate_forms, count_forms, join_open_answers
+from imapeval.study.correlation.metric_matrix import correlate_metrics
+from imapeval.study.data.rated import Rated
 from imapeval.types import Failure, Sample, Score
 
 MODELS = ("one", "two")
@@ -56,7 +61,7 @@ def write_open(tmp_path: Path) -> Callable[..., Run]:
 
 def test_items_are_joined_by_model_and_id(write_open: Callable[..., Run]):
     chosen, scores = know(0)
-    rated = join_open_answers(close(chosen), write_open(scores, column="item"), metric="m", item_column="item")
+    rated = join_open_answers(close(chosen), [write_open(scores, column="item")], item_column="item").rated
     assert len(rated.ids) == 2 * N
     rows = {(row.level, row.system): row for row in correlate_forms(rated)}
     for number, model in enumerate(MODELS):
@@ -67,19 +72,21 @@ def test_items_are_joined_by_model_and_id(write_open: Callable[..., Run]):
         assert row.low < row.value < row.high
     overall = stats.spearmanr(scores.ravel(), chosen.ravel()).statistic
     assert rows["global", "*"].value == pytest.approx(overall)
-    found = count_forms(rated, threshold=0.5)
+    found = count_forms(rated, "m", threshold=0.5)
     for number, row in enumerate(found):
         opened = scores[number] >= 0.5
         assert (row.both, row.closed_only) == ((chosen[number] & opened).sum(), (chosen[number] & ~opened).sum())
         assert row.both + row.closed_only + row.open_only + row.neither == row.items == N
         assert row.mean_choice == pytest.approx(chosen[number].mean())
+        assert row.closed_only_ids == tuple(f"{MODELS[number]}{n}" for n in np.flatnonzero(chosen[number] & ~opened))
+        assert len(row.open_only_ids) == row.open_only
 
 
 def test_one_model_and_answers_without_a_score(write_open: Callable[..., Run]):
     chosen, scores = know(1)
     scores[0, :10] = np.nan
-    rated = join_open_answers(close(chosen), write_open(scores[:1]), metric="m")
-    (found,) = count_forms(rated, threshold=0.5)
+    rated = join_open_answers(close(chosen), [write_open(scores[:1])]).rated
+    (found,) = count_forms(rated, "m", threshold=0.5)
     assert (found.model, found.items) == ("one", N - 10)
     assert {row.level for row in correlate_forms(rated)} == {"within-system"}
 
@@ -90,7 +97,7 @@ def test_the_interval_holds_the_known_relation(write_open: Callable[..., Run]):
     noise = 0.7 * np.random.default_rng(10).normal(size=(2, 20_000))
     truth = stats.spearmanr(known + noise[0], known + noise[1] > 0).statistic
     chosen, scores = know(2)
-    rated = join_open_answers(close(chosen), write_open(scores[:1]), metric="m")
+    rated = join_open_answers(close(chosen), [write_open(scores[:1])]).rated
     row = next(row for row in correlate_forms(rated) if row.system == "one")
     assert row.low is not None
     assert row.high is not None
@@ -100,6 +107,105 @@ def test_the_interval_holds_the_known_relation(write_open: Callable[..., Run]):
 def test_what_cannot_be_joined(write_open: Callable[..., Run]):
     chosen, scores = know(0)
     run = write_open(scores, column="item")
-    for options in ({"metric": "none"}, {"metric": "m"}, {"metric": "m", "item_column": "row"}):
+    with pytest.raises(UsageError):
+        analyse_open_answers(close(chosen), [run], metric="none", item_column="item")
+    for column in (None, "row"):
         with pytest.raises(UsageError):
-            join_open_answers(close(chosen), run, **options)
+            join_open_answers(close(chosen), [run], item_column=column)
+    # One id for two questions, as harnesses number the items of each task from 0.
+    numbered = [replace(answer, question=f"{task}?", task=task) for task in "tu" for answer in close(chosen)]
+    with pytest.raises(UsageError, match="'q0'"):
+        join_open_answers(numbered, [run], item_column="item")
+
+
+def write_run(folder: Path, scores: dict[str, list[float]], samples: list[Sample], signature: str = "v:1") -> Run:
+    """A run with scores of these samples by metric."""
+    with RunWriter(folder, samples, settings=RunSettings({name: f"{name}|{signature}" for name in scores})) as writer:
+        writer.add(
+            imaps=[],
+            results=[
+                Result(sample.id, name, Score(value), f"{name}|{signature}")
+                for name, values in scores.items()
+                for sample, value in zip(samples, values, strict=True)
+            ],
+        )
+        writer.finish()
+    return Run(folder)
+
+
+def make_samples(model: str, *, original: bool = False) -> list[Sample]:
+    if original:
+        meta = [{"original": f"q{n}"} for n in range(N)]
+        return [Sample(f"q{n}#1", f"{n}?", ("r",), "b", "en", model, meta=meta[n]) for n in range(N)]
+    return [Sample(f"q{n}", f"{n}?", ("r",), "a", "en", model) for n in range(N)]
+
+
+def test_several_runs_hold_other_metrics_other_models_and_rewordings(tmp_path: Path):
+    chosen, scores = know(3)
+    one, two = scores.tolist()
+    runs = [
+        write_run(tmp_path / "a", {"m": one, "rouge1": one}, make_samples("one")),
+        # The metric that each model computes itself has a signature of its own.
+        write_run(tmp_path / "b", {"m": two, "rouge1": two}, make_samples("two"), "v:1|model:two"),
+        write_run(tmp_path / "c", {"perplexity": [2 - value for value in one]}, make_samples("one")),
+        write_run(tmp_path / "d", {"m": [value + 0.1 for value in one]}, make_samples("one", original=True)),
+    ]
+    found = analyse_open_answers(close(chosen), runs, metric="m")
+    assert [row.items for row in found.forms] == [N, N]
+    rows = {(row.metric, row.level, row.system): row.value for row in found.correlations}
+    expected = stats.spearmanr(one, chosen[0]).statistic
+    for metric in ("m", "rouge1", "perplexity"):  # of which low is good: 2 - x is as good as x
+        assert rows[metric, "within-system", "one"] == pytest.approx(expected), metric
+    assert rows["perplexity", "within-system", "two"] is None
+    assert set(map(frozenset, found.clusters)) == {frozenset({"m", "rouge1", "perplexity"})}
+    moved = {(row.metric, row.kind, row.statistic): row for row in found.robustness}
+    assert moved["m", "rewording", "change"].value == pytest.approx(0.1)
+    assert moved["m", "rewording", "spearman"].value == pytest.approx(1)
+    assert moved["rouge1", "rewording", "change"].value is None
+    assert "rouge1" not in found.missing
+    assert {"bleu", "relaxed-perplexity", "prometheus"} < set(found.missing)
+    first = [row for row in found.leaderboards if row.metric == "right choice"]
+    assert [row.mean for row in first] == pytest.approx(sorted(chosen.mean(axis=1), reverse=True))
+    # The same model in two ways is no one metric.
+    runs[2] = write_run(tmp_path / "e", {"m": one}, make_samples("one"), "v:2")
+    with pytest.raises(InputError, match="v:2"):
+        join_open_answers(close(chosen), runs)
+
+
+def test_several_answers_to_an_item(tmp_path: Path):
+    """An item asked in other words, or sampled again: counted once, and its spread measured."""
+    chosen, scores = know(4)
+    samples = [
+        Sample(f"{n}-{turn}", f"{n}, {turn}?", ("r",), "a", "en", "one", meta={"item": f"q{n}"})
+        for n in range(N) for turn in range(2)
+    ]  # fmt: skip
+    values = [float(value) + shift for value in scores[0] for shift in (-0.1, 0.1)]
+    run = write_run(tmp_path / "a", {"m": values}, samples)
+    found = analyse_open_answers(close(chosen), [run], metric="m", item_column="item")
+    (counts,) = found.forms
+    assert counts.items == N
+    assert counts.both + counts.open_only == (scores[0] >= 0.5).sum()
+    spread = {row.statistic: row.value for row in found.robustness}
+    assert spread["within_sd"] == pytest.approx(np.std([-0.1, 0.1], ddof=1))
+
+
+def test_clusters_are_those_of_scipy():
+    """Two metrics alike, two others alike, and one on its own: cut as scipy 1.17.1's fcluster cuts the same tree."""
+    rng = np.random.default_rng(5)
+    bases = rng.normal(size=(100, 3))
+    scores = np.column_stack([bases[:, place] + 0.3 * rng.normal(size=100) for place in (0, 1, 0, 1, 2)])
+    rated = Rated(
+        tuple(map(str, range(100))),
+        np.arange(100),
+        ("s",) * 100,
+        tuple("abcde"),
+        scores,
+        ("d",),
+        np.zeros((100, 1)),
+    )
+    found = cut_clusters(correlate_metrics(rated))
+    distances = 1 - np.abs(stats.spearmanr(scores).statistic)
+    tree = hierarchy.linkage(distances[np.triu_indices(5, 1)], method="average")
+    labels = hierarchy.fcluster(tree, 0.5, criterion="distance")
+    expected = {frozenset(name for name, of in zip("abcde", labels, strict=True) if of == label) for label in labels}
+    assert set(map(frozenset, found)) == expected == {frozenset("ac"), frozenset("bd"), frozenset("e")}

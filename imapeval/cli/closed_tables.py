@@ -1,0 +1,175 @@
+"""Tables of closed answers: models, what was not read, places of options, open answers, comparisons."""
+
+from typing import TYPE_CHECKING
+
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, format_interval
+from imapeval.cli.systems import print_differences, print_standings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.closed.comparison import RunTest
+    from imapeval.study.closed.findings import ClosedFindings
+    from imapeval.study.closed.models import ModelResult, OrderEffect
+    from imapeval.study.closed.open_metrics import OpenFindings
+    from imapeval.study.data.findings import Level
+
+
+def print_closed(found: "ClosedFindings") -> None:
+    """Print all tables."""
+    _print_models(found.models)
+    _print_orders(found.orders)
+    if found.open is not None:
+        _print_open(found.open)
+    if not found.leaderboard:
+        return
+    for row in found.differences:
+        if not row.column or row.better:
+            echo(row.sentence)
+    print_standings(found.leaderboard)
+    print_differences([row for row in found.differences if not row.column], "Differences, over all questions")
+    if any(row.column for row in found.differences):
+        print_differences([row for row in found.differences if row.column], "Differences by task", group="task")
+    _print_runs(found.runs)
+    echo(
+        "p: exact (McNemar) for answers that are right or wrong, else by permutation; over questions and runs where "
+        f"models have several runs. Interval: 95%, bootstrap of questions. Seed {found.seed}."
+    )
+
+
+def _print_open(found: "OpenFindings") -> None:
+    from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION
+    from imapeval.study.data.findings import ALL
+    from imapeval.study.number_format import format_number
+    from imapeval.study.robustness.measures import describe_robustness
+
+    cells = {(row.metric, row.level, row.system): row for row in found.correlations}
+
+    def show(metric: str, level: "Level", system: str = ALL) -> str | None:
+        row = cells.get((metric, level, system))
+        if row is None or row.value is None:
+            return None
+        between = "" if row.low is None or row.high is None else f" [{row.low:.2f}, {row.high:.2f}]"
+        return f"{row.value:.2f}{between}"
+
+    columns = [
+        Column("model", lambda row: row.model, text=True),
+        Column("items", lambda row: row.items, wrap=False),
+        Column("right\nchoice", lambda row: f"{row.mean_choice:.3f}", wrap=False),
+        Column(f"mean\n{found.metric}", lambda row: format_number(row.mean_score), wrap=False),
+        Column("both", lambda row: row.both, wrap=False),
+        Column("closed\nonly", lambda row: row.closed_only, wrap=False),
+        Column("open\nonly", lambda row: row.open_only, wrap=False),
+        Column("neither", lambda row: row.neither, wrap=False),
+    ]
+    emit(found.forms, columns, title="The same questions in open form", width=UNLIMITED)
+    echo(
+        f"Right in open form: {found.metric} from {found.threshold:g} on. Right in closed form: a right option in more "
+        "than half of the runs."
+    )
+    models = list(dict.fromkeys(row.system for row in found.correlations if row.system != ALL))
+    metrics = list(dict.fromkeys(row.metric for row in found.correlations))
+    columns = [Column("metric", lambda metric: metric, text=True, wrap=False)]
+    if len(models) > 1:
+        titles: dict[Level, str] = {
+            "within-system": "within\nmodels",
+            "global": "all answers",
+            "system": "between\nmodels",
+        }
+        columns += [
+            Column(title, lambda metric, level=level: show(metric, level), wrap=False)
+            for level, title in titles.items()
+        ]
+    columns += [
+        Column(model, lambda metric, model=model: show(metric, "within-system", model), wrap=False) for model in models
+    ]
+    emit(metrics, columns, title="Spearman's rho of open scores with the right choice", width=UNLIMITED)
+    if found.clusters:
+        echo(
+            f"Clusters of metrics (mean |rho| of {CLUSTER_CORRELATION:g} at least): "
+            f"{'; '.join(', '.join(cluster) for cluster in found.clusters)}."
+        )
+    for kind in dict.fromkeys((row.kind, row.lang) for row in found.robustness):
+        for sentence in describe_robustness([row for row in found.robustness if (row.kind, row.lang) == kind]):
+            echo(sentence)
+    if found.missing:
+        echo(f"Of the CareQA paper's metrics, these runs lack: {', '.join(found.missing)} (docs/closed.md).")
+
+
+def _print_models(rows: "Sequence[ModelResult]") -> None:
+    not_read = {name: None for row in rows for name in row.readings if name != "read"}
+    columns = [
+        Column("task", lambda row: row.task, text=True),
+        Column("model", lambda row: row.model, text=True),
+        Column("items", lambda row: row.items, wrap=False),
+    ]
+    if any(row.runs > 1 for row in rows):
+        columns.append(Column("runs", lambda row: row.runs, wrap=False))
+    columns += [
+        Column(f"{name}\n(log)", lambda row, name=name: f"{v:.3f}" if (v := row.by_log.get(name)) is not None else None)
+        for name in dict.fromkeys(name for row in rows for name in row.by_log)
+    ]
+    columns += [
+        Column("right", lambda row: f"{row.accuracy:.3f}", wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+    ]
+    columns += [
+        Column(name, lambda row, name=name: f"{row.readings.get(name, 0) / sum(row.readings.values()):.1%}", wrap=False)
+        for name in not_read
+    ]
+    if not_read:
+        columns.append(
+            Column(
+                "right, if\nread",
+                lambda row: None if row.accuracy_of_read is None else f"{row.accuracy_of_read:.3f}",
+                wrap=False,
+            )
+        )
+    columns += [
+        Column("always\none", lambda row: f"{row.always_one:.3f}", wrap=False),
+        Column("guessing", lambda row: None if row.guessing is None else f"{row.guessing:.3f}", wrap=False),
+    ]
+    emit(rows, columns, title="Models", width=UNLIMITED)
+    for row in rows:
+        if row.low is not None and row.guessing is not None and row.low <= row.guessing:
+            echo(f"{row.model} is not shown to be better than guessing on {row.task or 'these questions'}.")
+
+
+def _print_orders(rows: "Sequence[OrderEffect]") -> None:
+    def show(share: float | None) -> str | None:
+        return None if share is None else f"{share:.1%}"
+
+    columns = [
+        Column("task", lambda row: row.task, text=True),
+        Column("model", lambda row: row.model, text=True),
+        Column("items", lambda row: row.items, wrap=False),
+        Column("pairs", lambda row: row.pairs, wrap=False),
+        Column("same\noption", lambda row: show(row.same_option), wrap=False),
+        Column("same place,\nother option", lambda row: show(row.same_place), wrap=False),
+    ]
+    columns += [
+        Column(f"right, if it\nis no. {place}", lambda row, place=place: show(row.by_place.get(place)), wrap=False)
+        for place in sorted({place for row in rows for place in row.by_place})
+    ]
+    emit(rows, columns, title="The same questions with options in other orders", width=UNLIMITED)
+
+
+def _print_runs(rows: "Sequence[RunTest]") -> None:
+    from imapeval.study.number_format import format_p
+
+    def show(p: float | None) -> str | None:
+        return None if p is None else format_p(p).removeprefix("p ").removeprefix("= ")
+
+    columns = [
+        Column("task", lambda row: row.task, text=True),
+        Column("first", lambda row: row.first, text=True),
+        Column("second", lambda row: row.second, text=True),
+        Column("runs", lambda row: f"{row.runs[0]}, {row.runs[1]}", wrap=False),
+        Column("difference", lambda row: f"{row.difference:+.3f}", wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("p", lambda row: show(row.p), wrap=False),
+        Column("t-test over\nruns: p", lambda row: show(row.p_over_runs), wrap=False),
+    ]
+    emit(rows, columns, title="Several runs, over questions and runs", width=UNLIMITED)
+    if rows:
+        echo("The t-test over runs, as papers report it, says nothing of other questions.")

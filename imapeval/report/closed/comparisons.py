@@ -1,0 +1,163 @@
+"""Models compared, and the same questions with options in other orders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.report.markup import (
+    Markup,
+    render_details,
+    render_heading,
+    render_note,
+    render_section,
+    render_table,
+)
+from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval, format_measure, format_p
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.closed.comparison import RunTest
+    from imapeval.study.closed.models import OrderEffect
+    from imapeval.study.systems.differences import Difference
+    from imapeval.study.systems.ranking import Standing
+
+
+def name_task(task: str) -> str:
+    """Return the label of a task, which a table need not name."""
+    return task or "all questions"
+
+
+def render_comparisons(
+    leaderboard: Sequence[Standing], differences: Sequence[Difference], runs: Sequence[RunTest], *, metric: str
+) -> Markup:
+    """Return the section on differences between models; "" of a single model."""
+    if not leaderboard:
+        return Markup("")
+    parts = [
+        render_note(
+            f"Which models differ? Mean {metric} over the questions that all models answered, with 95% "
+            "bootstrap intervals over questions. Models that share a letter cannot be told apart: no difference "
+            "between them holds after Holm's correction."
+        ),
+        _render_leaderboard(leaderboard),
+        render_heading("Differences"),
+        render_note(
+            "Each pair on the questions that both answered: the first model's mean less the second's. p is McNemar's "
+            "exact test where answers are right or wrong, else by permutation; over questions and runs where models "
+            "have several runs; after Holm's correction over the pairs. Won, tied, lost: questions on which the first "
+            "is better, as good, worse."
+        ),
+        _render_differences([row for row in differences if not row.column]),
+    ]
+    if by_task := [row for row in differences if row.column]:
+        parts.append(render_details("Differences by task", _render_differences(by_task)))
+    if runs:
+        parts += [render_heading("Several runs"), *_render_runs(runs)]
+    return render_section("comparisons", "Comparisons", *parts)
+
+
+def _render_leaderboard(rows: Sequence[Standing]) -> Markup:
+    lines = [
+        [
+            row.system,
+            f"{row.rank}",
+            format_measure(row.mean),
+            "" if row.low is None or row.high is None else f"{format_measure(row.low)} to {format_measure(row.high)}",
+            f"{row.questions:,}",
+            row.groups,
+        ]
+        for row in rows
+    ]
+    return render_table(["model", "rank", "mean", "95% interval", "questions", "group"], lines, texts=(0, 5))
+
+
+def _render_differences(rows: Sequence[Difference]) -> Markup:
+    lines = [
+        [
+            row.first,
+            row.second,
+            row.group or "all",
+            format_coefficient(row.difference),
+            format_interval(row.low, row.high),
+            format_p(row.p_adjusted),
+            f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired",
+            f"{row.questions:,}",
+            NO_VALUE if row.better is None else row.better,
+            *([] if row.equivalent is None else ["yes" if row.equivalent else "no"]),
+        ]
+        for row in rows
+    ]
+    heads = ["first", "second", "task", "difference", "95% interval", "p after Holm", "won, tied, lost", "questions"]
+    heads.append("better")
+    if any(len(line) > len(heads) for line in lines):
+        heads.append("equivalent")
+        lines = [[*line, *[NO_VALUE] * (len(heads) - len(line))] for line in lines]
+    return render_table(heads, lines, texts=(0, 1, 2, 8, 9))
+
+
+def _render_runs(rows: Sequence[RunTest]) -> list[Markup]:
+    lines = [
+        [
+            row.first,
+            row.second,
+            name_task(row.task),
+            f"{row.runs[0]}, {row.runs[1]}",
+            format_coefficient(row.difference),
+            format_interval(row.low, row.high),
+            format_p(row.p),
+            format_p(row.p_over_runs),
+        ]
+        for row in rows
+    ]
+    return [
+        render_note(
+            "Questions and runs are both samples: the variance of a difference is that over questions plus that over "
+            "runs (crossed random effects), with Satterthwaite's degrees of freedom. Student's t-test over the runs' "
+            "accuracies, as papers report it, says nothing of other questions."
+        ),
+        render_table(
+            ["first", "second", "task", "runs", "difference", "95% interval", "p", "t-test over runs: p"],
+            lines,
+            texts=(0, 1, 2),
+        ),
+    ]
+
+
+def render_orders(rows: Sequence[OrderEffect]) -> Markup:
+    """Return the section on questions with options in several orders; "" without any."""
+    if not rows:
+        return Markup("")
+    places = sorted({place for row in rows for place in row.by_place})
+
+    def show(share: float | None) -> str:
+        return NO_VALUE if share is None else f"{share:.1%}"
+
+    lines = [
+        [
+            row.model,
+            name_task(row.task),
+            f"{row.items:,}",
+            f"{row.pairs:,}",
+            show(row.same_option),
+            show(row.same_place),
+            *(show(row.by_place.get(place)) for place in places),
+        ]
+        for row in rows
+    ]
+    return render_section(
+        "orders",
+        "Options in other orders",
+        render_note(
+            "Does a model choose the option, or the place? Questions that the logs have with their options in several "
+            "orders. Of pairs of answers to one question in different orders: how often both choose the same option, "
+            "and how often the same place and so another option. Then the accuracy by the place of the right option: "
+            "a model that follows the place is best where its favourite place is right."
+        ),
+        render_table(
+            ["model", "task", "questions", "pairs", "same option", "same place"]
+            + [f"right, if it is no. {place}" for place in places],
+            lines,
+            texts=(0, 1),
+        ),
+    )

@@ -1,0 +1,265 @@
+"""Closed answers as one self-contained HTML page: models, what was not read, comparisons, places, open answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.report.closed.comparisons import name_task, render_comparisons, render_orders
+from imapeval.report.closed.open_questions import render_metrics_of_open, render_open
+from imapeval.report.markup import (
+    Markup,
+    join,
+    render_bold,
+    render_coefficient,
+    render_figure,
+    render_figures,
+    render_heading,
+    render_list,
+    render_note,
+    render_section,
+    render_table,
+)
+from imapeval.report.page_frame import render_page, write_page
+from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.formatting import (
+    format_coefficient,
+    format_interval,
+    format_measure,
+    pluralize,
+)
+from imapeval.study.data.findings import ALL, Correlation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.study.closed.findings import ClosedFindings
+    from imapeval.study.closed.models import ModelResult
+
+_NOT_READ: Mapping[str, str] = {
+    "several": "it names several options and calls none final",
+    "refused": "it declines to answer",
+    "cut": "it ended at the token limit before it chose",
+    "unread": "it states no option",
+    "missing": "the log has no answer",
+}
+
+
+def write_closed(findings: ClosedFindings, path: Path, *, sources: Sequence[str]) -> None:
+    """Write the page.
+
+    Args:
+        findings: What it shows.
+        path: The file; replaced if it exists.
+        sources: Names of the logs.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        UsageError: The file cannot be written.
+    """
+    write_page(render_closed(findings, sources=sources), path)
+
+
+def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
+    """Return the page; see `write_closed`."""
+    sections = {
+        "conclusions": ("Conclusions", _render_conclusions(findings)),
+        "accuracy": ("Accuracy", _render_accuracy(findings.models)),
+        "unread": ("Not read", _render_readings(findings.models)),
+        "baselines": ("Baselines", _render_baselines(findings.models)),
+        "comparisons": (
+            "Comparisons",
+            render_comparisons(findings.leaderboard, findings.differences, findings.runs, metric=findings.metric),
+        ),
+        "orders": ("Order of options", render_orders(findings.orders)),
+    }
+    if findings.open is not None:
+        sections["open"] = ("Open beside closed", render_open(findings.open))
+        sections["metrics"] = ("Open metrics", render_metrics_of_open(findings.open))
+    sections["methods"] = ("Methods", _render_methods(sources, findings.seed))
+    shown = {name: section for name, section in sections.items() if section[1]}
+    rows = findings.models
+    counts = [
+        (len({row.model for row in rows}), "model"),
+        (len({row.task for row in rows}), "task"),
+        (sum(sum(row.readings.values()) for row in rows), "answer"),
+    ]
+    return render_page(
+        "Closed questions: what the models got right",
+        "\n".join(markup for _, markup in shown.values()),
+        kind="imapeval closed",
+        lead=", ".join(pluralize(number, noun) for number, noun in counts),
+        sections={name: title for name, (title, _) in shown.items()},
+        skip_to="conclusions",
+        styles=("study.css",),
+    )
+
+
+def _render_conclusions(findings: ClosedFindings) -> Markup:
+    said = [row.sentence for row in findings.differences if row.sentence and not row.column]
+    if not findings.leaderboard:
+        said += [
+            f"{row.model} chooses a right option in {row.accuracy:.1%} of the answers to {name_task(row.task)}"
+            f"{_bracket(row.low, row.high)}."
+            for row in findings.models
+        ]
+    said += [
+        f"{row.model} is not shown to be better than guessing on {name_task(row.task)}."
+        for row in findings.models
+        if row.low is not None and row.guessing is not None and row.low <= row.guessing
+    ]
+    for model in dict.fromkeys(row.model for row in findings.models):
+        of_model = [row.readings for row in findings.models if row.model == model]
+        answers = sum(sum(readings.values()) for readings in of_model)
+        if share := 1 - sum(readings.get("read", 0) for readings in of_model) / answers:
+            said.append(f"{share:.1%} of the answers of {model} choose no option; they count as not right.")
+    if findings.open is not None:
+        mean = next(
+            (
+                row
+                for row in findings.open.correlations
+                if row.metric == findings.open.metric
+                and row.level == "within-system"
+                and row.value is not None
+                and (row.system == ALL or len(findings.open.forms) == 1)
+            ),
+            None,
+        )
+        if mean is not None:
+            said.append(
+                f"Within models, {mean.metric} of open answers has a Spearman's ρ of {format_coefficient(mean.value)} "
+                f"with the right choice{_bracket(mean.low, mean.high)}."
+            )
+    return render_section("conclusions", "Conclusions", render_list(said, kind="conclusions"))
+
+
+def _bracket(low: float | None, high: float | None) -> str:
+    interval = format_interval(low, high)
+    return f" (95% interval {interval})" if interval else ""
+
+
+def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
+    tasks = list(dict.fromkeys(row.task for row in rows))
+    models = list(dict.fromkeys(row.model for row in rows))
+    cells = {(row.model, row.task): row for row in rows}
+    lines = [
+        [
+            model,
+            *(
+                ""
+                if (row := cells.get((model, task))) is None
+                else render_coefficient(format_coefficient(row.accuracy), format_interval(row.low, row.high), row.items)
+                for task in tasks
+            ),
+        ]
+        for model in models
+    ]
+    drawn = {task: [_to_plot(row) for row in rows if row.task == task] for task in tasks}
+    limits = find_axis_limits([row for task in drawn.values() for row in task], [])
+    figures: list[Markup] = []
+    for number, (task, plotted) in enumerate(drawn.items()):
+        label = f"Accuracy of {pluralize(len(plotted), 'model')} on {name_task(task)}, as in the table."
+        drawing = draw_forest(
+            plotted, limits=limits, ceiling=None, confidence=0.95, name=f"accuracy-{number}", label=label
+        )
+        guessing = next((row.guessing for row in rows if row.task == task), None)
+        told = "" if guessing is None else f"; guessing gives {format_coefficient(guessing)}"
+        figures.append(render_figure(drawing, join([render_bold(name_task(task)), told])))
+    parts = [
+        render_note(
+            "How often does a model choose a right option? The share of answers whose choice, read by the rules below, "
+            "is right; an answer that chooses none is not right. Below: the 95% interval (Wilson's score interval; by "
+            "leaving out each question or group in turn where there are several runs or groups) and n, the number of "
+            "questions."
+        ),
+        render_table(["model", *map(name_task, tasks)], lines),
+        render_note("The same as a drawing: a dot is an accuracy, the bar its interval, failed the answers not read."),
+        render_figures(figures),
+    ]
+    names = list(dict.fromkeys(name for row in rows for name in row.by_log))
+    if names:
+        logged = [
+            [
+                row.model,
+                name_task(row.task),
+                *(format_measure(row.by_log.get(name)) for name in names),
+                format_coefficient(row.accuracy),
+            ]
+            for row in rows
+        ]
+        parts += [
+            render_heading("As the harness computed it"),
+            render_note(
+                "Means of the metrics in the logs, as they stand there, beside the accuracy above (read). They differ "
+                "where a harness reads an answer by other rules, or scores likelihoods in another way."
+            ),
+            render_table(["model", "task", *names, "read"], logged, texts=(0, 1)),
+        ]
+    return render_section("accuracy", "Accuracy", *parts)
+
+
+def _to_plot(row: ModelResult) -> Correlation:
+    """Return an accuracy as a row of a forest plot."""
+    answers = sum(row.readings.values())
+    read = row.readings.get("read", 0)
+    return Correlation(
+        row.model, row.model, row.task, "accuracy", row.accuracy, row.low, row.high, row.items, answers - read
+    )
+
+
+def _render_readings(rows: Sequence[ModelResult]) -> Markup:
+    names = [name for name in _NOT_READ if any(name in row.readings for row in rows)]
+    if not names:
+        return render_section("unread", "What could not be read", render_note("Every answer chooses an option."))
+    lines = [
+        [
+            row.model,
+            name_task(row.task),
+            f"{(answers := sum(row.readings.values())):,}",
+            *(f"{row.readings.get(name, 0) / answers:.1%}" for name in names),
+            format_coefficient(row.accuracy),
+            format_coefficient(row.accuracy_of_read),
+        ]
+        for row in rows
+    ]
+    reasons = "; ".join(f"{name}: {_NOT_READ[name]}" for name in names)
+    return render_section(
+        "unread",
+        "What could not be read",
+        render_note(
+            f"Which answers choose no option, and why? Shares of all answers. {reasons}. An answer is read if it is, "
+            "or begins with, the label of an option, states one (“the answer is B”, 故选B), or is the text of exactly "
+            "one option; nothing is guessed from a letter in the prose. Accuracy counts these answers as not right, "
+            "“right, if read” leaves them out: where the two differ much, models differ in what they say, not only in "
+            "what they know."
+        ),
+        render_table(["model", "task", "answers", *names, "accuracy", "right, if read"], lines, texts=(0, 1)),
+    )
+
+
+def _render_baselines(rows: Sequence[ModelResult]) -> Markup:
+    by_task = {row.task: row for row in rows}
+    lines = [
+        [name_task(task), f"{row.items:,}", format_coefficient(row.guessing), format_coefficient(row.always_one)]
+        for task, row in by_task.items()
+    ]
+    return render_section(
+        "baselines",
+        "Baselines",
+        render_note(
+            "What is reached without knowing anything? Guessing: the expected accuracy of choosing at random, the mean "
+            "of right options by options. Always one: the accuracy of always choosing the option that is right most "
+            "often, known only afterwards."
+        ),
+        render_table(["task", "questions", "guessing", "always one"], lines),
+    )
+
+
+def _render_methods(sources: Sequence[str], seed: int) -> Markup:
+    said = [
+        f"Read: {', '.join(sources)}.",
+        "Intervals have a confidence of 95%. Questions of one group (several on one text) count together.",
+        f"Random seed of bootstraps and permutations: {seed}.",
+        "The rules of reading and the tests are described in docs/closed.md.",
+    ]
+    return render_section("methods", "How it was made", render_list(said, kind="sentences"))
