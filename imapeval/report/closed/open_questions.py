@@ -79,8 +79,8 @@ def render_open(found: OpenFindings) -> Markup:
             render_note(
                 "Do open scores rank the models as accuracy does? Means over the items that all models answered, with "
                 "95% bootstrap intervals over items; before each mean its rank, after it letters: models that share "
-                "one in a column cannot be told apart there (after Holm's correction). The first column is the share of "
-                "right choices."
+                "one in a column cannot be told apart there (after Holm's correction). The first column is the share "
+                "of right choices."
             ),
             _render_leaderboards(found.leaderboards),
         ]
