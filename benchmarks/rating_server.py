@@ -2,7 +2,8 @@
 
 As many scripted raters as asked for rate at once, as fast as the server lets them, each over a connection of its own.
 Some entries are sent twice, as after a lost reply. Prints how long requests take, and counts what must not happen: an
-answer with more ratings than wanted, twice with the same rater, an entry saved twice, a system named in a reply.
+answer with more ratings than wanted, twice with the same rater, an entry saved twice, a system named in a reply. The
+responses of all systems are equally long, so that a difference of times between systems would tell them apart.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import kruskal
 
 from imapeval.rating import Dimension, RatingStudy, StudySettings
 from imapeval.rating.administration import invite
@@ -45,7 +47,11 @@ def main() -> None:
         place = args.place or str(Path(folder) / "study.db")
         samples = [
             Sample(
-                f"internal-{n}", f"Question {n // 4}?", (f"Reference {n // 4}.",), f"Answer {n}.", system=SYSTEMS[n % 4]
+                f"internal-{n}",
+                f"Question {n // 4}?",
+                (f"Reference {n // 4}.",),
+                f"Answer {n:05}.",
+                system=SYSTEMS[n % 4],
             )
             for n in range(args.answers)
         ]
@@ -75,6 +81,9 @@ def run(study: RatingStudy, raters: int, seconds: float, pause: float) -> None:
         times = np.array([t for client in found for t in client.times[name]]) * 1000
         p50, p95, p99 = np.quantile(times, [0.5, 0.95, 0.99])
         print(f"{name}: {len(times)} requests, p50 {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms")
+    given = [np.array([t for client in found for t in client.by_system[system]]) * 1000 for system in SYSTEMS]
+    medians = ", ".join(f"{system} {np.median(times):.2f}" for system, times in zip(SYSTEMS, given, strict=True))
+    print(f"next by system, median in ms: {medians}; Kruskal-Wallis test p = {kruskal(*given).pvalue:.2f}")
     rows = list_exported(study, everything=False)
     ratings = Counter((row["id"], row["rater"]) for row in rows)
     by_answer = Counter(id_ for id_, _ in ratings)
@@ -90,6 +99,7 @@ class Client:
 
     def __init__(self, port: int, secret: str) -> None:
         self.times: dict[str, list[float]] = {"next": [], "save": []}
+        self.by_system: dict[str, list[float]] = {system: [] for system in SYSTEMS}
         self.faults: Counter[int] = Counter()
         self.saved = self.told = 0
         self._port, self._headers = port, {"Cookie": f"imapeval_link={secret}", "Content-Type": "application/json"}
@@ -102,6 +112,8 @@ class Client:
             found = self._ask(connection, "next", "/api/next", None)
             if found is None or found["item"] is None:
                 break
+            number = int(found["item"]["response"].removeprefix("Answer ").removesuffix("."))
+            self.by_system[SYSTEMS[number % 4]].append(self.times["next"][-1])
             values = {name: secrets.randbelow(11) / 2 for name in ("accuracy", "completeness")}
             entry = json.dumps({"client_id": secrets.token_hex(8), "values": values, "seconds": 1})
             path = f"/api/items/{found['item']['token']}"
