@@ -54,7 +54,7 @@ def read_scores(path: Path) -> ImportedScores:
         InputError: The content is at fault; names file, line (or record) and the fix.
     """
     rows = tuple(read_file(str(path)))
-    source = RatingsSource(path, rows, {}, {}, None)
+    source = RatingsSource(path, rows, {}, {}, None, kind="score")
     scores: dict[str, dict[str, float]] = {}
     for row, id_, metric, value in _iterate(source):
         own = scores.setdefault(metric, {})

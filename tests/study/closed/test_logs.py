@@ -54,6 +54,10 @@ def test_gold(given: Any, gold: set[str]):
     assert find_gold(given, ("A", "B"), ("Aspirin", "Rest")) == gold
 
 
+def test_options_of_the_same_text_are_all_right():
+    assert find_gold("rest", ("A", "B", "C"), ("Rest", "Aspirin", "rest ")) == {"A", "C"}
+
+
 def test_more_options_than_letters():
     labels, options = find_options({"options": [f"option {n}" for n in range(30)]})
     assert (len(labels), len(set(labels)), labels[25:28], options[-1]) == (30, 30, ("Z", "AA", "AB"), "option 29")
@@ -245,6 +249,32 @@ def test_what_the_harness_could_not_compute_is_no_score(tmp_path: Path):
     assert len(read_logs([write_lines(tmp_path / "samples_y.jsonl", [unnamed, unnamed])])) == 1
 
 
+def test_repeated_samples_of_the_harness(tmp_path: Path):
+    first = LM_EVAL | {"metrics": ["acc"], "acc": float("nan")}
+    assert len(read_logs([write_lines(tmp_path / "samples_x.jsonl", [first, LM_EVAL | {"doc_id": 1}, first])])) == 2
+    path = write_lines(tmp_path / "samples_y.jsonl", [LM_EVAL, LM_EVAL | {"doc_id": 1}, LM_EVAL | {"resps": [["A"]]}])
+    with pytest.raises(InputError) as caught:
+        read_logs([path])
+    assert (caught.value.path, caught.value.line) == (path, 3)
+
+
+@pytest.mark.parametrize(
+    ("likelihoods", "label"),
+    [
+        (["-inf", "-2"], "B"),
+        ([float("-inf"), -2.0], "B"),
+        (["nan", "-2"], None),
+        (["-inf", "-inf"], None),
+        (["inf", "-2"], None),
+    ],
+)
+def test_likelihoods_that_are_not_finite(likelihoods: list[Any], label: str | None, tmp_path: Path):
+    record = LM_EVAL | {"resps": [[[number, "False"]] for number in likelihoods]}
+    (answer,) = read_logs([write_lines(tmp_path / "samples_x.jsonl", [record])])
+    assert (answer.choice.label, answer.choice.reading) == (label, "read" if label else "unread")
+    assert answer.text is None
+
+
 def test_thirty_likelihoods_without_options(tmp_path: Path):
     record = LM_EVAL | {
         "doc": {"question": "?"},
@@ -267,6 +297,9 @@ def test_bad_input_is_named(tmp_path: Path):
         with pytest.raises(InputError) as caught:
             read_logs([write_lines(tmp_path / "a.jsonl", [row, row | {"id": 2} | fault])])
         assert caught.value.line == 2
+    options = [{"label": "A", "text": "x"}, {"label": "a", "text": "y"}]
+    with pytest.raises(InputError, match="label 'a'"):
+        read_logs([write_lines(tmp_path / "a.jsonl", [row | {"options": options}])])
     del row["answer"]
     with pytest.raises(InputError, match="'answer'"):
         read_logs([write_lines(tmp_path / "a.jsonl", [row])])

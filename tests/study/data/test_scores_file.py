@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,8 @@ def test_tables_wide_and_long(tmp_path: Path, rated: Rated, name: str, content: 
         ("id,m2\na,1\nb,high\n", 3),
         ("key,m2\na,1\n", 2),
         ("id,metric,value\na,,1\n", 2),
+        ("id,m2\na,1\nb,1e200\n", 3),
+        ('id,m2\na,1\nb,"0,5"\n', 3),
         ("id,m2\na,\n", None),
     ],
 )
@@ -53,6 +56,8 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, line: int | None):
     with pytest.raises(InputError) as caught:
         read_scores(tmp_path / "s.csv")
     assert (caught.value.path, caught.value.line) == (tmp_path / "s.csv", line)
+    # Options for files of ratings do not apply.
+    assert not re.search("rating|--", str(caught.value))
 
 
 def test_names_and_ids_must_fit(tmp_path: Path, rated: Rated):

@@ -111,9 +111,12 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
     folded = {label.casefold(): label for label in labels}
     if text.casefold() in folded:
         return frozenset({folded[text.casefold()]})
-    texts = {option.strip().casefold(): label for label, option in zip(labels, options, strict=False)}
-    if text.casefold() in texts:
-        return frozenset({texts[text.casefold()]})
+    worded = text.casefold()
+    # All of them where several options have the same text.
+    if found := frozenset(
+        label for label, option in zip(labels, options, strict=False) if option.strip().casefold() == worded
+    ):
+        return found
     places = {str(place): label for place, label in enumerate(labels)}
     return frozenset({places[text]}) if text in places else frozenset()
 

@@ -6,6 +6,7 @@ Every line is one document and one filter. The model is named by the folder, in 
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,19 +33,31 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a file.
 
     Raises:
-        InputError: A line is not a record of the harness.
+        InputError: A line is not a record of the harness, or differs from another of the same document and filter.
     """
     named = _NAME.fullmatch(path.name)
     task = named["task"] if named else path.stem.removeprefix("samples_")
     model = path.resolve().parent.name.replace("__", "/")
-    documents: dict[str, list[dict[str, Any]]] = {}
+    # By document and filter.
+    documents: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
-            if line.strip():
-                record = _read_record(line, path, number)
-                documents.setdefault(str(record["doc_id"]), []).append(record)
-    for records in documents.values():
-        yield _read_document(records, task=task, model=model)
+            if not line.strip():
+                continue
+            record = _read_record(line, path, number)
+            filtered = documents.setdefault(str(record["doc_id"]), {})
+            first, known = filtered.setdefault(_filter_of(record), (number, record))
+            # As text, because NaN is not equal to itself.
+            if json.dumps(known) != json.dumps(record):
+                raise InputError(
+                    f"has another sample of document {record['doc_id']!r} and filter {_filter_of(record)!r} than line "
+                    f"{first}",
+                    path=path,
+                    line=number,
+                    fix="Remove the line that does not belong to this run.",
+                )
+    for filtered in documents.values():
+        yield _read_document([record for _, record in filtered.values()], task=task, model=model)
 
 
 def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
@@ -65,12 +78,16 @@ def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
     return cast("dict[str, Any]", record)
 
 
+def _filter_of(record: Mapping[str, Any]) -> str:
+    return str(record.get("filter", "none"))
+
+
 def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) -> ClosedAnswer:
     record = records[0]
     doc: dict[str, Any] = record["doc"]
     scores: dict[str, float] = {}
     for one in records:
-        suffix = f",{one.get('filter', 'none')}" if len(records) > 1 else ""
+        suffix = f",{_filter_of(one)}" if len(records) > 1 else ""
         for name in one.get("metrics") or ():
             value = one.get(name)
             number = float(value) if isinstance(value, bool) else read_number(value)
@@ -81,7 +98,7 @@ def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) 
     if likelihoods is not None:
         if len(labels) != len(likelihoods):
             labels, options = name_options(len(likelihoods)), ()
-        choice = Choice(labels[likelihoods.index(max(likelihoods))], "read")
+        choice = _choose_likeliest(likelihoods, labels)
         text = None
     else:
         text = _first_text(record["resps"])
@@ -102,17 +119,24 @@ def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) 
     )
 
 
+def _choose_likeliest(likelihoods: Sequence[float], labels: Sequence[str]) -> Choice:
+    highest = max(likelihoods)
+    # NaN, or no possible option: which one the model prefers is not known.
+    if any(map(math.isnan, likelihoods)) or math.isinf(highest):
+        return Choice(None, "unread")
+    return Choice(labels[likelihoods.index(highest)], "read")
+
+
 def _read_likelihoods(responses: Any) -> list[float] | None:
     """Return the log-likelihood of each option, or None if the model wrote a text.
 
-    A response is `[[log-likelihood, whether greedy]]`, with numbers as texts.
+    A response is `[[log-likelihood, whether greedy]]`, with numbers as texts; "-inf" is an impossible option.
     """
     try:
-        found = [read_number(number) for ((number, _greedy),) in responses]
-    except (TypeError, ValueError):
+        found = [float(number) for ((number, _greedy),) in responses]
+    except (TypeError, ValueError, OverflowError):
         return None
-    numbers = [number for number in found if number is not None]
-    return numbers if len(found) == len(numbers) > 1 else None
+    return found if len(found) > 1 else None
 
 
 def _first_text(responses: Any) -> str | None:

@@ -26,8 +26,8 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
     A folder stands for all logs below it.
 
     Raises:
-        InputError: A file is in no known format or damaged, a folder has no log, an answer is there twice, or the right
-            answer to a question is none of its options.
+        InputError: A file is in no known format or damaged, a folder has no log, an answer is there twice, two options
+            have the same label, or the right answer to a question is none of its options.
     """
     answers: list[ClosedAnswer] = []
     origin: dict[tuple[str, str, str, str], Path] = {}
@@ -40,6 +40,12 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
                     path=path,
                     fix="Give each log once; repeated runs of a table have a column `run`.",
                 )
+            if (twice := _find_repeated(answer.labels)) is not None:
+                raise InputError(
+                    f"two options of {answer.item} of {answer.task} have the label {twice!r}",
+                    path=path,
+                    fix="Give each option a label of its own; upper and lower case are the same.",
+                )
             if answer.labels and not answer.gold:
                 raise InputError(
                     f"the right answer to {answer.item} of {answer.task} is none of its options",
@@ -51,6 +57,15 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
     if not answers:
         raise InputError("holds no answers", path=paths[0], fix="Give the log of a finished run.")
     return answers
+
+
+def _find_repeated(labels: Sequence[str]) -> str | None:
+    seen: set[str] = set()
+    for label in labels:
+        if label.casefold() in seen:
+            return label
+        seen.add(label.casefold())
+    return None
 
 
 def _find_files(path: Path) -> list[Path]:

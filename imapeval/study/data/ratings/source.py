@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import Row, list_columns, read_number, short_repr
@@ -58,6 +58,7 @@ class RatingsSource:
         left_out: What was skipped: a plural phrase and its count. Filled by readers.
         unread: Columns or controls that are not ratings. Filled by readers.
         notes: Remarks for the report, as sentences. Filled by readers.
+        kind: What its numbers are called in messages: ratings, for which there are options, or scores.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class RatingsSource:
     left_out: Counter[str] = field(default_factory=Counter[str])
     unread: dict[str, None] = field(default_factory=dict[str, None])
     notes: dict[str, None] = field(default_factory=dict[str, None])
+    kind: Literal["rating", "score"] = "rating"
 
     def locate(self, row: Row) -> str:
         """Return the place of a record, such as "line 3"."""
@@ -99,7 +101,8 @@ class RatingsSource:
             if column not in fields
             else f"the {column!r} is {short_repr(value)}, which is not an id",
             row,
-            fix="Give the id of the answer, as in the run's data; name its column with --map id=<column>.",
+            fix="Give the id of the answer, as in the run's data; "
+            + ("name its column with --map id=<column>." if self.kind == "rating" else "call its column `id`."),
         )
 
     def read_value(self, value: Any, row: Row, *, what: str) -> float | None:
@@ -120,20 +123,26 @@ class RatingsSource:
             return self.labels[text]
         number = read_number(value)
         if number is not None and abs(number) > LARGEST_RATING:
-            raise self.error_at(f"the rating {what!r} is {number:g}, too large to compute with", row, fix="Correct it.")
+            raise self.error_at(
+                f"the {self.kind} {what!r} is {number:g}, too large to compute with", row, fix="Correct it."
+            )
         if number is not None:
             return number
         if text is not None and _DECIMAL_COMMA.fullmatch(text):
             raise self.error_at(
-                f"the rating {what!r} is {text!r}, with a decimal comma",
+                f"the {self.kind} {what!r} is {text!r}, with a decimal comma",
                 row,
                 fix=f"Write {text.replace(',', '.')!r}, here and everywhere.",
             )
         raise self.error_at(
-            f"the rating {what!r} is not a number but {short_repr(value)}",
+            f"the {self.kind} {what!r} is not a number but {short_repr(value)}",
             row,
-            fix="Write a number or leave it empty; choose the rating columns with --dimensions, translate words with "
-            "--labels.",
+            fix="Write a number or leave it empty"
+            + (
+                "; choose the rating columns with --dimensions, translate words with --labels."
+                if self.kind == "rating"
+                else "."
+            ),
         )
 
     @property
