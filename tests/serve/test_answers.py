@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 from imapeval import Scorer
 from imapeval.cli.main import app
+from imapeval.llm.prices import Price
+from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.serve import schema
 from imapeval.serve.app import load
@@ -210,6 +212,19 @@ def test_with_a_language_model(serve: Serve):
         assert told.json["score"] == 1
         assert told.json["usage"]["calls"] == 3
         assert [one["score"] for one in server.post("/score-all", {"answers": [given] * 5}).json["answers"]] == [1] * 5
+
+
+def test_the_limit_of_cost_is_that_of_the_process(serve: Serve):
+    model = ScriptedModel(lambda request: Completion(read_one_fact(request), "stop", "m", Usage(1, 1)))
+    given = {"response": "Rest.", "reference": "Rest at home."}
+    # A completion of one token costs USD 1, and one of 1,024 is reserved: there is room for eight.
+    with Scorer(llm=model, price=Price(0, 1e6), max_cost=1024 + 7) as scorer:
+        server = serve(load(scorer, llm="parrot"))
+        told = [server.post("/score", given | {"question": f"How is flu {n} treated?"}) for n in range(4)]
+        assert [reply.status for reply in told] == [200, 200, 502, 502]
+        assert told[2].error == told[3].error == (502, "over-budget")
+        assert scorer.ledger is not None
+        assert scorer.ledger.spent.usd == len(model.requests) == 8
 
 
 def test_nothing_of_it_is_loaded_with_the_package():
