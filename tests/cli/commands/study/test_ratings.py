@@ -56,7 +56,7 @@ def test_json(imapeval: Command):
     [
         (["none.csv"], "no such file"),
         (["r.docx"], "r.docx: no such file"),
-        (["r.csv"], "line 2: the rating 'tone' is no number but 'good'"),
+        (["r.csv"], "line 2: the rating 'tone' is not a number but 'good'"),
         (["r.csv", "--labels", "good"], "--labels: 'good' is not WORD=NUMBER"),
         (["r.csv", "--labels", "good=much"], "is not WORD=NUMBER"),
         (["r.csv", "--labels", "good=1,good=2"], "names 'good' twice"),
