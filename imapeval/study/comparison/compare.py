@@ -105,7 +105,8 @@ def compare(
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
         raise UsageError("a comparison needs at least two metrics.")
-    permutations = resamples if level == "system" else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
+    drawn_anew = level == "system" and not find_coefficient(coefficient).system_level_only and test == "perm-inputs"
+    permutations = resamples if drawn_anew else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
 
     def compute(confidence: float, permutations: int) -> list[Comparison]:
         if test == "williams" or test == "steiger":

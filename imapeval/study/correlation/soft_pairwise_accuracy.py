@@ -8,6 +8,7 @@ Metrics via Soft Pairwise Accuracy": 1 minus the mean, over pairs of systems, of
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,8 @@ def approximate_p_values(systems: Sequence[Floats], weights: Floats) -> Floats:
 def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
     has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
     if (shared := has_first & has_second).any():
-        numbers, drawn = first[shared] - second[shared], weights[:, shared]
+        # A copy of the weights takes longer than the products.
+        numbers, drawn = first[shared] - second[shared], weights if shared.all() else weights[:, shared]
         return normal_p_values(drawn @ numbers, drawn @ numbers**2)
     one, other = first[has_first], second[has_second]
     one_drawn, other_drawn = weights[:, has_first], weights[:, has_second]
@@ -151,6 +153,15 @@ def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
 def normal_p_values(observed: Floats, variance: Floats) -> Floats:
     """Return the p-values of "the first is better" if differences had these variances when permuted, and mean 0."""
     z = np.divide(observed, np.sqrt(variance), out=np.zeros_like(observed), where=variance > 0)
-    upper = np.array([math.erfc(number / math.sqrt(2)) / 2 for number in z.ravel().tolist()])
-    # Without spread every permutation has the observed difference.
-    return np.where(variance > 0, upper.reshape(z.shape), np.where(np.isnan(variance), np.nan, 0.5))
+    # Without spread every permutation has the observed difference, and p is .5, as at 0.
+    return np.where(np.isnan(variance), np.nan, np.interp(z, *_tabulate_tail()))
+
+
+@cache
+def _tabulate_tail() -> tuple[Floats, Floats]:
+    """Return numbers and the share of the standard normal distribution above them.
+
+    Linear interpolation between them errs by 8e-9 at most, and takes a tenth of the time of so many calls of `erfc`.
+    """
+    z = np.linspace(-9, 9, 36_001)
+    return z, np.array([math.erfc(number / math.sqrt(2)) / 2 for number in z.tolist()])

@@ -219,7 +219,7 @@ def test_of_many_questions_p_is_what_the_permutations_come_to(by_system: bool, m
     answers = ComparedAnswers(scores, ratings, np.tile(np.arange(n // 2), 2), np.repeat([0, 1], n // 2))
     how = {"by_system": by_system, "coefficient": RANKED, "seed": 1, "permutations": 20_000}
     counted = contrast_answers(answers, PAIR, **how)
-    monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 200)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.answers.MANY_QUESTIONS", 200)
     computed = contrast_answers(answers, PAIR, **how)
     # Four standard errors of a share of 20,000, and the normal's own error at 300 questions.
     assert computed.p[:, 0] == pytest.approx(counted.p[:, 0], abs=4 * (0.25 / 20_000) ** 0.5 + 0.002)
@@ -228,7 +228,7 @@ def test_of_many_questions_p_is_what_the_permutations_come_to(by_system: bool, m
 
 
 def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 100)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.answers.MANY_QUESTIONS", 100)
     generator = np.random.default_rng(4)
     ratings = generator.normal(size=(2000, 1))
     scores = np.column_stack([ratings[:, 0], generator.normal(size=2000)])
@@ -238,7 +238,7 @@ def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_dimension_with_few_questions_is_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 200)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.answers.MANY_QUESTIONS", 200)
     generator = np.random.default_rng(5)
     n = 300
     ratings = generator.normal(size=(n, 2))
@@ -264,3 +264,21 @@ def test_a_question_that_two_systems_answered_twice_does_not_count():
     first = contrast_questions(ComparedAnswers(scores[:40], ratings[:40], questions[:40], systems[:40]), PAIR, **how)
     assert (every.groups[0], every.defined[0, 0]) == (10, 10)
     assert every.first == pytest.approx(first.first)
+
+
+def test_within_many_questions_p_is_what_the_permutations_come_to(monkeypatch: pytest.MonkeyPatch):
+    generator = np.random.default_rng(8)
+    quality = generator.normal(size=(3, 600))
+    scores = np.stack([quality + sigma * generator.normal(size=quality.shape) for sigma in (1.0, 1.1, 1.1)], axis=-1)
+    # The third metric is the second but for a few questions, of which there are too few for a normal distribution.
+    scores[:, 20:, 2] = scores[:, 20:, 1]
+    ratings = np.stack([quality, quality + generator.normal(size=quality.shape)], axis=-1).reshape(-1, 2)
+    answers = ComparedAnswers(scores.reshape(-1, 3), ratings, np.tile(np.arange(600), 3), np.repeat(np.arange(3), 600))
+    pairs = MetricPairs(np.array([0, 1]), np.array([1, 2]))
+    how = {"coefficient": "pearson", "seed": 1, "permutations": 20_000}
+    counted = contrast_questions(answers, pairs, **how)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.questions.MANY_QUESTIONS", 200)
+    computed = contrast_questions(answers, pairs, **how)
+    assert computed.p[:, 0] == pytest.approx(counted.p[:, 0], abs=4 * (0.25 / 20_000) ** 0.5 + 0.002)
+    assert computed.p[:, 0].tolist() != counted.p[:, 0].tolist()
+    assert computed.p[:, 1].tolist() == counted.p[:, 1].tolist()

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
+from imapeval.study.comparison.permutation.swaps import (
+    MANY_QUESTIONS,
+    Contrast,
+    average_dimensions,
+    count_extreme,
+    draw_swaps,
+    find_normal_p,
+)
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 
 if TYPE_CHECKING:
@@ -21,10 +28,6 @@ if TYPE_CHECKING:
 
 _NUMBERS = 8_000_000
 """Most numbers of the pairs' influences at a time: 64 MB."""
-
-_MANY = 2_000
-"""Questions beyond which p is computed, not counted: a permuted difference is then a sum of so many
-independent terms of either sign, and its kurtosis, the first moment that is not a normal's, is off by about 1 / n."""
 
 _PAIRS = 128
 """Pairs that are counted at a time: their permuted differences then stay in the processor's cache."""
@@ -69,7 +72,7 @@ def contrast_answers(
     distributed differently. To first order it is the same as swapping scores, ranking them and correlating again;
     the tests have both side by side.
 
-    With more than `_MANY` questions in every dimension p is that of the normal distribution which the
+    With more than `MANY_QUESTIONS` questions in every dimension p is that of the normal distribution which the
     permuted differences then have: their variance, the sum of the squares of what is swapped, is known without drawing
     any.
 
@@ -100,9 +103,9 @@ def contrast_answers(
     # The usual factor for a sample of questions; with one there is no telling.
     errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
-    if _count_fewest(answers) > _MANY:
+    if _count_fewest(answers) > MANY_QUESTIONS:
         swapped = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.adds)
-        p = _find_normal_p(difference, np.sqrt(swapped))
+        p = find_normal_p(difference, np.sqrt(swapped))
     else:
         larger = _count_larger(answers, cells, pairs, difference, defined, seed=seed, permutations=permutations)
         p = (larger + 1) / (permutations + 1)
@@ -151,15 +154,6 @@ def _count_fewest(answers: ComparedAnswers) -> int:
     """Return how many questions the dimension with the fewest has, of those that have any."""
     counts = [len(np.unique(answers.questions[~np.isnan(column)])) for column in answers.ratings.T]
     return min((count for count in counts if count), default=0)
-
-
-def _find_normal_p(difference: Floats, spread: Floats) -> Floats:
-    """Return two-sided p-values, above 0."""
-    normal = NormalDist()
-    far = np.divide(np.abs(difference), spread, out=np.zeros_like(spread), where=spread > 0)
-    # Beyond some 38 spreads the distribution function is 0 in floating point.
-    p = [max(2 * normal.cdf(-z), np.finfo(float).tiny) for z in far.ravel().tolist()]
-    return np.array(p).reshape(far.shape)
 
 
 def _build(answers: ComparedAnswers, *, by_system: bool, coefficient: CoefficientName) -> tuple[list[_Cell], Counts]:

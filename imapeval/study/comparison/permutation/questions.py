@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
+from imapeval.study.comparison.permutation.swaps import (
+    MANY_QUESTIONS,
+    Contrast,
+    average_dimensions,
+    count_extreme,
+    draw_swaps,
+    find_normal_p,
+)
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.pairs import calibrate_ties
 
@@ -31,6 +38,9 @@ def contrast_questions(
     A question counts with rated answers of as many systems as the coefficient needs. Swapping its scores turns the sign
     of its difference. An accuracy has one tie threshold for each metric, the one that is best for all its questions
     (Deutsch, Foster and Freitag 2023); it is not sought again in every permutation.
+
+    Metrics that differ on more than `MANY_QUESTIONS` questions have the p of the normal distribution which their
+    permuted differences then have.
 
     Intervals are the mean difference and the normal quantile times its standard error over questions.
 
@@ -72,16 +82,20 @@ def contrast_questions(
     difference = first - second
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * _find_errors(apart, use, difference)
     widest = chosen.bounds[1] - chosen.bounds[0]
-    larger = np.zeros(difference.shape, dtype=np.int64)
-    single = apart.astype(np.float32)
-    for swaps in draw_swaps(questions, seed=seed, permutations=permutations):
-        larger += count_extreme(single @ swaps.T, difference, defined)
+    p = find_normal_p(difference, _find_spread(apart, defined))
+    counted = np.flatnonzero(((np.count_nonzero(apart, axis=-1) <= MANY_QUESTIONS) & (defined > 0)).any(axis=0))
+    if len(counted):
+        larger = np.zeros((len(difference), len(counted)), dtype=np.int64)
+        single = apart[:, counted].astype(np.float32)
+        for swaps in draw_swaps(questions, seed=seed, permutations=permutations):
+            larger += count_extreme(single @ swaps.T, difference[:, counted], defined[:, counted])
+        p[:, counted] = (larger + 1) / (permutations + 1)
     return Contrast(
         first=first,
         second=second,
         low=np.maximum(difference - reach, -widest),
         high=np.minimum(difference + reach, widest),
-        p=np.where(np.isnan(difference), np.nan, (larger + 1) / (permutations + 1)),
+        p=np.where(np.isnan(difference), np.nan, p),
         groups=np.append(groups, groups.sum()),
         defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
     )
@@ -111,6 +125,12 @@ def _differs(numbers: Floats, codes: Counts) -> bool:
 
 def _pick(column: Floats, rows: Counts) -> Floats:
     return np.where(rows < 0, np.nan, column[rows])
+
+
+def _find_spread(apart: Floats, defined: Counts) -> Floats:
+    """Return the standard deviations of the permuted mean differences, shape (d + 1, p)."""
+    squares = (np.concatenate([apart, apart.sum(axis=0, keepdims=True)]) ** 2).sum(axis=-1)
+    return np.sqrt(squares) / np.maximum(np.concatenate([defined, defined.sum(axis=0, keepdims=True)]), 1)
 
 
 def _find_errors(apart: Floats, use: np.ndarray, difference: Floats) -> Floats:

@@ -12,6 +12,7 @@ permutations of all pairs of metrics at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,6 +30,10 @@ MAX_CELLS = 4_000_000
 
 MAX_PERMUTATIONS = 512
 """Permutations in a block, at most: their results are as large for every pair of metrics."""
+
+MANY_QUESTIONS = 2_000
+"""Questions beyond which p is computed, not counted: a permuted difference is then a sum of so many
+independent terms of either sign, and its kurtosis, the first moment that is not a normal's, is off by about 1 / n."""
 
 TOLERANCE = 1e-5
 """A permuted difference that is this much smaller counts as equal: it is a sum of single-precision numbers."""
@@ -127,3 +132,12 @@ def average_dimensions(sums: Floats, counts: Floats | Counts) -> Floats:
     together = np.concatenate([sums, sums.sum(axis=0, keepdims=True)])
     by = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).astype(np.float64)
     return together / np.where(by > 0, by, np.nan)
+
+
+def find_normal_p(difference: Floats, spread: Floats) -> Floats:
+    """Return two-sided p-values, above 0."""
+    normal = NormalDist()
+    far = np.divide(np.abs(difference), spread, out=np.zeros_like(spread), where=spread > 0)
+    # Beyond some 38 spreads the distribution function is 0 in floating point.
+    p = [max(2 * normal.cdf(-z), np.finfo(float).tiny) for z in far.ravel().tolist()]
+    return np.array(p).reshape(far.shape)
