@@ -9,7 +9,7 @@ and of a wrong answer, and every related pair. Each sixth set is kept back. Most
 real answers. Without --plain, pairs that share words but are the same, wider or narrower are made from the facts:
 else the model learns that shared words mean contradiction. `test` prints, for each language of the kept-back sets,
 recall and precision by label; with --imaps also the average precision on the recorded relations of real answers.
-Needs torch and transformers. No figures of it are in the docs yet.
+Needs torch and transformers. Figures: docs/graph.md.
 """
 
 from __future__ import annotations
