@@ -1,7 +1,9 @@
 """What commands print and write: text, tables and JSON, without secrets and without control characters."""
 
+import errno
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,8 @@ def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
         err: Print to stderr instead of stdout.
         nl: Add a line break.
     """
-    typer.echo(_clean(str(message)), err=err, nl=nl)
+    with _report_print_errors():
+        typer.echo(_clean(str(message)), err=err, nl=nl)
 
 
 def emit(
@@ -91,7 +94,8 @@ def emit(
             for segment in console.render(table, options):
                 yield segment if segment.control else Segment(_clean(segment.text), segment.style)
 
-    Console(width=None if Console().is_terminal else width, markup=False, emoji=False).print(Cleaned())
+    with _report_print_errors():
+        Console(width=None if Console().is_terminal else width, markup=False, emoji=False).print(Cleaned())
 
 
 def emit_json(content: Any, *, compact: bool = False) -> None:
@@ -139,6 +143,20 @@ def write_csv(path: Path, kind: type, rows: Iterable[Any]) -> None:
 
     names = [field.name for field in fields(kind)]
     _write(path, dump_csv(names, ([getattr(row, name) for name in names] for row in rows)))
+
+
+@contextmanager
+def _report_print_errors() -> Generator[None]:
+    """Raise a `UsageError` where the output is a file on a full disk; typer itself ends a program whose pipe is closed."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise UsageError(
+            "the output cannot be printed: the disk of the file that it goes to is full. Free some space and repeat the "
+            "command."
+        ) from error
 
 
 def _write(path: Path, content: bytes) -> None:

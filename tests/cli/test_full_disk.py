@@ -88,3 +88,23 @@ def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
     assert set(server.seen.values()) == {1, 2}
     results = [(tmp_path / out / "results.jsonl").read_text().splitlines() for out in ("run", "again")]
     assert sorted(results[0]) == sorted(results[1])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_output_on_a_full_disk(write_data: WriteData, tmp_path: Path, as_json: bool):
+    command = ["score", str(write_data(SAMPLES[:2])), "--metrics", "rouge1", "--out", "run", *["--json"] * as_json]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "imapeval", *command],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "full" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "run/results.jsonl").read_text().count("\n") == 2
