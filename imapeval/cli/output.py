@@ -147,15 +147,15 @@ def write_csv(path: Path, kind: type, rows: Iterable[Any]) -> None:
 
 @contextmanager
 def _report_print_errors() -> Generator[None]:
-    """Raise a `UsageError` where the output is a file on a full disk; typer itself ends a program whose pipe is closed."""
+    """Raise a `UsageError` where the output is a file on a full disk; typer itself handles a pipe that is closed."""
     try:
         yield
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise UsageError(
-            "the output cannot be printed: the disk of the file that it goes to is full. Free some space and repeat the "
-            "command."
+            "the output cannot be printed: the disk of the file that it goes to is full. Free some space and repeat "
+            "the command."
         ) from error
 
 
