@@ -27,11 +27,12 @@ control get keys such as "EMPTY", "anything" or "ollama", which is also a host n
 URL, which are mostly versions or names."""
 
 _ADDRESS = re.compile(
-    r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?://|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
+    r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?://?|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
     r"""(?P<query>\?[^\s#"'<>]*)?(?P<fragment>\#[^\s"'<>]*)?""",
     re.I,
 )
-"""The parts of a URL (RFC 3986, section 3). Slashes may be escaped, as some servers do in JSON."""
+"""The parts of a URL (RFC 3986, section 3). Slashes may be escaped, as some servers do in JSON, or a single one, as in a
+URL that was taken for a path."""
 
 _VALUE = re.compile(r"(?<==)[^&;]+")
 

@@ -29,6 +29,9 @@ def key(monkeypatch):
         ("'http://h/v1?key=a&b=c#d=e', x", "'http://h/v1?key=[redacted]&b=[redacted]#d=[redacted]', x"),
         ("https://h/v1?secret", "https://h/v1?[redacted]"),
         ("--base-url=http://me:p4ssw0rd@h/v1", "--base-url=http://[redacted]@h/v1"),
+        # As a path.
+        ("mysql:/me:p4ssw0rd@h/db?a=b: no such file", "mysql:/[redacted]@h/db?a=[redacted]: no such file"),
+        ("C:/data/me@home.csv", "C:/data/me@home.csv"),
         ("openai:m@http://h:8000/v1", "openai:m@http://h:8000/v1"),
         ("see https://example.org/a/@b", "see https://example.org/a/@b"),
         (r'{"u": "http:\/\/me:pw@h\/v1"}', r'{"u": "http:\/\/[redacted]@h\/v1"}'),

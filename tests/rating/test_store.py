@@ -284,6 +284,9 @@ def test_files_that_are_no_study(tmp_path: Path):
         RatingStudy("postgresql://host:port/name")
     with pytest.raises(ResourceError):
         RatingStudy(f"postgresql://u:hunter2secret@/x?host={tmp_path}")
+    with pytest.raises(UsageError) as caught:
+        RatingStudy("mysql://u:hunter2secret@h/x")
+    assert "hunter2secret" not in str(caught.value)
 
 
 def test_the_file_is_the_owners_alone(sqlite_studies: Studies, tmp_path: Path):

@@ -13,7 +13,7 @@ from typing import Any
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.rows import Row
-from imapeval.redaction import register_secret
+from imapeval.redaction import register_url_secrets
 from imapeval.study.data.scales import Scale
 
 _SQLITE = b"SQLite format 3\0"
@@ -40,7 +40,7 @@ def is_database(place: str) -> bool:
 
 
 def make_database_url(place: str) -> Any:
-    """Return the URL of a study's database as SQLAlchemy takes it. A password in it is registered as a secret.
+    """Return the URL of a study's database as SQLAlchemy takes it. What is secret in it is registered.
 
     Raises:
         UsageError: The URL is malformed.
@@ -55,8 +55,7 @@ def make_database_url(place: str) -> Any:
         url = sqlalchemy.make_url(place)
     except (errors.ArgumentError, ValueError) as error:  # the latter of a port that is no number
         raise UsageError("the URL of the database is malformed. Write postgresql://USER@HOST:PORT/NAME.") from error
-    if url.password:
-        register_secret(str(url.password))
+    register_url_secrets(place)
     return url.set(drivername="postgresql+psycopg")
 
 
