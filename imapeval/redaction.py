@@ -31,8 +31,8 @@ _ADDRESS = re.compile(
     r"""(?P<query>\?[^\s#"'<>]*)?(?P<fragment>\#[^\s"'<>]*)?""",
     re.I,
 )
-"""The parts of a URL (RFC 3986, section 3). Slashes may be escaped, as some servers do in JSON; a URL taken for a path has
-a single one."""
+"""The parts of a URL (RFC 3986, section 3). Slashes may be escaped, as some servers do in JSON. A URL that was
+taken for a path has one slash."""
 
 _VALUE = re.compile(r"(?<==)[^&;]+")
 
