@@ -43,6 +43,16 @@ CONFIDENCE = 0.95
 
 _COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
 
+_ACCURACIES: dict[CoefficientName, Level] = {
+    "pairwise_accuracy": "within-question",
+    "soft_pairwise_accuracy": "system",
+}
+"""The accuracies by which the Metrics Shared Task of WMT ranks metrics, and at which level each."""
+
+MAX_METRICS_BY_ACCURACY = 20
+"""Metrics that are compared by accuracies: the ones that agree best. The work grows with the square of their pairs, and
+`imapeval study compare` compares the others too."""
+
 MAX_METRICS_BY_GROUP = 6
 """Metrics that are looked into by group: the ones that agree best. `imapeval study slices` shows the others."""
 
@@ -101,9 +111,7 @@ def compute_study(
             rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
         )
     ranked = rank_metrics(correlations, level=chosen, coefficient=coefficient)
-    best = [row.metric for row in ranked[:MAX_METRICS_BY_GROUP]]
-    if against in {row.metric for row in ranked[MAX_METRICS_BY_GROUP:]}:
-        best[-1] = against
+    best = _choose_metrics(ranked, against, MAX_METRICS_BY_GROUP)
     comparisons: list[Comparison] = []
     if len(rated.metrics) > 1:
         comparisons = compare(
@@ -115,6 +123,14 @@ def compute_study(
             seed=seed,
             resamples=resamples,
         )
+    main_dimension = ALL if len(rated.dimensions) > 1 else next(iter(rated.dimensions))
+    found = write_conclusions(ranked, comparisons, dimension=main_dimension, focus=against)
+    to_rank = _choose_metrics(ranked, against, MAX_METRICS_BY_ACCURACY)
+    for accuracy, at in _ACCURACIES.items():
+        if len(to_rank) > 1 and at in levels and (accuracy, at) != (coefficient, chosen):
+            comparisons += compare(
+                rated, metrics=to_rank, against=against, coefficient=accuracy, level=at, seed=seed, resamples=resamples
+            )
     outliers = (
         correlate_without_outliers(rated, coefficients=dict.fromkeys(("pearson", coefficient)))
         if "system" in levels
@@ -126,8 +142,6 @@ def compute_study(
     if best:
         slices = slice_answers(rated, metrics=best, coefficient=coefficient)
     heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
-    several = len(rated.dimensions) > 1
-    found = write_conclusions(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against)
     single = [row for row in correlations if row.level == "global" and row.dimension != ALL]
     return Study(
         title=title,
@@ -159,7 +173,7 @@ def compute_study(
             *found[1:],
             *describe_undefined(rated.metrics, ranked),
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
-            *describe_group_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
+            *describe_group_differences(heterogeneities, best, dimension=main_dimension),
             *describe_outliers(outliers, ranked),
             *describe_missing_levels(rated, levels),
             *describe_baseline(rated, correlations, coefficient),
@@ -171,6 +185,14 @@ def compute_study(
         checklist=tuple(fill_checklist(rated, agreements, about)),
         against=against,
     )
+
+
+def _choose_metrics(ranked: Sequence[Correlation], against: str | None, most: int) -> list[str]:
+    """Return the metrics that agree best, and `against` in any case."""
+    chosen = [row.metric for row in ranked[:most]]
+    if against in {row.metric for row in ranked[most:]}:
+        chosen[-1] = against
+    return chosen
 
 
 def available_levels(rated: Rated) -> tuple[Level, ...]:

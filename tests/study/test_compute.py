@@ -1,5 +1,6 @@
 """The whole study on simulated answers, of which it is known what should come out."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -139,7 +140,9 @@ def test_a_comparison_that_was_planned():
     rated = rate(metrics=("good", "poor", "twin"))
     all_pairs = compute_study(rated, title="t", signatures={}, resamples=200)
     planned = compute_study(rated, title="t", signatures={}, resamples=200, against="poor")
-    assert len(all_pairs.comparisons) == 3
+    families = Counter((row.coefficient, row.level) for row in all_pairs.comparisons)
+    accuracies = [("pairwise_accuracy", "within-question"), ("soft_pairwise_accuracy", "system")]
+    assert families == dict.fromkeys([("spearman", "within-system"), *accuracies], 3)
     assert {row.first for row in planned.comparisons} == {"poor"}
     # Which of "good" and "twin" is better is not shown, and not even tested where each is compared with "poor".
     assert "agrees best with the raters in these answers: " in planned.conclusions[0]
@@ -225,7 +228,11 @@ def test_conclusions_from_systems_are_about_other_systems(systems: int, said: st
     assert {row.units for row in study.correlations if row.level == "system" and "soft" not in row.coefficient} == {
         "systems"
     }
-    assert {row.test for row in study.comparisons} == {"perm-systems"}
+    assert {(row.coefficient, row.test) for row in study.comparisons} == {
+        ("spearman", "perm-systems"),
+        ("pairwise_accuracy", "perm-inputs"),
+        ("soft_pairwise_accuracy", "perm-inputs"),
+    }
 
 
 def test_metrics_without_value_do_not_agree_best():

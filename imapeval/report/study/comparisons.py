@@ -32,7 +32,7 @@ from imapeval.report.study.selection import order_dimensions, rank_metrics
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Comparison, MetricMatrix, Study
+    from imapeval.study.data.findings import CoefficientName, Comparison, Level, MetricMatrix, Study
 
 MAX_ROWS = 120
 """Comparisons that the page lists; the CSV table has all."""
@@ -63,7 +63,58 @@ def render_comparisons(study: Study) -> Markup:
         render_details(label_dimension(dimension), *_render_dimension(study, rows, dimension, ranked, number=number))
         for number, dimension in enumerate(dimensions[1:], 1)
     ]
-    return render_section("comparisons", title, *parts)
+    return render_section("comparisons", title, *parts, *_render_accuracies(study))
+
+
+def _render_accuracies(study: Study) -> list[Markup]:
+    """Return the metrics' ranks by the coefficients that no conclusion is drawn from."""
+    families: dict[tuple[CoefficientName, Level], list[Comparison]] = {}
+    for row in study.comparisons:
+        if (row.level, row.coefficient) != (study.level, study.coefficient):
+            families.setdefault((row.coefficient, row.level), []).append(row)
+    parts: list[Markup] = []
+    for (coefficient, level), rows in families.items():
+        name = COEFFICIENTS[coefficient]
+        main, *others = order_dimensions(study, (row.dimension for row in rows))
+        tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
+        parts += [
+            render_heading(f"{name[0].upper()}{name[1:]}: {label_dimension(main)}"),
+            render_note(
+                f"{LEVELS[level]}{_describe_choice(study, rows)}. Test: {tests}, two-sided, {describe_families(rows)}. "
+                "Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a rank "
+                "until one differs significantly from any metric of that rank."
+            ),
+            *_render_ranks(study, [row for row in rows if row.dimension == main]),
+        ]
+        parts += [
+            render_details(
+                f"{name[0].upper()}{name[1:]}: {label_dimension(dimension)}",
+                *_render_ranks(study, [row for row in rows if row.dimension == dimension]),
+            )
+            for dimension in others
+        ]
+    return parts
+
+
+def _describe_choice(study: Study, rows: Sequence[Comparison]) -> str:
+    metrics = {metric for row in rows for metric in (row.first, row.second)}
+    left_out = len(study.rated.metrics) - len(metrics)
+    return f"; of {len(study.rated.metrics)} metrics the {len(metrics)} that agree best" if left_out else ""
+
+
+def _render_ranks(study: Study, rows: Sequence[Comparison]) -> list[Markup]:
+    """Return the ranks of one coefficient and dimension, where all pairs were compared, and the comparisons."""
+    ranks = {row.first: row.first_rank for row in rows} | {row.second: row.second_rank for row in rows}
+    family = (rows[0].coefficient, rows[0].level, rows[0].dimension)
+    values = [row for row in study.correlations if (row.coefficient, row.level, row.dimension) == family]
+    lines = [
+        [row.metric, format_coefficient(row.value), format_interval(row.low, row.high), f"{ranks[row.metric]}"]
+        for row in sorted(values, key=lambda row: (ranks.get(row.metric) or 0, -(row.value or 0.0)))
+        if ranks.get(row.metric) is not None
+    ]
+    shown = sorted(rows, key=lambda row: (row.p_adjusted is None, row.p_adjusted or 0.0, row.p or 0.0))
+    table = [render_table(["metric", "accuracy", "interval", "rank"], lines, texts=(0,))] if lines else []
+    return [*table, render_details(_title_table(len(shown)), _render_table(shown[:MAX_ROWS]))]
 
 
 def _render_dimension(

@@ -140,12 +140,16 @@ def describe_test(test: str) -> str:
 
 def describe_families(rows: Sequence[Comparison]) -> str:
     """Return over which comparisons Holm's correction was made."""
-    sizes = Counter(row.dimension for row in rows if row.p is not None)
+    sizes = Counter((row.coefficient, row.level, row.dimension) for row in rows if row.p is not None)
     most = max(sizes.values(), default=0)
     one = ("" if min(sizes.values(), default=0) == most else "up to ") + pluralize(most, "comparison")
+    dimensions = {dimension for *_, dimension in sizes}
+    what = "coefficient and dimension" if len(sizes) > len(dimensions) else "dimension"
     if len(sizes) < 2:
         return f"with Holm's correction over the {one}"
-    return f"with Holm's correction over the {one} of each dimension, and over those of their mean, each by itself"
+    if len(dimensions) < 2:
+        return f"with Holm's correction over the {one} of each coefficient"
+    return f"with Holm's correction over the {one} of each {what}, and over those of their mean, each by itself"
 
 
 def _list_intervals(study: Study) -> list[str]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -398,6 +399,56 @@ def test_holm_corrects_by_dimension_and_the_page_says_so(big: Study, page: Page)
         assert said in page.texts[section]
     one = replace(big, comparisons=tuple(row for row in big.comparisons if row.dimension == ALL))
     assert f"Holm's correction over the {number:,} comparisons." in Page(render_study(one)).texts["methods"]
+
+
+def test_metrics_are_ranked_by_accuracies(small: Study):
+    one = small.comparisons[0]
+    names = [*small.rated.metrics]
+    ranks = dict(zip(names, (1, 2, 2), strict=True))
+    rows = [
+        replace(
+            one,
+            first=first,
+            second=second,
+            dimension="accuracy",
+            level="within-question",
+            coefficient="pairwise_accuracy",
+            test="perm-inputs",
+            first_rank=ranks[first],
+            second_rank=ranks[second],
+        )
+        for first, second in combinations(names, 2)
+    ]
+    values = [
+        replace(
+            small.correlations[0],
+            metric=name,
+            dimension="accuracy",
+            level="within-question",
+            coefficient="pairwise_accuracy",
+            value=value,
+            low=value - 0.1,
+            high=value + 0.1,
+        )
+        for name, value in zip(names, (0.8, 0.55, 0.6), strict=True)
+    ]
+    study = replace(small, comparisons=(*small.comparisons, *rows), correlations=(*small.correlations, *values))
+    page = Page(render_study(study))
+    assert "Pairwise accuracy: accuracy" in page.texts["comparisons"]
+    found = [cells for cells in page.rows["comparisons"] if len(cells) == 4 and cells[0] in names]
+    assert found == [
+        [names[0], ".800", ".700 to .900", "1"],
+        [names[2], ".600", ".500 to .700", "2"],
+        [names[1], ".550", ".450 to .650", "2"],
+    ]
+    assert "of each coefficient and dimension" in page.texts["methods"]
+    # Where each was compared with one metric alone there are no ranks, but the comparisons.
+    against = [replace(row, first_rank=None, second_rank=None) for row in rows[:2]]
+    page = Page(render_study(replace(study, comparisons=(*small.comparisons, *against))))
+    assert not [cells for cells in page.rows["comparisons"] if len(cells) == 4 and cells[0] in names]
+    assert "; of 3 metrics" not in page.texts["comparisons"]
+    page = Page(render_study(replace(study, comparisons=(*small.comparisons, rows[0]))))
+    assert "of 3 metrics the 2 that agree best" in page.texts["comparisons"]
 
 
 def test_what_intervals_and_tests_speak_about(big: Study, page: Page):
