@@ -103,7 +103,9 @@ class HfImapScore(_evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         if options:
-            raise UsageError(f"{min(options)!r} is not an option of compute(). Give it where the metric is made or loaded.")
+            raise UsageError(
+                f"{min(options)!r} is not an option of compute(). Give it where the metric is made or loaded."
+            )
         return _summarise(
             self.scorer.score_all(
                 {"question": asked, "references": several, "response": response}

@@ -117,7 +117,7 @@ class BertScore(BatchMetric):
 
     def __post_init__(self) -> None:
         if self.layer < -1:
-            raise ValueError(f"layer={self.layer} is not a layer; give 0 or more, or -1 for the one that bert_score takes")
+            raise ValueError(f"layer={self.layer} is not a layer: give 0 or more, or -1 for the one bert_score takes")
 
     @computed
     def range(self) -> tuple[float | None, float | None]:
