@@ -195,7 +195,7 @@ def test_scales(write, scale, expected):
         ),
         ("Rate (1-5) {{question}} {{reference}}", r"has no place for the response"),
         ("Rate (1-5)\n\n{{respones}}", r"line 3: \{\{respones\}\} is not a variable\. Did you mean \{\{response\}\}\?"),
-        ("(1-5) {{response}}\n{{xyz}}", r"line 2: \{\{xyz\}\} is not a variable\. Variables are: question, reference, "),
+        ("(1-5) {{response}}\n{{xyz}}", r"line 2: \{\{xyz\}\} is not a variable\. Variables are: question, "),
         ("(1-5) {{response.text}}", r"\{\{response\.text\}\} is not a variable"),
         ("(1-5) {{#if x}} {{response}}", r"\{\{#if x\}\} is not a variable"),
         ('(1-5) {{"score": 4}} {{response}}', r"is not a variable.*single braces"),
