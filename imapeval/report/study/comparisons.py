@@ -28,6 +28,7 @@ from imapeval.report.study.formatting import (
 from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.methods import describe_families, describe_test
 from imapeval.report.study.selection import order_dimensions, rank_metrics
+from imapeval.study.data.findings import MIN_SYSTEMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,21 +75,21 @@ def _render_accuracies(study: Study) -> list[Markup]:
             families.setdefault((row.coefficient, row.level), []).append(row)
     parts: list[Markup] = []
     for (coefficient, level), rows in families.items():
-        name = COEFFICIENTS[coefficient]
         main, *others = order_dimensions(study, (row.dimension for row in rows))
         tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
         parts += [
-            render_heading(f"{name[0].upper()}{name[1:]}: {label_dimension(main)}"),
+            render_heading(f"Ranks by {COEFFICIENTS[coefficient]}: {label_dimension(main)}"),
             render_note(
-                f"{LEVELS[level]}{_describe_choice(study, rows)}. Test: {tests}, two-sided, {describe_families(rows)}. "
-                "Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a rank "
-                "until one differs significantly from any metric of that rank."
+                f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. Test: {tests}, two-sided, "
+                f"{describe_families(rows)}. Ranks are given as in the Metrics Shared Task of WMT: from the best "
+                "metric down, metrics share a rank until one differs significantly from any metric of that rank."
+                + (" So few systems tell hardly any metrics apart." if _has_few_systems(study, level) else "")
             ),
             *_render_ranks(study, [row for row in rows if row.dimension == main]),
         ]
         parts += [
             render_details(
-                f"{name[0].upper()}{name[1:]}: {label_dimension(dimension)}",
+                f"Ranks by {COEFFICIENTS[coefficient]}: {label_dimension(dimension)}",
                 *_render_ranks(study, [row for row in rows if row.dimension == dimension]),
             )
             for dimension in others
@@ -100,6 +101,10 @@ def _describe_choice(study: Study, rows: Sequence[Comparison]) -> str:
     metrics = {metric for row in rows for metric in (row.first, row.second)}
     left_out = len(study.rated.metrics) - len(metrics)
     return f"; of {len(study.rated.metrics)} metrics the {len(metrics)} that agree best" if left_out else ""
+
+
+def _has_few_systems(study: Study, level: Level) -> bool:
+    return level == "system" and len(set(study.rated.systems)) < MIN_SYSTEMS
 
 
 def _render_ranks(study: Study, rows: Sequence[Comparison]) -> list[Markup]:

@@ -434,7 +434,8 @@ def test_metrics_are_ranked_by_accuracies(small: Study):
     ]
     study = replace(small, comparisons=(*small.comparisons, *rows), correlations=(*small.correlations, *values))
     page = Page(render_study(study))
-    assert "Pairwise accuracy: accuracy" in page.texts["comparisons"]
+    assert "Ranks by pairwise accuracy: accuracy" in page.texts["comparisons"]
+    assert "So few systems" not in page.texts["comparisons"]
     found = [cells for cells in page.rows["comparisons"] if len(cells) == 4 and cells[0] in names]
     assert found == [
         [names[0], ".800", ".700 to .900", "1"],
