@@ -66,6 +66,15 @@ def test_there_is_one_metric_for_each_criterion_and_one_for_all():
     assert set_options(METRICS["geval"], {"weights": "logprobs"}).requires == {"llm", "reference", "logprobs"}
 
 
+async def test_the_metric_of_all_criteria_sends_the_requests_of_each():
+    together, apart = (ScriptedModel(lambda request: likely({4: 0.6, 5: 0.3})) for _ in range(2))
+    await judge(prepared("geval", together), CASE)
+    for name in DIMENSIONS:
+        await judge(prepared(f"geval:{name}", apart), CASE)
+    assert len(together.requests) == len(DIMENSIONS)
+    assert sorted(map(repr, together.requests)) == sorted(map(repr, apart.requests))
+
+
 async def test_scores_are_weighted_where_probabilities_come():
     model = ScriptedModel([likely({4: 0.5, 5: 0.3, 3: 0.1})])
     (outcome,) = await judge(prepared("geval:accuracy", model), CASE)
