@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval.redaction import make_printable, redact
 
@@ -31,6 +31,14 @@ class ImapEvalError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(make_printable(redact(message)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default an exception is unpickled from its message alone, and `__init__` takes more.
+        return _restore, (type(self), self.args), self.__dict__
+
+
+def _restore(kind: type[ImapEvalError], args: tuple[Any, ...]) -> ImapEvalError:
+    return kind.__new__(kind, *args)
 
 
 class UsageError(ImapEvalError):
@@ -94,10 +102,10 @@ class MissingExtraError(ImapEvalError):
 
 
 class ServiceError(ImapEvalError):
-    """The language model cannot be used for any sample.
+    """The language model, or a pool of workers, cannot be used for any further sample.
 
     Attributes:
-        kind: "unreachable", "auth", "not-found", "over-budget", ...
+        kind: "unreachable", "auth", "not-found", "over-budget", "worker-died", ...
     """
 
     def __init__(self, message: str, *, kind: str) -> None:

@@ -124,10 +124,7 @@ async def evaluate(
     """
     signatures = full_signatures(metrics, extractor=extractor, matcher=matcher, references=references)
     finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
-    pending = {
-        sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
-    }
-    reading = [sample for sample in samples if _needs_imap(pending[sample.id], sample)]
+    pending, reading = list_pending(samples, metrics, signatures, finished)
     if run is not None:
         run.retain_imaps(pending.keys() - {sample.id for sample in reading})
     made: list[Result] = []
@@ -185,6 +182,19 @@ def full_signatures(
                 raise UsageError(f"the metric {metric.name!r} needs an extractor and a matcher; give both.")
             signatures[metric.name] += f"|{extractor.signature}|{matcher.signature}"
     return signatures
+
+
+def list_pending(
+    samples: Sequence[Sample],
+    metrics: Sequence[Metric],
+    signatures: Mapping[str, str],
+    finished: Mapping[tuple[str, str, str], Result],
+) -> tuple[dict[str, list[Metric]], list[Sample]]:
+    """Return the metrics without a final outcome by sample id, and the samples whose imaps these need."""
+    pending = {
+        sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
+    }
+    return pending, [sample for sample in samples if _needs_imap(pending[sample.id], sample)]
 
 
 def make_run_settings(

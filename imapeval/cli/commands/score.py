@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.cli.progress import show_indexing, show_progress
-from imapeval.errors import ServiceError
+from imapeval.errors import ServiceError, UsageError
 from imapeval.redaction import redact
 from imapeval.types import Failure
 
@@ -76,6 +77,12 @@ def score(
     data_options: DataOptions,
     kg: Kg = None,
     encoder: Encoder = "use",
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Score in N processes, each with the graph and the models in its own memory."
+        ),
+    ] = 1,
     format_: Annotated[
         str | None,
         typer.Option("--format", metavar="NAME", help="Write the table of results as parquet or xlsx, too."),
@@ -94,6 +101,7 @@ def score(
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
+    from imapeval.evaluation.workers import evaluate_in_workers
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.summary import summarise
@@ -114,13 +122,20 @@ def score(
     if llm_options.batch is not None:
         require_batchable(chosen)
     settings = llm_options.make_settings(imaps=imaps, judging=bool(select_llm_metrics(chosen)))
+    if workers > 1 and settings is not None:
+        # The limits of requests, tokens and cost hold within one process.
+        raise UsageError(
+            "--workers is for scoring without a language model; requests to one run side by side in one process. "
+            "Remove --workers, or set --concurrency instead."
+        )
     samples = data_options.read(data)
     if llm_options.dry_run:
         print_dry_run(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
     ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:
-        ready = open_pipeline(
+        open_parts = partial(
+            open_pipeline,
             chosen,
             llm=None if settings is None else open_llm(settings, ledger=ledger),
             votes=llm_options.votes,
@@ -129,8 +144,8 @@ def score(
             kg=kg,
             encoder=encoder,
             device=parse_device(device),
-            progress=progress,
         )
+        ready = open_parts(progress=progress)
     folder = out or Path("runs") / f"{make_file_stem(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     identity = evaluate.make_run_settings(
         ready.metrics,
@@ -147,18 +162,32 @@ def score(
             ) as run,
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):
-            run_until_interrupted(
-                lambda stop: evaluate.evaluate(
-                    samples,
-                    metrics=ready.metrics,
-                    extractor=ready.extractor,
-                    matcher=ready.matcher,
-                    references=joined,
-                    run=run,
-                    progress=advance,
-                    stop=stop,
+            if workers > 1:
+                run_until_interrupted(
+                    lambda stop: evaluate_in_workers(
+                        samples,
+                        workers=workers,
+                        open_parts=open_parts,
+                        parts=ready,
+                        references=joined,
+                        run=run,
+                        progress=advance,
+                        stop=stop,
+                    )
                 )
-            )
+            else:
+                run_until_interrupted(
+                    lambda stop: evaluate.evaluate(
+                        samples,
+                        metrics=ready.metrics,
+                        extractor=ready.extractor,
+                        matcher=ready.matcher,
+                        references=joined,
+                        run=run,
+                        progress=advance,
+                        stop=stop,
+                    )
+                )
     except Interrupted as interrupted:
         echo(f"Stopped. To resume: {_resume_command(folder)}", err=True)
         raise typer.Exit(interrupted.code) from interrupted
