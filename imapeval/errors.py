@@ -5,7 +5,7 @@
     ├── InputError                 the content of a file is invalid; names file, line and fix
     ├── ResourceError              a shipped or user-given resource (graph, index, prompt) is missing or does not fit
     ├── MissingExtraError          an optional package is not installed; says what to install
-    ├── ServiceError               the language model fails for every sample: server down, key refused, budget spent
+    ├── ServiceError               every further sample would fail: server down, key refused, budget spent, workers died
     └── SampleError                one sample cannot be scored; becomes a `Failure` for that sample
         ├── ExtractionError        no imap could be extracted from a text
         └── ProviderError          the language model did not answer

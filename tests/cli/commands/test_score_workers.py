@@ -81,6 +81,16 @@ def test_an_error_in_a_worker_keeps_its_message(tmp_path: Path):
         asyncio.run(evaluate_in_workers([sample], workers=1, open_parts=missing, parts=parts, run=InMemoryStore()))
 
 
+@pytest.mark.slow
+def test_workers_that_keep_dying_stop_the_run():
+    sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
+    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
+    dying: partial[Pipeline] = partial(os._exit, 1)
+    with pytest.raises(ServiceError, match="'a'") as raised:
+        asyncio.run(evaluate_in_workers([sample], workers=2, open_parts=dying, parts=parts, run=InMemoryStore()))
+    assert raised.value.kind == "worker-died"
+
+
 @pytest.mark.parametrize(
     "error",
     [
