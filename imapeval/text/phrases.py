@@ -59,6 +59,11 @@ _FUNCTION_WORDS = frozenset(
 )
 _FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服")
 
+
+def _by_length(words: str) -> tuple[str, ...]:
+    return tuple(sorted(words.split(), key=len, reverse=True))
+
+
 # Words at either end of a statement that only say that something is taken, advised, possible or done.
 _BEFORE_SUBJECT = frozenset(
     re.findall(
@@ -82,11 +87,13 @@ _AFTER_SUBJECT = frozenset(
         "please",
     )
 )
-_SUBJECT_ZH = re.compile(
-    r"^(?:一般|通常|常规?|首选|优先|先|可以?|能够?|应该?|应当|需要?|必须|须|要|建议|推荐|考虑|尝试|试用|试试|给予?|服用|口服|使用|采用|应用|进行|做|吃|喝|饮用|食用|用"
-    r"|开始?|继续|医生|会|请|您|你|患者|病人|适当|及时|尽早|立即|马上|也|还|都|再|一些|点|的|是|有|为)*"
-    r"(?P<subject>.*?)"
-    r"(?:应该?|应当|必须|须|要|可以?|能|会|都|也|一律|使用|服用|食用|饮用|吃|喝|用|为主|为宜|为好|[为是]?首选|[就也]?可以|[就也]行|即可|没问题|比较好|最好|有效|有用|有益|是|的|了|吧|过)*$"
+_BEFORE_SUBJECT_ZH = _by_length(
+    "一般 通常 常 常规 首选 优先 先 可 可以 能 能够 应 应该 应当 需 需要 必须 须 要 建议 推荐 考虑 尝试 试用 试试 给 给予 服用 口服 使用 采用 应用 进行 做 吃 喝 饮用 "
+    "食用 用 开 开始 继续 医生 会 请 您 你 患者 病人 适当 及时 尽早 立即 马上 也 还 都 再 一些 点 的 是 有 为"
+)
+_AFTER_SUBJECT_ZH = _by_length(
+    "应 应该 应当 必须 须 要 可 可以 能 会 都 也 一律 使用 服用 食用 饮用 吃 喝 用 为主 为宜 为好 首选 为首选 是首选 就可以 也可以 就行 也行 即可 没问题 比较好 最好 "
+    "有效 有用 有益 是 的 了 吧 过"
 )
 _LEADING_YES_NO = re.compile(
     r"^(?:yes|no)\b[,.;:!\s]*|^(?:是的?|能|可以|不能|不可以|不是|会|不会|不)(?:[,，。;；]|$)", re.IGNORECASE
@@ -224,8 +231,14 @@ def _strip_frame(statement: str) -> str:
     while end > start and words[end - 1] in _AFTER_SUBJECT:
         end -= 1
     rest = " ".join(words[start:end])
-    found = _SUBJECT_ZH.match(rest) if has_chinese(rest) else None
-    return found["subject"] if found else rest
+    if not has_chinese(rest):
+        return rest
+    start, end = 0, len(rest)
+    while word := next((word for word in _BEFORE_SUBJECT_ZH if rest.startswith(word, start, end)), ""):
+        start += len(word)
+    while word := next((word for word in _AFTER_SUBJECT_ZH if rest.endswith(word, start, end)), ""):
+        end -= len(word)
+    return rest[start:end]
 
 
 def _find_words(text: str) -> tuple[list[str], list[str]]:
