@@ -71,7 +71,7 @@ def load_inspect(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
             "sample_id": sample.id,
             "epoch": sample.epoch,
             "task": log.eval.task,
-            **_read_choices(sample, log.plan.config.max_tokens),
+            **_read_choices(sample),
             **{f"metadata.{name}": value for name, value in sample.metadata.items()},
             **_read_scores(sample.scores or {}),
         }
@@ -104,22 +104,15 @@ def read_references(target: str | Sequence[str]) -> list[str]:
     return [text for text in ([target] if isinstance(target, str) else target) if text.strip()]
 
 
-def _read_choices(sample: Any, max_tokens: int | None) -> dict[str, Any]:
+def _read_choices(sample: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if sample.choices:
         found["choices"] = list(sample.choices)
         scores = cast("dict[str, Any]", sample.scores or {})
         found |= {f"chosen.{name}": score.answer for name, score in scores.items() if score.answer}
-    if not sample.output.empty and (reason := _read_stop_reason(sample.output, max_tokens)) not in {"stop", "unknown"}:
-        found["stop_reason"] = reason
+    if not sample.output.empty and sample.output.stop_reason not in {"stop", "unknown"}:
+        found["stop_reason"] = sample.output.stop_reason
     return found
-
-
-def _read_stop_reason(output: Any, max_tokens: int | None) -> str:
-    """Return why an answer ended; providers that do not know, such as `hf`, log "unknown" even of a cut one."""
-    if output.stop_reason != "unknown" or output.usage is None or max_tokens is None:
-        return output.stop_reason
-    return "max_tokens" if output.usage.output_tokens >= max_tokens else "unknown"
 
 
 def _damaged_log_errors() -> tuple[type[Exception], ...]:

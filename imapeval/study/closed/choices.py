@@ -2,7 +2,9 @@
 
 The rules, in this order; the first that applies decides:
 
-1. The answer is a label and nothing else, or begins with one: "B", "(B)", "**B.** Aspirin", "B，因为".
+1. The answer is a label and nothing else, or begins with one: "B", "(B)", "**B.** Aspirin", "B，因为". Not so if it
+   goes on to other options without a word of explanation, which is a list of them. If it goes on to say that the answer
+   is another one, it states both, and rule 2 decides.
 2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la réponse est B". If it states several
    different ones, the last counts when it is called final, and none otherwise.
 3. It is the text of exactly one option, or states it: "Aspirin.", "The answer is aspirin".
@@ -42,6 +44,14 @@ _STATED = re.compile(
     r"\s*[:=]?\s*(?P<english>LABELS)(?![\w'’])"
     r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
     r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))",
+    re.IGNORECASE,
+)
+
+_ANSWER_IS = r"(?:answer|r[ée]ponse|答案)\s*(?:is|est|是|为|:|=)+\s*(?:option|choice)?\s*"
+"""Before a label it says that the answer is that option; "option A is wrong" does not."""
+
+_EXPLAINS = re.compile(
+    r"explan|explic|rational|reason|because|why|incorrect|wrong|other option|解析|解释|分析|因为|理由|错误",
     re.IGNORECASE,
 )
 
@@ -85,9 +95,11 @@ def read_choice(
     known = {label.casefold(): label for label in labels}
     pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
     # "B) Aspirin" keeps a mark after its label.
-    text = re.sub(rf"^(\W*(?:{pattern}))\s*[)\]】]", r"\1. ", text, count=1, flags=re.IGNORECASE)
+    text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
     text = " ".join(text.translate(_BRACKETS).split())
-    found = _find_leading(text, pattern, known) or _find_stated(text, pattern, known)
+    found = _find_leading(text, pattern, known)
+    if found is None or found.label is not None:
+        found = _find_stated(text, pattern, known, leading=found)
     if found is None and texts:
         found = _find_option_text(text, texts)
     if found is not None:
@@ -99,7 +111,7 @@ def read_choice(
 
 def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
     """Return the choice of an answer that begins with a label, followed by a mark or nothing."""
-    several = re.match(rf"(?:{pattern}){_JOINT}(?:{pattern})(?![\w'’])", text, re.IGNORECASE)
+    several = re.match(rf"(?:both |either )?(?:{pattern})\.?{_JOINT}(?:{pattern})(?![\w'’])", text, re.IGNORECASE)
     if several:
         return Choice(None, "several")
     begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!-])", text, re.IGNORECASE)
@@ -107,16 +119,26 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
         return None
     label = known[begins["label"].casefold()]
     # A list of options, such as "A. Aspirin: no. B. Paracetamol: yes.", begins with a label and chooses nothing.
-    others = {known[m.casefold()] for m in re.findall(rf"(?<![\w'’])({pattern})\s*[.:：)]\s", text[begins.end() :])}
-    return None if others - {label} else Choice(label, "read")
+    for other in re.finditer(rf"(?<![\w'’])({pattern})\s*[.:：)]\s", text[begins.end() :]):
+        if known[other[1].casefold()] != label:
+            before = text[begins.end() : begins.end() + other.start()]
+            explained = _EXPLAINS.search(before) or re.search(f"{_ANSWER_IS}$", before, re.IGNORECASE)
+            return Choice(label, "read") if explained else None
+    return Choice(label, "read")
 
 
-def _find_stated(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
+def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: Choice | None) -> Choice | None:
+    """Return the choice that an answer states, or with which it begins if it states no other answer."""
     stated = re.compile(_STATED.pattern.replace("LABELS", pattern), re.IGNORECASE)
     found: list[tuple[str, int]] = []
+    if leading is not None and leading.label is not None:
+        answers = re.findall(rf"{_ANSWER_IS}({pattern})(?![\w'’])", text, re.IGNORECASE)
+        if {known[answer.casefold()] for answer in answers} <= {leading.label}:
+            return leading
+        found.append((leading.label, 0))
     for match in stated.finditer(text):
         label = next(group for group in match.groups() if group)
-        if re.match(rf"{_JOINT}(?:{pattern})(?![\w'’])", text[match.end() :], re.IGNORECASE):
+        if re.match(rf"\.?{_JOINT}(?:{pattern})(?![\w'’])", text[match.end() :], re.IGNORECASE):
             return Choice(None, "several")
         found.append((known[label.casefold()], match.start()))
     if not found:

@@ -37,6 +37,11 @@ TEXTS = {"A": "Aspirin", "B": "Paracetamol 500 mg", "C": "Both of them", "D": "N
         ("paracetamol 500 mg", "B"),
         ("The answer is aspirin", "A"),
         ("The answer is: Paracetamol 500 mg.", "B"),
+        # What SmolLM2 writes, and what larger models write.
+        ("A)\n\nThe answer is A, and the solution is D.", "A"),
+        ("A) Aspirin\nTherefore, the answer is C) Both of them", "C"),
+        ("B) Paracetamol 500 mg\n\nExplanation:\nA) Aspirin is not safe.\nC) Both of them are not.", "B"),
+        ("B. Paracetamol. Option A is wrong because of its risks.", "B"),
     ],
 )
 def test_what_is_chosen(answer: str, label: str):
@@ -52,6 +57,12 @@ def test_what_is_chosen(answer: str, label: str):
         ("The answer is A and B.", "several"),
         ("The answer is A. Or the answer is B.", "several"),
         ("选A和C", "several"),
+        ("(A) and (C)", "several"),
+        ("A), C)", "several"),
+        ("Both (A) and (B)", "several"),
+        ("A) Aspirin\nThe answer is C) Both of them", "several"),
+        ("A) Vitamin E Deficiencies \nB) Primary Deficiencies \nC) Primary Deficiencies ", "unread"),
+        ("(A) aspirin: no (B) rest: yes", "unread"),
         ("I'm sorry, but I cannot give medical advice.", "refused"),
         ("抱歉，我无法回答这个问题。", "refused"),
         ("Je suis désolé, mais je ne peux pas répondre.", "refused"),
