@@ -20,9 +20,7 @@ METRICS = "imapscore,imapscore:mean,imapscore:paper,rouge1,rouge2,rougeL,bleu,ch
 
 def run(*arguments: str) -> str:
     """Run the command line and return what it printed; stop with its message where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", "imapeval", *arguments], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "imapeval", *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)
     return done.stdout
