@@ -134,7 +134,7 @@ async def test_both_languages_with_one_server_that_ends_with_the_model(capfd, ca
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "far too weak" in caplog.text
 
-    reader = LLMReader(model, max_tokens=256)
+    reader = LLMReader(model, max_tokens=100)
     imaps = await asyncio.gather(
         reader.read_question("How is a mild ankle sprain treated?", lang="en"),
         reader.read_question("轻度踝关节扭伤怎么治疗？", lang="zh"),
