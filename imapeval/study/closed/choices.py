@@ -119,7 +119,7 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
         return None
     label = known[begins["label"].casefold()]
     # A list of options, such as "A. Aspirin: no. B. Paracetamol: yes.", begins with a label and chooses nothing.
-    for other in re.finditer(rf"(?<![\w'’])({pattern})\s*[.:：)]\s", text[begins.end() :]):
+    for other in re.finditer(rf"(?<![\w'’])({pattern})\s*[.:：)](?:\s|$)", text[begins.end() :]):
         if known[other[1].casefold()] != label:
             before = text[begins.end() : begins.end() + other.start()]
             explained = _EXPLAINS.search(before) or re.search(f"{_ANSWER_IS}$", before, re.IGNORECASE)

@@ -63,6 +63,7 @@ def test_what_is_chosen(answer: str, label: str):
         ("A) Aspirin\nThe answer is C) Both of them", "several"),
         ("A) Vitamin E Deficiencies \nB) Primary Deficiencies \nC) Primary Deficiencies ", "unread"),
         ("(A) aspirin: no (B) rest: yes", "unread"),
+        ("A)\n\n2\n\nD)", "unread"),
         ("I'm sorry, but I cannot give medical advice.", "refused"),
         ("抱歉，我无法回答这个问题。", "refused"),
         ("Je suis désolé, mais je ne peux pas répondre.", "refused"),

@@ -69,7 +69,8 @@ class _StatName(BaseModel):
 class _Stat(BaseModel):
     name: _StatName
     count: int = Field(ge=0, le=2**53)
-    sum: float = Field(0.0, allow_inf_nan=False)
+    # NaN where a metric of no interest here is not defined; `read_helm` checks the others.
+    sum: float = 0.0
 
 
 class _InstanceStats(BaseModel):
