@@ -248,14 +248,15 @@ def test_what_a_rater_who_left_entered_is_kept(visitor: Visitor, site: Site):
 
 
 def test_two_links_in_one_browser_do_not_mix(visitor: Visitor, site: Site):
+    """What waits for the first rater is sent neither by nor for the second, but with a new link of the first."""
     anna = visitor.visit(site, "anna")
     practise(anna)
-    anna.context.set_offline(True)
+    # Refused by the server: a page that closes without a connection may get it back for a moment, and send.
+    site.secrets["anna"] = reissue(site.study, "anna")
     rate_by_keyboard(anna, "5", "Enter", "1", "Enter")
-    expect(anna.locator("#banner")).to_contain_text("No connection")
+    expect(anna.locator("#banner")).to_contain_text("personal link")
     context = anna.context
     anna.close()
-    context.set_offline(False)
     ben = visitor.visit_again(context, site, "ben")
     practise(ben)
     expect(ben.locator("#banner")).not_to_contain_text("could not")
@@ -281,19 +282,6 @@ def test_a_page_that_another_link_has_overtaken(visitor: Visitor, site: Site):
     assert list_saved(site, "ben") == []
     anna = visitor.visit_again(anna.context, site, "anna")
     expect(anna.locator("#progress")).to_contain_text("2 of 13")
-    assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
-
-
-def test_what_waits_is_sent_with_a_new_link(visitor: Visitor, site: Site):
-    page = visitor.visit(site, "anna")
-    practise(page)
-    site.secrets["anna"] = reissue(site.study, "anna")
-    rate_by_keyboard(page, "5", "Enter", "1", "Enter")
-    expect(page.locator("#banner")).to_contain_text("personal link")
-    context = page.context
-    page.close()
-    page = visitor.visit_again(context, site, "anna")
-    expect(page.locator("#progress")).to_contain_text("2 of 13")
     assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
 
 
