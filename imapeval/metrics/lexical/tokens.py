@@ -7,6 +7,7 @@ import string
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from imapeval.metrics.nltk_data import load_porter_stemmer
 from imapeval.text.language import HAN
 from imapeval.types import Failure
 
@@ -80,9 +81,7 @@ class _CachingStemmer:
     """The Porter stemmer that rouge-score takes; stemming is most of the work for short texts."""
 
     def __init__(self) -> None:
-        from nltk.stem.porter import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
-
-        stemmer: Any = PorterStemmer()
+        stemmer = load_porter_stemmer()()
         self.stem: Callable[[str], str] = lru_cache(maxsize=_CACHED_STEMS)(stemmer.stem)
 
 

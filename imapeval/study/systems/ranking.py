@@ -6,7 +6,6 @@ import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 
 from imapeval.study.bootstrap import percentile_interval, resample_means, widen_confidence
@@ -146,6 +145,8 @@ def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) ->
         systems: The best first.
         differences: Of all pairs; if some are missing, there are no letters.
     """
+    import networkx as nx  # a tenth of a second, and the page of any run imports this module
+
     compared = nx.Graph((row.first, row.second) for row in differences if row.p_adjusted is not None)
     if compared.number_of_edges() < len(systems) * (len(systems) - 1) // 2:
         return dict.fromkeys(systems, "")
