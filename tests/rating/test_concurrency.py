@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.rating.conftest import Server, Studies
 
 CLIENT = Path(__file__).with_name("rating_client.py")
-KILLS = 20
+KILLS = 8
 
 
 def check_exact(study: RatingStudy, *, answers: int, raters: int) -> None:

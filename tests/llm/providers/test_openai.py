@@ -264,6 +264,8 @@ async def test_a_real_server_end_to_end(llama_url, tmp_path, sample):
     again = LLMReader(CachedModel(model, path), max_tokens=100)
     assert await again.read_question(sample.question, lang=sample.lang) == asked
     assert model.calls == calls
+    if sample.lang == "zh":
+        return  # half a minute more, for a prompt that this model understands still less
     answer = sample.references[0]
     # So weak a model may not come to an end of the facts.
     with contextlib.suppress(SampleError):
