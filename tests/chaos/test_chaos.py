@@ -24,7 +24,7 @@ from imapeval.llm.middleware.budget import format_report
 SEEDS = range(int(os.environ.get("IMAPEVAL_CHAOS_SEEDS", "1")))
 SAMPLES = 20
 CONCURRENCY = 12
-ROUNDS = 8
+ROUNDS = 6
 FULL_ROUND = 3
 """In this round the disk of the cache fills up; in the next one it is freed again."""
 DISK_BYTES = 48_000_000
