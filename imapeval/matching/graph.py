@@ -32,6 +32,9 @@ MAX_PART_STEPS = 4
 """Longest path with part-of steps that counts: a glomerulus is part of the kidney by way of nephron and cortex, and
 anything further out (trunk, body) hardly locates it."""
 
+DRUG_THERAPY = "MESH:D004358"
+"""Every drug belongs to drug therapy: who names a drug has said, more exactly, that drugs are the treatment."""
+
 UnrelatedReason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
 """Reasons why two values are unrelated; see `explain_unrelated`."""
 
@@ -69,7 +72,7 @@ def relate_links(
 
     A link with `how` "kind" means an unnamed concept directly below its own: a "duodenal lymphoma" is a lymphoma, and
     two kinds of lymphoma need not be the same. A link with `how` "treatment" means its drug, so penicillin belongs to
-    antibiotic therapy. General concepts (`Graph.is_general`) have no kinds here.
+    antibiotic therapy, and any drug to `DRUG_THERAPY`. Other general concepts (`Graph.is_general`) have no kinds here.
 
     A path may change the type of its concepts only between types that may name one thing. Part-of counts only between
     body parts: "a step of a procedure" and "a symptom of a disease" are not parts in this sense. A part is reported
@@ -153,6 +156,8 @@ def _is_composed(link: Link) -> bool:
 
 def _find_is_a_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     """Return the path from one link's concept up to the other's; empty if there is none."""
+    if above.concept == DRUG_THERAPY and above.how != "kind" and _is_drug(graph, below.concept):
+        return (below.concept, above.concept)
     if above.how == "kind" or graph.is_general(above.concept):
         return ()
     if below.concept == above.concept:
@@ -161,6 +166,10 @@ def _find_is_a_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     if path and len(path) - 1 + (below.how == "kind") <= MAX_STEPS and _is_compatible_path(graph, path):
         return path
     return _find_part_path(graph, below, above)
+
+
+def _is_drug(graph: Graph, concept: str) -> bool:
+    return graph.concept(concept).type == "drug" and not graph.is_general(concept)
 
 
 def _find_part_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
@@ -179,7 +188,10 @@ def _is_compatible_path(graph: Graph, path: Sequence[str]) -> bool:
 
 
 def _name_steps(graph: Graph, path: Sequence[str]) -> list[str]:
-    return ["is a" if above in graph.concept(below).parents else "part of" for below, above in pairwise(path)]
+    return [
+        "is a" if above == DRUG_THERAPY or above in graph.concept(below).parents else "part of"
+        for below, above in pairwise(path)
+    ]
 
 
 def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[UnrelatedReason, str | None]:

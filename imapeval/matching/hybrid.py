@@ -85,7 +85,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="7",
+            v="8",
         )
 
     async def match(
