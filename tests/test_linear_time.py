@@ -47,6 +47,7 @@ from imapeval.study.closed import choices
 from imapeval.text import comparison, negation, opposites
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
+from imapeval.text.language import FACT_LANGS
 from imapeval.text.markup import EditedText
 from imapeval.types import Lang, Pair, QuestionImap, Sample, Turn
 
@@ -321,7 +322,7 @@ def _offline() -> LexiconReader:
 
 def _extract(text: str) -> None:
     """Read a text offline as question, reference and response."""
-    for lang in get_args(Lang):
+    for lang in FACT_LANGS:
         sample = Sample("1", text, (text,), text, lang=lang)
         asyncio.run(TwoStepExtractor(_offline()).extract(sample))
 
@@ -339,19 +340,17 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
     "text.comparison.measure_wording_similarity": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
-    "text.negation.find_negator": lambda text: [negation.find_negator(text, lang) for lang in get_args(Lang)],
+    "text.negation.find_negator": lambda text: [negation.find_negator(text, lang) for lang in FACT_LANGS],
     "text.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
-    "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.lexicon.cues.is_disclaimer": lambda text: [
-        cues.is_disclaimer(text, lang=lang) for lang in get_args(Lang)
-    ],
+    "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in FACT_LANGS],
+    "extraction.lexicon.cues.is_disclaimer": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in FACT_LANGS],
     "extraction.lexicon.cues.find_asked_terms": lambda text: [
-        cues.find_asked_terms(text, lang=lang) for lang in get_args(Lang)
+        cues.find_asked_terms(text, lang=lang) for lang in FACT_LANGS
     ],
     "llm.structured.faults.fault_error": lambda text: faults.fault_error("truncated", text),
     "metrics.lexical.tokens.split_for_rouge": lambda text: [
-        tokens.split_for_rouge(text, lang, stem_en=True) for lang in get_args(Lang)
+        tokens.split_for_rouge(text, lang, stem=True) for lang in get_args(Lang)
     ],
     "metrics.lexical.tokens.split_for_bleu": lambda text: [
         tokens.split_for_bleu(text, tokenizer) for tokenizer in ("13a", "zh")

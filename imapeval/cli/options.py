@@ -316,8 +316,8 @@ def parse_lang(lang: str | None, *values: str) -> "Lang":
     Raises:
         UsageError: The language is unknown, or a value is empty or not valid text.
     """
-    from imapeval.evaluation.samples import detect_lang
+    from imapeval.text.language import FACT_LANGS, detect_lang
 
     for value in values:
         require_value(value)
-    return detect_lang("".join(values)) if lang is None else choose_one(lang, "--lang", ("en", "zh"))
+    return detect_lang("".join(values)) if lang is None else choose_one(lang, "--lang", FACT_LANGS)

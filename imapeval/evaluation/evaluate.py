@@ -322,7 +322,7 @@ def _check_range(outcome: Outcome, metric: Metric) -> Outcome:
 
 def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Case | Failure]]:
     """Return the cases of a sample for a metric, by reference and reading, or why there is none."""
-    if refused := find_rejection(sample):
+    if refused := find_rejection(sample) or metric.refuse_language(sample.lang):
         return [[refused]]
     if not _can_score(metric, sample):
         return [[_NO_REFERENCE]]
@@ -361,7 +361,7 @@ async def _guard_batch(
 
 
 def _can_score(metric: Metric, sample: Sample) -> bool:
-    return bool(sample.references) or "reference" not in metric.requires
+    return sample.lang in metric.languages and (bool(sample.references) or "reference" not in metric.requires)
 
 
 def _needs_imap(metrics: Sequence[Metric], sample: Sample) -> bool:

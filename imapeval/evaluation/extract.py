@@ -1,6 +1,7 @@
 """Extracts the imaps of many samples concurrently; a failure concerns its own sample only.
 
-Samples without a response or with a text of more than `MAX_CHARACTERS` are rejected: see `find_rejection`.
+Samples without a response or with a text of more than `MAX_CHARACTERS` are rejected, and those in a language that
+facts are not read in: see `find_rejection` and `refuse_reading`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ImapEvalError, SampleError
 from imapeval.redaction import get_logger
+from imapeval.text.language import FACT_LANGS
 from imapeval.types import Failure, Imap, Sample
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ async def extract(
                 await done.put(
                     (
                         sample,
-                        find_rejection(sample) or await guard_sample("extraction", _extract_sample(sample, extractor)),
+                        refuse_reading(sample) or await guard_sample("extraction", _extract_sample(sample, extractor)),
                     )
                 )
             except ImapEvalError as error:
@@ -112,6 +114,18 @@ def find_rejection(sample: Sample) -> Failure | None:
         "sample",
         "too-long",
         f"a text has {longest} characters, more than the {MAX_CHARACTERS} that are scored; shorten it",
+    )
+
+
+def refuse_reading(sample: Sample) -> Failure | None:
+    """Return why no facts can be read from the sample, such as its language; None if they can."""
+    if sample.lang in FACT_LANGS:
+        return find_rejection(sample)
+    return find_rejection(sample) or Failure(
+        "extraction",
+        "language",
+        f"facts are read from texts in {' and '.join(FACT_LANGS)}; this sample is {sample.lang!r}. Score it with "
+        "metrics of words and characters, such as rouge1 and chrf.",
     )
 
 

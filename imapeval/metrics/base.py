@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from imapeval.errors import ImapEvalError, SampleError
 from imapeval.signature import signature
+from imapeval.text.language import FACT_LANGS
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Score
 
@@ -148,7 +149,7 @@ class Metric(ABC):
     formula: str = ""
     example: Example | None = None
     requires: frozenset[Requirement] = frozenset({"reference"})
-    languages: frozenset[Lang] = frozenset({"en", "zh"})
+    languages: frozenset[Lang] = frozenset(FACT_LANGS)
     range: tuple[float | None, float | None] = (None, None)
     higher_is_better: bool = True
     mean_of: str = ""
@@ -242,12 +243,12 @@ class Metric(ABC):
             # A future cannot carry it out of a thread: whoever awaits the future would wait forever.
             raise RuntimeError(f"StopIteration in {self.name}") from error
 
-    def refuse_language(self, case: Case) -> Failure | None:
-        """Return `Failure("language")` for a case in a language that the metric is not defined for, else None."""
-        if case.lang in self.languages:
+    def refuse_language(self, lang: Lang) -> Failure | None:
+        """Return `Failure("language")` for a language that the metric is not defined for, else None."""
+        if lang in self.languages:
             return None
         known = " and ".join(sorted(self.languages))
-        return Failure("metric", "language", f"{self.name} is for texts in {known}; this sample is {case.lang!r}")
+        return Failure("metric", "language", f"{self.name} is for texts in {known}; this sample is {lang!r}")
 
 
 class BatchMetric(Metric):

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from imapeval.types import Lang
 
 # nltk.data.path of nltk 3.10, Unix part.
 _SYSTEM = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data")
@@ -24,17 +28,33 @@ def list_nltk_folders() -> list[Path]:
     return [Path(folder) for folder in (*given, Path.home() / "nltk_data", *own, *_SYSTEM)]
 
 
-def load_porter_stemmer() -> Any:
-    """Return the class `nltk.stem.porter.PorterStemmer`.
+_STEMMERS: dict[Lang, tuple[str, str]] = {
+    "en": ("porter", "PorterStemmer"),  # the one of rouge-score and of METEOR
+    "fr": ("snowball", "FrenchStemmer"),
+}
 
-    Its module is run by itself. What it imports of nltk are an empty base class, and functions for its demonstration.
+
+def load_stemmer(lang: Lang) -> Any:
+    """Return the class of nltk that stems a language: `nltk.stem.porter.PorterStemmer`, or Snowball's for French.
+
+    Its module is run by itself, and `nltk.stem.util`, of which it needs two functions. What else it imports of nltk are
+    empty base classes, and functions for its demonstration and for other languages.
     """
-    path = Path(str(metadata.distribution("nltk").locate_file("nltk/stem/porter.py")))
-    unused = SimpleNamespace(StemmerI=object, redos=None, safe_print=None)
+    module, name = _STEMMERS[lang]
+    return _run_module(f"nltk.stem.{module}")[name]
+
+
+def _run_module(module: str) -> dict[str, Any]:
+    path = Path(str(metadata.distribution("nltk").locate_file(f"{module.replace('.', '/')}.py")))
+    unused = SimpleNamespace(
+        StemmerI=object, redos=re, safe_print=None, stopwords=None, porter=SimpleNamespace(PorterStemmer=object)
+    )
 
     def import_module(name: str, *details: Any) -> Any:
+        if name == "nltk.stem.util":
+            return SimpleNamespace(**_run_module(name))
         return unused if name.startswith("nltk") else builtins.__import__(name, *details)
 
-    content = {"__name__": "nltk.stem.porter", "__builtins__": {**vars(builtins), "__import__": import_module}}
+    content = {"__name__": module, "__builtins__": {**vars(builtins), "__import__": import_module}}
     exec(compile(path.read_text(encoding="utf-8"), path, "exec"), content)
-    return content["PorterStemmer"]
+    return content

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.metrics.base import BatchMetric, Case, Metric, computed
 from imapeval.metrics.imapscore import check_scorable
+from imapeval.text.language import FACT_LANGS
 from imapeval.types import Failure, Imap, Lang, Outcome, values_by_term
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class MetricOnImaps(BatchMetric):
 
     @computed
     def languages(self) -> frozenset[Lang]:
-        return self.metric.languages
+        return self.metric.languages & frozenset(FACT_LANGS)
 
     @computed
     def range(self) -> tuple[float | None, float | None]:

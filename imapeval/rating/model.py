@@ -13,6 +13,8 @@ from imapeval.study.data.scales import Scale, is_on_scale
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from imapeval.types import Lang
+
 Kind = Literal["training", "rating", "repeat", "gold", "attention", "adjudication"]
 """What an item is for. Raters are only told of training and adjudication.
 
@@ -244,7 +246,7 @@ class Item:
         adjudication: Whether it is decided between raters.
         question, response: The texts.
         references: The clinicians' answers; empty where the study does not show them.
-        lang: "en" or "zh".
+        lang: Language of the texts.
         facts: Marked beforehand; empty for raters who do not see them.
         entry: What the rater entered last; None at first.
         complete: Whether a complete entry is saved.
@@ -259,7 +261,7 @@ class Item:
     question: str
     response: str
     references: tuple[str, ...]
-    lang: Literal["en", "zh"]
+    lang: Lang
     facts: tuple[Fact, ...]
     entry: Entry | None
     complete: bool

@@ -22,7 +22,6 @@ from imapeval.evaluation import evaluate
 from imapeval.evaluation.extract import extract
 from imapeval.evaluation.pipeline import LlmSettings
 from imapeval.evaluation.runs import Run, RunWriter, group_by_id
-from imapeval.evaluation.samples import detect_lang
 from imapeval.llm.middleware.budget import Ledger, track_separately
 from imapeval.matching.protocol import relate_values
 from imapeval.redaction import redact
@@ -40,6 +39,7 @@ from imapeval.scoring.arguments import (
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.scoring.components import Components
+from imapeval.text.language import FACT_LANGS, detect_lang
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Scorer:
             reference: The clinician's answer, or a list of several, which are combined as `references` says; None or ""
                 for none.
             turns: A dialogue in place of `question`; the last turn is the user's.
-            lang: "en" or "zh"; None detects it from the question's script.
+            lang: "en", "zh" or "fr"; None detects it from the question's script.
             id: An identifier of your own for the answer.
 
         Returns:
@@ -383,4 +383,6 @@ class Scorer:
 
     async def _relate(self, reference: str, response: str, lang: Lang | None) -> Match | Failure:
         _, matcher = self._components.open_imap_parts()
+        if lang is not None and lang not in FACT_LANGS:
+            raise UsageError(f"lang is {lang!r}; the graph has names in {' and '.join(FACT_LANGS)}.")
         return await relate_values(matcher, reference, response, lang=lang or detect_lang(f"{reference} {response}"))

@@ -87,7 +87,7 @@ class Values(_RequestBody):
 
     reference: str = Field(max_length=MAX_VALUE, pattern=r"\S", description="The reference's value.")
     response: str = Field(max_length=MAX_VALUE, pattern=r"\S", description="The response's value.")
-    lang: Lang | None = Field(None, description="By default detected from the values' script.")
+    lang: Literal["en", "zh"] | None = Field(None, description="By default detected from the values' script.")
 
 
 class Failed(BaseModel):

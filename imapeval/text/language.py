@@ -1,4 +1,4 @@
-"""Detect the language of a text by its script."""
+"""The languages that are known, and the detection of a text's by its script."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from imapeval.types import Lang
+
+FACT_LANGS: tuple[Lang, ...] = ("en", "zh")
+"""Languages that facts are read in: those of the graph, of the lexicon and of the prompts. Texts in the others are
+compared by the metrics that count words, tokens or characters."""
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """The Chinese characters, for use inside a regular expression's character class: unified and compatibility ideographs
@@ -25,6 +29,9 @@ def has_chinese(text: str) -> bool:
 
 
 def detect_lang(text: str) -> Lang:
-    """Return the language of a text: Chinese if at least a fifth of its letters are Chinese characters."""
+    """Return the language of a text: Chinese if at least a fifth of its letters are Chinese characters, else English.
+
+    French has the script of English; it has to be given (column `lang`).
+    """
     letters = sum(map(str.isalpha, text))
     return "zh" if letters and len(_CHINESE.findall(text)) / letters >= _CHINESE_SHARE else "en"

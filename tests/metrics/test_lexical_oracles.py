@@ -62,7 +62,7 @@ def close(values: Sequence[float]) -> object:
 def test_rouge_is_the_librarys(cases: list[Case], name: str):
     class Split:
         def tokenize(self, text: str) -> list[str]:
-            return list(split_for_rouge(text, "zh", stem_en=True))
+            return list(split_for_rouge(text, "zh", stem=True))
 
     scorers = {"en": RougeScorer([name], use_stemmer=True), "zh": RougeScorer([name], tokenizer=Split())}
     expected = [scorers[case.lang].score(case.reference, case.response)[name] for case in cases]

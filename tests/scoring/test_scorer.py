@@ -252,7 +252,7 @@ def test_its_own_work_must_not_wait_for_itself():
         ({"reference": ["Drainage.", ""]}, "bad-input", "a reference is empty"),
         ({"response": "half \ud83d"}, "bad-input", "half a character"),
         ({"response": "rest " * 2_100_000}, "too-long", "10500000 characters"),
-        ({"lang": "fr"}, "bad-input", "unknown lang"),
+        ({"lang": "de"}, "bad-input", "unknown lang"),
         ({"turns": [{"role": "user", "content": "x"}]}, "bad-input", "both 'question' and 'turns'"),
     ],
 )

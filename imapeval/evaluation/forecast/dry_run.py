@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.evaluate import evaluate
-from imapeval.evaluation.extract import find_rejection, guard_sample
+from imapeval.evaluation.extract import guard_sample, refuse_reading
 from imapeval.evaluation.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare_metrics
 from imapeval.llm.dry_run import PENDING
 from imapeval.metrics import imapscore
@@ -154,7 +154,7 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
         asked = work.model.recorded = list["RecordedRequest"]()
         made: tuple[Imap, ...] | Failure | None = None
         if work.extractor is not None and (sample.references or work.reads_all):
-            made = find_rejection(sample) or await guard_sample("extraction", work.extractor.extract(sample))
+            made = refuse_reading(sample) or await guard_sample("extraction", work.extractor.extract(sample))
             await _await_pending_tasks()
         read = len(asked)
         failures = [made] if isinstance(made, Failure) else []

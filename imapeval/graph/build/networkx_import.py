@@ -9,8 +9,7 @@ from imapeval.graph.index.cache_cleanup import remove_stale_indexes
 from imapeval.graph.model import Concept, ConceptType, Name, NameKind, Scope
 from imapeval.graph.store.database import GRAPH_FILE
 from imapeval.graph.store.writer import write_graph
-from imapeval.text.language import has_chinese
-from imapeval.types import Lang
+from imapeval.text.language import FACT_LANGS, has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from imapeval.graph.store.writer import WriteReport
 
-_ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "scope": get_args(Scope)}
+_ALLOWED = {"lang": FACT_LANGS, "kind": get_args(NameKind), "scope": get_args(Scope)}
 
 
 def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:

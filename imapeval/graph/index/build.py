@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import faiss
 import numpy as np
@@ -26,7 +26,7 @@ from imapeval.graph.index.files import (
 )
 from imapeval.graph.index.preprocessing import centre, fold_case
 from imapeval.graph.index.tuning import QUERIES, ExactNeighbours, choose_probes, choose_recipe, drop_character
-from imapeval.types import Lang
+from imapeval.text.language import FACT_LANGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from imapeval.graph.index.files import Recall
     from imapeval.graph.index.tuning import Recipe
     from imapeval.graph.store.graph import Graph
+    from imapeval.types import Lang
 
 
 BATCH = 4_096
 """Names encoded between two calls of `progress`, and at most encoded again after a build was stopped."""
-
-_LANGS: tuple[Lang, ...] = get_args(Lang)
 
 # FAISS recommends at least 39 vectors per cell; product quantisation gains nothing from more than 65,536 in all.
 _SAMPLE_PER_CELL = 64
@@ -112,7 +111,7 @@ class _IndexBuilder:
         self._device = FaissDevice()
         # The same sample and queries each time, so that the same names give the same index.
         self._rng = np.random.default_rng(0)
-        langs = (_LANGS.index(lang) for *_, lang in graph.all_names())
+        langs = (FACT_LANGS.index(lang) for *_, lang in graph.all_names())
         self._langs = np.fromiter(langs, dtype=np.uint8, count=graph.name_count)
         self._means: dict[Lang, Floats32] = {}
 
@@ -169,16 +168,16 @@ class _IndexBuilder:
         wanted = min(names, max(_SAMPLE, _SAMPLE_PER_CELL * cells)) if cells else 0
         chosen = np.sort(self._rng.choice(names, wanted, replace=False))
         sample = np.empty((wanted, self._encoder.dimension), dtype=np.float32)
-        sums = np.zeros((len(_LANGS), self._encoder.dimension))
+        sums = np.zeros((len(FACT_LANGS), self._encoder.dimension))
         for start, rows in self._draft.read():
             low, high = np.searchsorted(chosen, [start, start + len(rows)])
             sample[low:high] = rows[chosen[low:high] - start]
             langs = self._langs[start : start + len(rows)]
-            for number in range(len(_LANGS)):
+            for number in range(len(FACT_LANGS)):
                 sums[number] += rows[langs == number].sum(axis=0, dtype=np.float64)
-        counts = np.bincount(self._langs, minlength=len(_LANGS))
+        counts = np.bincount(self._langs, minlength=len(FACT_LANGS))
         means = (sums / (counts + _SHRINKAGE)[:, None]).astype(np.float32)
-        self._means = {lang: mean for lang, mean, count in zip(_LANGS, means, counts, strict=True) if count}
+        self._means = {lang: mean for lang, mean, count in zip(FACT_LANGS, means, counts, strict=True) if count}
         return self._centre(sample, chosen)
 
     def _make_queries(self) -> Floats32:
@@ -193,5 +192,5 @@ class _IndexBuilder:
         langs = self._langs[numbers]
         result = np.empty_like(rows)
         for number in np.unique(langs):
-            result[langs == number] = centre(rows[langs == number], self._means[_LANGS[number]])
+            result[langs == number] = centre(rows[langs == number], self._means[FACT_LANGS[number]])
         return result

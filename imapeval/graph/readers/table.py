@@ -11,21 +11,21 @@ from imapeval.graph.readers.base import Format, Record, reject_other_encodings
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import parse_header, read_table
-from imapeval.text.language import has_chinese
+from imapeval.text.language import FACT_LANGS, has_chinese
 from imapeval.text.normalise import normalise
-from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from imapeval.graph.readers.base import Source
+    from imapeval.types import Lang
 
 _HEAD = 4096
 """Bytes in which the first line must end, as for all formats (`imapeval.graph.readers.formats.HEAD_BYTES`)."""
 
 
-_ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "type": get_args(ConceptType), "scope": get_args(Scope)}
+_ALLOWED = {"lang": FACT_LANGS, "kind": get_args(NameKind), "type": get_args(ConceptType), "scope": get_args(Scope)}
 _RELATIONS = {"": "parents", "is_a": "parents", "part_of": "wholes"}
 
 

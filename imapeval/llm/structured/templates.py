@@ -16,18 +16,18 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, cast
 
 from imapeval import _resources
 from imapeval.errors import ResourceError
 from imapeval.llm.protocol import Message
-from imapeval.text.language import HAN
-from imapeval.types import Lang
+from imapeval.text.language import FACT_LANGS, HAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.llm.protocol import Role
+    from imapeval.types import Lang
 
 _SECTION = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -191,5 +191,5 @@ def load(task: str, *, lang: Lang, version: int) -> PromptTemplate:
 @cache
 def prompt_identity(task: str, version: int) -> str:
     """Return a task's name, version and a short hash of its prompts in all languages, as they are sent."""
-    sent = [[lang, *map(asdict, load(task, lang=lang, version=version).messages)] for lang in get_args(Lang)]
+    sent = [[lang, *map(asdict, load(task, lang=lang, version=version).messages)] for lang in FACT_LANGS]
     return f"{task}.v{version}#{hashlib.sha256(json.dumps(sent).encode()).hexdigest()[:8]}"

@@ -104,7 +104,7 @@ class CustomGEval(WeightedJudge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the score."""
-        if refused := self.refuse_language(case):
+        if refused := self.refuse_language(case.lang):
             return refused
         texts = {"question": case.question, "reference": case.reference}
         if "imap" in self.requires:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.metrics.base import Example, Metric, computed
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, split_for_bleu
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ORDERS = 4
 """The n-grams of the longest BLEU: Papineni et al. 2002."""
 
 TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
-"""sacrebleu's defaults for the two languages."""
+"""sacrebleu's defaults; for French it is that of English."""
 
 _EXAMPLE_STEPS = (
     "p1 = 4/5 = 80 (take, the, tablets, food)",
@@ -50,6 +50,7 @@ class Bleu(Metric):
     """Sentence BLEU up to an order (0..100); parts `bp` (brevity penalty) and the n-gram precisions `p1`.. (0..100)."""
 
     range = (0.0, 100.0)
+    languages = LANGUAGES
     citation = "Papineni et al. 2002, BLEU; package sacrebleu"
     mean_of = "sentence BLEU"
 

@@ -8,6 +8,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import Example, Metric, option
+from imapeval.metrics.lexical.tokens import LANGUAGES
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MAX_WORD_ORDER = 4
 
 @dataclass(frozen=True, slots=True)
 class Chrf(Metric):
-    """Sentence chrF2 (0..100): character n-grams, the same for both languages; with `word_order` 2 it is chrF++."""
+    """Sentence chrF2 (0..100): character n-grams, the same for all languages; with `word_order` 2 it is chrF++."""
 
     name = "chrf"
     summary = "chrF2, 0..100: character n-grams"
@@ -39,6 +40,7 @@ class Chrf(Metric):
         91.3677,
     )
     range = (0.0, 100.0)
+    languages = LANGUAGES
     citation = "Popović 2015, chrF; package sacrebleu"
 
     char_order: int = 6

@@ -3,7 +3,8 @@
 Words are matched as they are, then by their stems, then as synonyms in WordNet; order counts by how many runs of
 neighbours the matched words form. WordNet is data that nltk does not bring. It is looked for where nltk looks: in
 `corpora/wordnet` or `corpora/wordnet.zip` under $NLTK_DATA, ~/nltk_data or one of nltk's system folders.
-Without it there is no score: one without synonyms would be another metric.
+Without it there is no score: one without synonyms would be another metric. For French, METEOR itself has no synonyms
+(README of METEOR 0.8.2): words and their Snowball stems are matched, on the words of ROUGE.
 
 Java METEOR 1.5 gives other numbers: it has paraphrases, counts function words less and aligns for the fewest runs.
 """
@@ -19,9 +20,15 @@ from typing import TYPE_CHECKING, Any
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import Example, Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_bleu
+from imapeval.metrics.lexical.tokens import (
+    EXAMPLE_TEXTS,
+    NO_REFERENCE_TOKENS,
+    open_stemmer,
+    split_for_bleu,
+    split_french,
+)
 from imapeval.metrics.nltk_data import list_nltk_folders
-from imapeval.types import Failure, Outcome, Score
+from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +40,7 @@ _INSTALL = "WordNet: python -m nltk.downloader wordnet"
 
 @dataclass(frozen=True, slots=True)
 class Meteor(Metric):
-    """Sentence METEOR (0..1, below 1 even for the same text), English only, on BLEU's tokens in lower case.
+    """Sentence METEOR (0..1, below 1 even for the same text), on BLEU's tokens in lower case, in French on words.
 
     Attributes:
         wordnet: Version of WordNet, once prepared.
@@ -55,7 +62,7 @@ class Meteor(Metric):
     )
     range = (0.0, 1.0)
     citation = "Lavie and Agarwal 2007, METEOR; package nltk"
-    languages = frozenset({"en"})
+    languages = frozenset({"en", "fr"})
 
     alpha: float = 0.9
     beta: float = 3.0
@@ -79,19 +86,29 @@ class Meteor(Metric):
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `Metric.score`."""
-        if case.lang not in self.languages:
-            return Failure(
-                "metric", "language", f"METEOR's stems and synonyms are English; this sample is {case.lang!r}"
-            )
+        if refused := self.refuse_language(case.lang):
+            return refused
         from nltk.translate.meteor_score import single_meteor_score  # pyright: ignore[reportMissingTypeStubs]
 
-        expected, given = split_for_bleu(case.reference, self.tokens), split_for_bleu(case.response, self.tokens)
+        if case.lang == "fr":
+            expected, given = split_french(case.reference), split_french(case.response)
+            resources: dict[str, Any] = {"stemmer": open_stemmer("fr"), "wordnet": _NoSynonyms()}
+        else:
+            expected, given = split_for_bleu(case.reference, self.tokens), split_for_bleu(case.response, self.tokens)
+            resources = {"wordnet": _open_wordnet()}
         if not expected:
             return NO_REFERENCE_TOKENS
-        score = single_meteor_score(
-            expected, given, wordnet=_open_wordnet(), alpha=self.alpha, beta=self.beta, gamma=self.gamma
-        )
+        score = single_meteor_score(expected, given, alpha=self.alpha, beta=self.beta, gamma=self.gamma, **resources)
         return Score(float(score))
+
+
+class _NoSynonyms:
+    """In place of WordNet."""
+
+    def synsets(self, word: str) -> list[Any]:
+        """Return no synonyms of any word."""
+        del word
+        return []
 
 
 def _find_wordnet() -> Path | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import Example, Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_bleu
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, NO_REFERENCE_TOKENS, split_for_bleu
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Nist(Metric):
         4 * math.log2(5) / 5,
     )
     range = (0.0, None)
+    languages = LANGUAGES
     citation = "Doddington 2002, NIST; package nltk"
 
     order: int = 5

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from imapeval.metrics.base import Example, Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_bleu, split_for_squad
+from imapeval.metrics.lexical.tokens import (
+    EXAMPLE_TEXTS,
+    LANGUAGES,
+    NO_REFERENCE_TOKENS,
+    split_for_bleu,
+    split_for_squad,
+)
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -22,8 +28,8 @@ _SQUAD = "Rajpurkar et al. 2016, SQuAD"
 class ExactMatch(Metric):
     """1 where both texts have the same words in the same order, else 0.
 
-    English words are SQuAD's: without case, punctuation and articles. Chinese: without case and punctuation, white
-    space between characters does not count.
+    English words are SQuAD's: without case, punctuation and articles. French ones likewise, and "2,5" is "2.5".
+    Chinese: without case and punctuation, white space between characters does not count.
     """
 
     name = "exact-match"
@@ -31,6 +37,7 @@ class ExactMatch(Metric):
     formula = "1 if the texts have the same words in the same order, without case, punctuation and articles; else 0"
     example = Example("Take the tablets.", "take tablets", ("take tablets = take tablets", "1"), 1.0)
     range = (0.0, 1.0)
+    languages = LANGUAGES
     citation = _SQUAD
 
     tokens_en: Literal["squad"] = "squad"
@@ -51,6 +58,7 @@ class TokenF1(Metric):
     formula = "2 x shared words / (words of the reference + words of the response), without case, punctuation, articles"
     example = Example(*EXAMPLE_TEXTS, ("shared: take, tablets, food, of 4 words each", "2 x 3 / (4 + 4) = 0.75"), 0.75)
     range = (0.0, 1.0)
+    languages = LANGUAGES
     citation = _SQUAD
 
     tokens_en: Literal["squad"] = "squad"
@@ -79,6 +87,7 @@ class LengthRatio(Metric):
     formula = "tokens of the response / tokens of the reference; a full stop is a token"
     example = Example("take tablets with food", "take the tablets with some food", ("6 / 4 = 1.5",), 1.5)
     range = (0.0, None)
+    languages = LANGUAGES
     citation = "package sacrebleu (its `ratio`)"
 
     tokens_en: str = TOKENIZERS["en"]

@@ -16,7 +16,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 from imapeval.metrics.base import Example, Metric, computed, option
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, NO_REFERENCE_TOKENS, split_for_rouge
+from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, NO_REFERENCE_TOKENS, split_for_rouge
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class _Rouge(Metric):
     """One kind of ROUGE; parts `precision`, `recall` and `fmeasure`, of which `measure` is the score."""
 
     range = (0.0, 1.0)
+    languages = LANGUAGES
     citation = "Lin 2004, ROUGE; package rouge-score"
 
     measure: str = option("which is the score: fmeasure, recall or precision", "fmeasure")
@@ -60,10 +61,10 @@ class _Rouge(Metric):
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `Metric.score`."""
-        expected = split_for_rouge(case.reference, case.lang, stem_en=self.stem_en)
+        expected = split_for_rouge(case.reference, case.lang, stem=self.stem_en)
         if not expected:
             return NO_REFERENCE_TOKENS
-        shared = self._measure_overlap(expected, split_for_rouge(case.response, case.lang, stem_en=self.stem_en))
+        shared = self._measure_overlap(expected, split_for_rouge(case.response, case.lang, stem=self.stem_en))
         precision, recall = (shared.both / max(1, size) for size in (shared.given, shared.expected))
         both = precision + recall
         parts = {

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from imapeval.metrics.nltk_data import load_porter_stemmer
+from imapeval.metrics.nltk_data import load_stemmer
 from imapeval.text.language import HAN
-from imapeval.types import Failure
+from imapeval.types import Failure, Lang
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.types import Lang
-
 Tokens = tuple[str, ...]
+
+LANGUAGES: frozenset[Lang] = frozenset(get_args(Lang))
+"""Languages that texts are cut into tokens in: all."""
 
 NO_REFERENCE_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds no word or number to compare with")
 
@@ -31,23 +33,38 @@ _CACHED_STEMS = 50_000
 
 _ZH_TOKEN = re.compile(f"[{HAN}]|(?:(?![{HAN}_])\\w)+")
 
+_FR_TOKEN = re.compile(r"\d+(?:[.,]\d+)+|\w+")
+"""A number is one token, "2,5" as "2.5"."""
+
+_GROUPING_SPACE = re.compile("(?<=\\d)[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))")
+"""Between thousands; a plain space may as well stand between two numbers, as in "2 500 mg" for two tablets."""
+
+_LIGATURES = str.maketrans({"œ": "oe", "æ": "ae"})
+
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_FR_ARTICLES = re.compile(r"\b(?:(?:le|la|les|un|une|des)\b|l['’])")
+"""As LightEval leaves out (`Language.FRENCH`)."""
+
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def split_for_rouge(text: str, lang: Lang, *, stem_en: bool) -> Tokens:
+def split_for_rouge(text: str, lang: Lang, *, stem: bool) -> Tokens:
     """Return ROUGE's tokens.
 
     English: those of the package rouge-score, which knows ASCII letters and digits only, with the Porter stemmer for
-    words of more than 3 letters. Chinese: as `split_chinese`.
+    words of more than 3 letters. Chinese: as `split_chinese`. French: as `split_french`, with the Snowball stemmer for
+    words of more than 3 letters.
     """
     if lang == "zh":
         return split_chinese(text)
+    if lang == "fr":
+        words = split_french(text)
+        return tuple(open_stemmer(lang).stem(word) if len(word) > 3 else word for word in words) if stem else words
     from rouge_score import tokenize  # pyright: ignore[reportMissingTypeStubs]
 
     library: Any = tokenize
-    return tuple(library.tokenize(text, _stemmer() if stem_en else None))
+    return tuple(library.tokenize(text, open_stemmer(lang) if stem else None))
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -66,9 +83,12 @@ def split_for_squad(text: str, lang: Lang) -> Tokens:
     """Return the words that SQuAD's evaluation compares (Rajpurkar et al. 2016).
 
     English: in lower case, without ASCII punctuation and articles, cut at white space. Chinese: as `split_chinese`.
+    French: as `split_french`, without articles.
     """
     if lang == "zh":
         return split_chinese(text)
+    if lang == "fr":
+        return split_french(_FR_ARTICLES.sub(" ", text.lower()))
     return tuple(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
@@ -77,17 +97,25 @@ def split_chinese(text: str) -> Tokens:
     return tuple(_ZH_TOKEN.findall(text.lower()))
 
 
-class _CachingStemmer:
-    """The Porter stemmer that rouge-score takes; stemming is most of the work for short texts."""
+def split_french(text: str) -> Tokens:
+    """Return words and numbers in lower case, with accents; an elided word ("l'") is one of its own, "œ" is "oe"."""
+    text = unicodedata.normalize("NFC", text).lower().translate(_LIGATURES)
+    tokens = _FR_TOKEN.findall(_GROUPING_SPACE.sub("", text))
+    return tuple(token.replace(",", ".") for token in tokens)
 
-    def __init__(self) -> None:
-        stemmer = load_porter_stemmer()()
+
+class _CachingStemmer:
+    """The stemmer of a language, see `load_stemmer`; stemming is most of the work for short texts."""
+
+    def __init__(self, lang: Lang) -> None:
+        stemmer = load_stemmer(lang)()
         self.stem: Callable[[str], str] = lru_cache(maxsize=_CACHED_STEMS)(stemmer.stem)
 
 
 @lru_cache
-def _stemmer() -> _CachingStemmer:
-    return _CachingStemmer()
+def open_stemmer(lang: Lang) -> _CachingStemmer:
+    """Return the stemmer of a language, with the method `stem`."""
+    return _CachingStemmer(lang)
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
-from imapeval.metrics.base import BatchMetric, computed, option, resource, score_concurrently, unsigned
+from imapeval.metrics.base import BatchMetric, Metric, computed, option, resource, score_concurrently, unsigned
 from imapeval.metrics.likelihood.logprobs import Continuation, ServerLogprobReader, TokenLogprobs
 from imapeval.metrics.neural.models.weights import describe_missing_weights
 from imapeval.types import Failure, Outcome
@@ -24,7 +24,7 @@ from imapeval.types import Failure, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Example, Metric, MetricResources, Requirement
+    from imapeval.metrics.base import Case, Example, MetricResources, Requirement
     from imapeval.metrics.likelihood.logprobs import LogprobReader
     from imapeval.signature import Value
     from imapeval.types import Lang
@@ -53,7 +53,7 @@ class LikelihoodMetric(BatchMetric):
     formula: str = unsigned()
     example: Example | None = unsigned(default=None)
     range: tuple[float | None, float | None] = unsigned()
-    languages: frozenset[Lang] = unsigned(default=frozenset({"en", "zh"}))
+    languages: frozenset[Lang] = unsigned(default=Metric.languages)
     higher_is_better: bool = unsigned(default=False)
     # The signature holds the identity of the model, not its path.
     model: str = option(
@@ -125,7 +125,7 @@ class LikelihoodMetric(BatchMetric):
         return await score_concurrently(cases, measure, limit=reader.model.concurrency)
 
     def _begin(self, case: Case) -> Measurement:
-        if refused := self.refuse_language(case):
+        if refused := self.refuse_language(case.lang):
             return refused
         return (yield from self.measure(case))
 

@@ -60,7 +60,7 @@ class NeuralMetric(BatchMetric):
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score cases; see `Metric.score_batch`."""
         settled = [
-            self.refuse_language(case) or (None if case.response.strip() else self.empty_outcome) for case in cases
+            self.refuse_language(case.lang) or (None if case.response.strip() else self.empty_outcome) for case in cases
         ]
         left = [case for case, outcome in zip(cases, settled, strict=True) if outcome is None]
         measured = iter(self.measure(left) if left else ())

@@ -5,7 +5,6 @@ import json
 import math
 from dataclasses import replace
 from statistics import fmean
-from typing import get_args
 
 import pytest
 
@@ -17,7 +16,8 @@ from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges.client import SAMPLING_TEMPERATURE
 from imapeval.metrics.judges.geval import DIMENSIONS, build_geval
 from imapeval.metrics.options import list_options, set_options
-from imapeval.types import Failure, Lang, Score
+from imapeval.text.language import FACT_LANGS
+from imapeval.types import Failure, Score
 
 METRICS = {metric.name: metric for metric in build_geval()}
 
@@ -346,4 +346,4 @@ def test_it_may_be_called_without_an_event_loop():
 
 
 def test_both_languages_have_prompts():
-    assert METRICS["geval"].languages == set(get_args(Lang))
+    assert METRICS["geval"].languages == set(FACT_LANGS)

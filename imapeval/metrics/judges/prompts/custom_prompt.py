@@ -16,7 +16,7 @@ import difflib
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.llm.protocol import Message
@@ -25,14 +25,14 @@ from imapeval.llm.structured.templates import PromptTemplate
 from imapeval.metrics.judges.client import PROMPT_VERSION
 from imapeval.metrics.judges.parsing.scores import ONE_TO_FIVE, Scale
 from imapeval.metrics.judges.prompts import front_matter
-from imapeval.text.language import detect_lang
-from imapeval.types import Lang
+from imapeval.text.language import FACT_LANGS, detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from imapeval.metrics.judges.prompts.front_matter import Entry
+    from imapeval.types import Lang
 
 TEXTS = ("question", "reference", "response")
 FACTS = ("query", "constraint", "reference_imap", "response_imap", "matches", "imapscore")
@@ -260,16 +260,16 @@ def _check_scale(scale: Scale, line: int | None, path: Path) -> Scale:
 
 def _read_languages(head: Mapping[str, Entry], path: Path) -> frozenset[Lang]:
     if "languages" not in head:
-        return frozenset(get_args(Lang))
+        return frozenset(FACT_LANGS)
     entry = head["languages"]
-    if unknown := [word for word in entry.words if word not in get_args(Lang)]:
+    if unknown := [word for word in entry.words if word not in FACT_LANGS]:
         raise InputError(
             f"unknown language {unknown[0]!r}",
             path=path,
             line=entry.line,
-            fix=f"Write one or more of: {', '.join(get_args(Lang))}.",
+            fix=f"Write one or more of: {', '.join(FACT_LANGS)}.",
         )
-    return frozenset(lang for lang in get_args(Lang) if lang in entry.words)
+    return frozenset(lang for lang in FACT_LANGS if lang in entry.words)
 
 
 def _require_key(head: Mapping[str, Entry], key: str, path: Path) -> Entry:

@@ -1,0 +1,55 @@
+"""French: scored by metrics of words and characters, and by no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from imapeval import Scorer
+from imapeval.errors import UsageError
+from imapeval.evaluation.extract import refuse_reading
+from imapeval.metrics import registry
+from imapeval.scoring.arguments import make_samples
+from imapeval.types import Failure, Sample
+
+FRENCH = {
+    "question": "Comment traiter ?",
+    "reference": "Furosémide 40 mg, oxygène.",
+    "response": "De l'oxygène.",
+    "lang": "fr",
+}
+
+
+def test_metrics_of_words_score_and_the_others_say_why_not():
+    with Scorer(metrics=["imapscore", "rouge1", "chrf", "rouge1+imap"]) as scorer:
+        (found,) = scorer.score_all([FRENCH])
+        outcomes = {name: found.outcomes[name] for name in ("imapscore", "rouge1", "chrf", "rouge1+imap")}
+        failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Failure)}
+        assert {name: (failure.stage, failure.kind) for name, failure in failed.items()} == {
+            "imapscore": ("metric", "language"),
+            "rouge1+imap": ("metric", "language"),
+        }
+        extracted = scorer.extract(response="Oxygène.", question="Comment traiter ?", lang="fr")
+        assert isinstance(extracted, Failure)
+        assert (extracted.stage, extracted.kind) == ("extraction", "language")
+        with pytest.raises(UsageError, match="fr"):
+            scorer.relate("fièvre", "infection", lang="fr")
+
+
+def test_facts_are_read_in_the_other_languages():
+    assert refuse_reading(Sample("a", "q", (), "r", lang="zh")) is None
+
+
+def test_only_metrics_of_words_know_french():
+    known = {metric.name for metric in registry.all_metrics() if "fr" in metric.languages}
+    assert known == {
+        *("rouge1", "rouge2", "rougeL", "rougeS", "bleu", "bleu1", "bleu2", "bleu3", "nist", "chrf", "meteor"),
+        *("exact-match", "token-f1", "length-ratio"),
+    }
+
+
+def test_dialogues_name_their_speakers_in_french():
+    turns = [("user", "J'ai mal."), ("assistant", "Où ?"), ("user", "À la tête."), ("assistant", "Buvez.")]
+    row = {"lang": "fr", "turns": [{"role": role, "content": text} for role, text in turns]}
+    (sample,) = make_samples([row])
+    assert isinstance(sample, Sample)
+    assert sample.question == "Patient : J'ai mal.\nMédecin : Où ?\nPatient : À la tête."

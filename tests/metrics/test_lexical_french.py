@@ -1,0 +1,158 @@
+"""Lexical metrics of French texts: each beside an independent implementation, or worked out by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import sacrebleu
+import snowballstemmer
+from nltk.stem.snowball import FrenchStemmer
+from nltk.translate.meteor_score import single_meteor_score
+from nltk.translate.nist_score import sentence_nist
+from rouge_score.rouge_scorer import RougeScorer
+
+from imapeval.metrics import lexical
+from imapeval.metrics.base import Case
+from imapeval.metrics.lexical import meteor
+from imapeval.metrics.lexical.tokens import split_for_bleu, split_for_rouge, split_for_squad
+from imapeval.metrics.nltk_data import load_stemmer
+from imapeval.types import Outcome, Score
+
+METRICS = {metric.name: metric for metric in lexical.build()}
+PAIRS = [
+    (
+        "Prenez l'ibuprofène 400 mg pendant les repas et buvez beaucoup d'eau.",
+        "Il faut prendre de l’ibuprofène au cours du repas ; buvez de l'eau.",
+    ),
+    (
+        "L'œdème aigu du poumon est traité par 40 mg de furosémide intraveineux.",
+        "Un oedème pulmonaire aigu se traite par le furosémide (40 mg par voie intraveineuse).",
+    ),
+    ("Le traitement est chirurgical.", "Traitement chirurgical"),
+    ("Antibiotiques pendant 7 à 10 jours, en l'absence d'allergie.", "Aucun antibiotique n'est nécessaire."),
+]
+
+
+def score(name: str, reference: str, response: str) -> Outcome:
+    (outcome,) = METRICS[name].score_batch([Case("a", "q", reference, response, "fr")])
+    return outcome
+
+
+def value(outcome: Outcome) -> float:
+    assert isinstance(outcome, Score)
+    return outcome.value
+
+
+def test_french_words_by_hand():
+    text = "L’œdème : 1 500 mg, puis 2,5 mg d'un anti-inflammatoire à l'hôpital"
+    words = "l oedème 1500 mg puis 2.5 mg d un anti inflammatoire à l hôpital"
+    assert split_for_rouge(text.replace("1 500", "1\u202f500"), "fr", stem=False) == tuple(words.split())
+    # Without articles, elided ones as well; "l" is a litre where no apostrophe follows.
+    assert " ".join(split_for_squad("Les 2 l d'eau, l'œdème et des comprimés", "fr")) == "2 l d eau oedème et comprimés"
+    # Words keep their accents, composed or not.
+    assert split_for_squad("ge\u0301ne\u0301ral", "fr") == ("général",)
+
+
+def test_a_space_in_a_number_joins_only_where_it_is_typographic():
+    """ "2 500 mg" may be two tablets of 500 mg."""
+    assert split_for_squad("2\u00a0500", "fr") == ("2500",)
+    assert split_for_squad("2 500", "fr") == ("2", "500")
+    # A number is one word: 2,5 shares nothing with 5.
+    assert value(score("token-f1", "2,5 mg", "2.5 mg")) == 1
+    assert value(score("token-f1", "2,5", "5")) == 0
+
+
+def test_stems_are_those_of_nltk():
+    words = {word for pair in PAIRS for text in pair for word in split_for_rouge(text, "fr", stem=False)}
+    ours, theirs = load_stemmer("fr")(), FrenchStemmer()
+    assert {word: ours.stem(word) for word in words} == {word: theirs.stem(word) for word in words}
+
+
+def test_stems_join_what_snowball_joins():
+    """snowballstemmer 3.1 revised the algorithm: the stems may differ, the words that share one do not."""
+    groups = [
+        ("antibiotique", "antibiotiques"),
+        ("intraveineux", "intraveineuse"),
+        ("traité", "traitée", "traitées", "traiter"),
+        ("chirurgical", "chirurgicale", "chirurgicales"),
+        ("douloureux", "douloureuse", "douloureusement"),
+    ]
+    ours, theirs = load_stemmer("fr")(), snowballstemmer.stemmer("french")
+    for group in groups:
+        assert len({ours.stem(word) for word in group}) == len({theirs.stemWord(word) for word in group}) == 1
+    assert len({ours.stem(group[0]) for group in groups}) == len(groups)
+
+
+@pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
+@pytest.mark.parametrize(("reference", "response"), PAIRS)
+def test_rouge_is_that_of_rouge_score(name: str, reference: str, response: str):
+    class Split:
+        def tokenize(self, text: str) -> list[str]:
+            words = split_for_rouge(text, "fr", stem=False)
+            return [FrenchStemmer().stem(word) if len(word) > 3 else word for word in words]
+
+    expected = RougeScorer([name], tokenizer=Split()).score(reference, response)[name]
+    assert value(score(name, reference, response)) == pytest.approx(expected.fmeasure)
+
+
+def test_rouge_by_hand():
+    # traitements chirurgicaux -> trait, chirurgical; both words of "Traitement chirurgical", and of the 4 of the other
+    # "est" and "le" are left: P = 2/2, R = 2/4.
+    assert value(score("rouge1", *PAIRS[2])) == pytest.approx(2 * 1 * 0.5 / 1.5)
+
+
+@pytest.mark.parametrize(("reference", "response"), PAIRS)
+def test_bleu_nist_and_length_ratio_take_the_tokens_that_sacrebleu_takes_for_french(reference: str, response: str):
+    expected = sacrebleu.BLEU(effective_order=True, trg_lang="fr").sentence_score(response, [reference]).score
+    assert value(score("bleu", reference, response)) == pytest.approx(expected)
+    ours, theirs = split_for_bleu(response, "13a"), split_for_bleu(reference, "13a")
+    assert value(score("nist", reference, response)) == pytest.approx(
+        sentence_nist([theirs], ours, n=min(5, len(ours)))
+    )
+    assert value(score("length-ratio", reference, response)) == pytest.approx(len(ours) / len(theirs))
+
+
+@pytest.mark.parametrize(("reference", "response"), PAIRS)
+def test_chrf_is_sacrebleus(reference: str, response: str):
+    assert value(score("chrf", reference, response)) == sacrebleu.sentence_chrf(response, [reference]).score
+
+
+@pytest.mark.parametrize(("reference", "response"), PAIRS)
+def test_token_f1_and_exact_match_by_bags(reference: str, response: str):
+    given, expected = (Counter(split_for_squad(text, "fr")) for text in (response, reference))
+    shared = sum(min(count, expected[word]) for word, count in given.items())
+    found = score("token-f1", reference, response)
+    assert value(found) == pytest.approx(2 * shared / (sum(given.values()) + sum(expected.values())))
+    assert value(score("exact-match", reference, response)) == 0
+
+
+def test_exact_match_leaves_out_articles():
+    assert value(score("exact-match", "L'amoxicilline 1,5 g.", "amoxicilline 1.5 g")) == 1
+    assert value(score("exact-match", "une amoxicilline", "la clarithromycine")) == 0
+
+
+@pytest.mark.parametrize(("reference", "response"), PAIRS)
+def test_meteor_matches_words_and_stems(reference: str, response: str):
+    """METEOR for French has no synonyms: WordNet's are English (README of METEOR 0.8.2)."""
+
+    class NoSynonyms:
+        def synsets(self, word: str) -> list[object]:
+            return []
+
+    given, expected = (split_for_rouge(text, "fr", stem=False) for text in (response, reference))
+    wanted = single_meteor_score(expected, given, stemmer=FrenchStemmer(), wordnet=NoSynonyms())
+    assert value(score("meteor", reference, response)) == pytest.approx(wanted)
+
+
+def test_meteor_by_hand(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(meteor, "_find_wordnet", lambda: None)  # French needs no WordNet
+    # traitement and chirurgical match, P = 2/2, R = 2/4, of which "est" between them makes 2 runs:
+    # 1 x .5 / (.9 x 1 + .1 x .5) x (1 - .5 x (2/2)^3).
+    assert value(score("meteor", *PAIRS[2])) == pytest.approx(0.5 / 0.95 * 0.5)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_lexical_metric_scores_french(name: str):
+    assert METRICS[name].languages >= {"en", "fr"}
+    assert value(score(name, *PAIRS[0])) > 0 or name == "exact-match"
