@@ -131,6 +131,7 @@ def test_a_run_that_was_stopped_does_not_pass(imapeval: Command, write_data: Wri
     assert "interrupted" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no /dev/stdout")
 def test_files_that_are_streams(imapeval: Command, imapeval_process: Process, write_data: WriteData):
     imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run")

@@ -91,6 +91,7 @@ def test_a_run_with_it(imapeval: Command, options: list[str], tmp_path: Path, se
     assert "geval:empathy" in other.stderr
 
 
+@pytest.mark.slow
 def test_through_batches(imapeval: Command, options: list[str], tmp_path: Path) -> None:
     options += ["--base-url", "http://127.0.0.1:9/v1"]
     data, *others = options

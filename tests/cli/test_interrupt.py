@@ -152,6 +152,7 @@ def test_what_is_under_way_is_finished_and_kept(
     assert len(slow.begun) == len(set(slow.begun)) == 3 * len(SAMPLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_second_time_it_stops_at_once(
     slow: SlowServer, start: Callable[..., subprocess.Popen[str]], number: signal.Signals

@@ -168,6 +168,7 @@ def test_batches_are_their_owners_and_keep_no_secret(data: Path):
     check(data.parent, done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "secret"),
     [
@@ -249,6 +250,7 @@ def test_a_page_of_a_run_of_an_earlier_version_shows_no_password(data: Path):
     assert PASSWORD not in page
 
 
+@pytest.mark.slow
 def test_a_terminal_obeys_nothing_that_the_data_say(tmp_path: Path):
     row = {"question": "?", "reference": "Rest.", "response": "Rest."}
     rows = [{"id": name, "system": f"{name}[link=http://x]{ESCAPES}[/link]"} | row for name in "ab"]

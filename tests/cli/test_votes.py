@@ -136,6 +136,7 @@ def test_the_mean_over_readings_is_scored(command: Command, fickle: Fickle):
     assert "|temperature:0.9|" in signature
 
 
+@pytest.mark.slow
 def test_readings_that_differ_are_less_stable(command: Command, fickle: Fickle):
     # The second reading finds nothing but the aside.
     fickle.blind = {2}
@@ -155,6 +156,7 @@ def test_no_reading_is_paid_for_twice(command: Command, fickle: Fickle):
     assert {body["seed"] for body in fickle.asked[12:]} == {4}
 
 
+@pytest.mark.slow
 def test_written_readings_are_scored_as_live_ones(command: Command, imapeval: Command, fickle: Fickle):
     options = ("--metrics", "imapscore,rouge1+imap")
     assert command("extract", "--votes", "3", "--out", "imaps.jsonl").returncode == 0

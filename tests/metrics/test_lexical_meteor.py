@@ -123,6 +123,7 @@ def test_empty_and_foreign_answers(prepared: Meteor):
         assert outcome.kind == kind
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_scored(prepared: Meteor):
     assert 0 < value(score(prepared, "severe signs often " * 6_000, "bad symptoms frequently " * 6_000)) <= 1
 

@@ -42,6 +42,7 @@ def check_exact(study: RatingStudy, *, answers: int, raters: int) -> None:
     assert len(entries) == len(set(entries))
 
 
+@pytest.mark.slow
 def test_twenty_raters_at_once(studies: Studies):
     study, raters = studies.make(questions=20, raters=4, panel=20)
     start = threading.Barrier(20)

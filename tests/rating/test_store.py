@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.rating.conftest import Studies
 
 
+@pytest.mark.slow
 def test_each_answer_gets_its_raters_and_no_rater_twice_the_same(studies: Studies):
     study, raters = studies.make(questions=5, raters=2, panel=4)
     shown = Counter[str]()

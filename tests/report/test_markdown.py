@@ -109,6 +109,7 @@ def test_the_same_reason_is_told_once_with_its_count():
     assert "### Not scored: 9 of 9 answers" in text
 
 
+@pytest.mark.slow
 def test_it_stays_below_what_a_job_may_show():
     samples = [Sample(f"{n} {'x' * 5000}", f"q{n}", ("r",), "x", system=f"{n} {'s' * 5000}") for n in range(3000)]
     results = [Result(s.id, "m", Failure("llm", "odd", f"{s.id} {'y' * 5000}"), "m") for s in samples]

@@ -96,6 +96,7 @@ def test_the_numbers_are_those_of_the_command_line(tmp_path: Path):
         assert values == expected
 
 
+@pytest.mark.slow
 def test_a_run_on_disk_is_one_of_the_command_line(tmp_path: Path):
     out = tmp_path / "run"
     samples = read("sample-en")[:3]
@@ -217,6 +218,7 @@ def test_ctrl_c_gives_up():
     scorer.close()
 
 
+@pytest.mark.slow
 def test_the_process_ends_by_itself():
     script = f"from imapeval import Scorer; print(Scorer('rouge1').score(**{ABSCESS!r}).value)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)

@@ -45,6 +45,7 @@ def rate(
     )
 
 
+@pytest.mark.slow
 def test_the_best_of_metrics_that_do_not_agree():
     rated = rate()
     shuffled = replace(rated, scores=np.random.default_rng(1).permuted(rated.scores, axis=0))
@@ -136,6 +137,7 @@ def test_nothing_rated():
         compute_study(rated, title="t", signatures={})
 
 
+@pytest.mark.slow
 def test_a_comparison_that_was_planned():
     rated = rate(metrics=("good", "poor", "twin"))
     all_pairs = compute_study(rated, title="t", signatures={}, resamples=200)
@@ -156,6 +158,7 @@ def test_a_comparison_that_was_planned():
         compute_study(rated, title="t", signatures={}, against="other")
 
 
+@pytest.mark.slow
 def test_metrics_that_cannot_be_compared_are_named():
     rated = rate(metrics=("good", "poor", "twin"))
     rated.scores[:, 1] = 0.5

@@ -285,6 +285,7 @@ def test_nothing_is_exported_of_what_nobody_answered(imapeval: Command, write_da
     assert (found["files"], found["samples"]["failed"]) == ([], {"no-response": 2})
 
 
+@pytest.mark.slow
 def test_no_key_is_needed_to_write_requests(imapeval: Command, tmp_path: Path):
     data = write_samples(tmp_path / "data.jsonl", SAMPLES)
     (file,) = export(imapeval, data, "--llm", "openai:gpt-4.1-mini")["files"]

@@ -193,6 +193,7 @@ def test_all_samples_failed(imapeval: Command, write_data: WriteData):
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_huge_and_emoji_answers_do_not_stop_the_others(imapeval: Command, write_data: WriteData, tmp_path: Path):
     samples = [
         SAMPLES[0],

@@ -164,6 +164,7 @@ def test_any_value_in_any_field(made: Path, tmp_path_factory: pytest.TempPathFac
     shutil.rmtree(folder.parent)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FILES), st.floats(0, 1), st.sampled_from(["cut", "drop", "fill"]), st.binary(max_size=20))
 @example("manifest.json", 0.0, "fill", b"[" * 100_000)

@@ -52,6 +52,7 @@ print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
     return int(done.stdout) * 1024
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 20])
 def test_a_limit_of_a_parquet_file_of_millions_of_rows(tmp_path: Path, groups: int):
     small = write_parquet(tmp_path / "small.parquet", 4_000, groups=groups)

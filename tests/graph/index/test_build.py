@@ -82,6 +82,7 @@ def built(graph, encoder, tmp_path_factory):
     return NameIndex.build(graph, encoder, path)
 
 
+@pytest.mark.slow
 def test_many_names_are_sorted_into_cells_and_the_recall_is_stored(graph, encoder, built):
     assert built.recipe == "IVF256,SQfp16"  # 2 sqrt(21,000) = 290, and 256 is the nearest power of two
     assert built.recall is not None

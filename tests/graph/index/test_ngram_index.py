@@ -118,6 +118,7 @@ print(len(NgramIndex.open_or_build(Graph.open())))
 """
 
 
+@pytest.mark.slow
 def test_a_cache_on_a_full_disk_leaves_the_index_in_memory(mount_disk):
     # Less than the index of the shipped graph takes. Where the disk runs full under a mapped file the system ends the
     # process, hence one of its own.

@@ -31,6 +31,7 @@ def grade(output: Any, vars_: dict[str, Any] = ASTHMA, **config: Any) -> dict[st
     return found
 
 
+@pytest.mark.slow
 def test_the_same_numbers_as_the_command_from_several_threads(expected):
     with ThreadPoolExecutor(4) as pool:
         grades = list(pool.map(lambda row: grade(row["response"], row), RECORDED * 3))

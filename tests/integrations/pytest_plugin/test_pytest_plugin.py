@@ -334,6 +334,7 @@ def test_far(imapscore):
     assert "Too close to call: 0.9" not in done.stdout.str()
 
 
+@pytest.mark.slow
 def test_a_scorer_of_ones_own_and_a_metric_of_which_lower_is_better(run: Run, pytester: pytest.Pytester):
     pytester.makeconftest(OWN)
     done = run("""

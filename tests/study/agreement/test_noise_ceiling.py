@@ -74,6 +74,7 @@ def test_in_ranks_ties_on_a_fine_scale_are_refused(build_rated: Build):
     assert all(row.value is not None for row in find_ceilings(build_rated({"a": np.round(20 * ratings + 70)})))
 
 
+@pytest.mark.slow
 def test_each_level_has_its_own_ceiling(build_rated: Build):
     truth, ratings = simulate(6000, 1.0, leniency=np.zeros(3))
     # Three systems 3 points apart: all answers together are easy to rank, those of one system are not.

@@ -65,6 +65,7 @@ def test_one_class_has_no_order():
     assert (row.value, row.low, row.reason) == (None, None, "every answer is of the same class: there is no order")
 
 
+@pytest.mark.slow
 def test_many_answers_are_exact():
     # 6,000 answers, no ties: the numbers of each class follow those of the one before.
     gold = [0] * 2_000 + [1] * 2_000 + [2] * 2_000

@@ -98,6 +98,7 @@ def test_too_few_raters_or_questions_have_a_reason():
         run_alternative_annotator_test(make(), epsilon=1.5)
 
 
+@pytest.mark.slow
 def test_a_metric_as_noisy_as_a_rater_is_worth_one():
     # A rating is the quality and noise; so is the metric, with the noise of one, and of the mean of four raters.
     generator = np.random.default_rng(5)

@@ -136,6 +136,7 @@ def test_answers_are_taken_away_until_the_order_turns_and_no_further():
     assert turned > 30
 
 
+@pytest.mark.slow
 def test_work_grows_with_the_answers_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch):
     sizes: list[int] = []
     compute = Spearman.with_influences

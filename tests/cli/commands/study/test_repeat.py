@@ -106,6 +106,7 @@ def test_all_repetitions_are_crossed(repeat: Command, model: Model):
     assert told["usage"]["usd"] is None
 
 
+@pytest.mark.slow
 def test_nothing_is_paid_for_twice_and_the_dry_run_says_what_will_be(repeat: Command, model: Model):
     planned = json.loads(repeat("--votes", "2", "--dry-run", "--json").stdout)
     assert not model.asked
@@ -134,6 +135,7 @@ def test_scores_of_two_votes_are_the_means_of_two_repetitions(
     assert model.asked["judge"] == 2 * asked
 
 
+@pytest.mark.slow
 def test_an_answer_without_all_repetitions_is_left_out(repeat: Command, model: Model):
     model.blind = {"Operate at once; thyme."}
     done = repeat("--json")

@@ -182,6 +182,7 @@ def test_what_is_wrong_in_jsonl_is_named(write: Write, text: str, problem: str):
         read_ratings(write("r.jsonl", text))
 
 
+@pytest.mark.slow
 def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
     long = "x" * 10_000_000
     path = write("r.csv", f"id,accuracy,comment\na,4,{long}\n")
