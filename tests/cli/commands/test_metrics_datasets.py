@@ -18,7 +18,7 @@ def test_metrics_for_machines_and_people(imapeval: Command):
         >= {
             "requires": ["reference"],
             "installed": True,
-            "languages": ["en", "zh"],
+            "languages": ["en", "fr", "zh"],
             "higher_is_better": True,
             "range": [0.0, 1.0],
         }.items()
