@@ -221,16 +221,16 @@ class Graph(Hierarchy):
         Read once and cached; do not modify it. Texts are scanned with this table.
         """
         if lang not in self._tables:
-            table: dict[str, list[str]] = {}
+            table: dict[str, tuple[str, ...]] = {}
             for norm, curie in self._database.query(
                 "SELECT n.norm, c.curie FROM name n JOIN concept c ON c.id = n.concept "
                 "WHERE n.lang = ? AND n.stopped = 0 AND n.scope = 0 ORDER BY n.kind, c.id",
                 (lang,),
             ):
-                concepts = table.setdefault(norm, [])
+                concepts = table.get(norm, ())
                 if curie not in concepts:
-                    concepts.append(curie)
-            self._tables[lang] = {norm: tuple(concepts) for norm, concepts in table.items()}
+                    table[norm] = (*concepts, curie)
+            self._tables[lang] = table
         return self._tables[lang]
 
     def is_stopped(self, text: str) -> bool:
