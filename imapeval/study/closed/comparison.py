@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 ACCURACY = "accuracy"
 """Name of what is compared."""
 
+_ROUNDING = 1e-12
+"""Values of runs that differ by less are equal."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunTest:
@@ -46,7 +49,7 @@ class RunTest:
         difference: Mean accuracy of the first minus that of the second.
         low, high: Bounds of its 95% interval, over questions and runs.
         p: Two-sided p-value, over questions and runs.
-        p_over_runs: Of Student's t-test on the accuracies of the runs; None where they are all equal.
+        p_over_runs: Of Student's t-test on the accuracies of the runs; None where they are all equal, or single.
     """
 
     task: str
@@ -175,29 +178,47 @@ def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats) -
         task: Name of the task, for the result.
         first: Name of the first model.
         second: Name of the second model.
-        one: Scores of the first by item and run, shape (items, runs), two or more of each.
+        one: Scores of the first by item and run, shape (items, runs), two or more items. With a single run each,
+            runs are not what the difference is to hold for.
         two: Scores of the second, on the same items.
 
     Raises:
         MissingExtraError: scipy is not installed.
     """
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="comparisons of several runs")
-    n = len(one)
-    # The variance of a run's mean holds that of its single answers, which is in that over questions as well: it is not
-    # taken off, since two or four runs are too few to estimate what would be left.
-    parts = [(float((one.mean(axis=1) - two.mean(axis=1)).var(ddof=1)) / n, n - 1)]
-    parts += [(float(scores.mean(axis=0).var(ddof=1)) / scores.shape[1], scores.shape[1] - 1) for scores in (one, two)]
-    variance = sum(part for part, _ in parts)
+    variance, freedom = find_variance(one, two)
     difference = float(one.mean() - two.mean())
     over_runs = None
     if variance > 0:
-        freedom = variance**2 / sum(part**2 / df for part, df in parts)
         reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance)
         p = float(2 * stats.t.sf(abs(difference) / math.sqrt(variance), freedom))
     else:
         reach, p = 0.0, 1.0 if difference == 0 else 0.0
     means = one.mean(axis=0), two.mean(axis=0)
-    if any(np.ptp(mean) > 0 for mean in means):
-        over_runs = float(stats.ttest_ind(*means).pvalue)
+    if min(map(len, means)) > 1 and any(np.ptp(mean) > _ROUNDING for mean in means):
+        # From means and deviations: `ttest_ind` warns where the runs of one model are equal.
+        described = [(mean.mean(), mean.std(ddof=1), len(mean)) for mean in means]
+        over_runs = float(stats.ttest_ind_from_stats(*described[0], *described[1]).pvalue)
     low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
-    return RunTest(task, first, second, n, (one.shape[1], two.shape[1]), difference, low, high, p, over_runs)
+    return RunTest(task, first, second, len(one), (one.shape[1], two.shape[1]), difference, low, high, p, over_runs)
+
+
+def find_variance(one: Floats, two: Floats | None = None) -> tuple[float, float]:
+    """Return the variance of a mean over questions and runs, or of the difference of two, and its degrees of freedom.
+
+    Args:
+        one: Scores by item and run, shape (items, runs), two or more items.
+        two: Scores of the other model, on the same items.
+    """
+    both = (one,) if two is None else (one, two)
+    by_item = one.mean(axis=1) if two is None else one.mean(axis=1) - two.mean(axis=1)
+    # The variance of a run's mean holds that of its single answers, which is in that over questions as well: it is not
+    # taken off, since two or four runs are too few to estimate what would be left. A single run says nothing of it.
+    parts = [(float(by_item.var(ddof=1)) / len(one), len(one) - 1)]
+    parts += [
+        (float(scores.mean(axis=0).var(ddof=1)) / scores.shape[1], scores.shape[1] - 1)
+        for scores in both
+        if scores.shape[1] > 1
+    ]
+    variance = sum(part for part, _ in parts)
+    return variance, variance**2 / sum(part**2 / df for part, df in parts) if variance > 0 else math.inf

@@ -1,0 +1,221 @@
+"""Models on the tasks of a benchmark, several runs each: means, spread, paired tests, best, and learning curves.
+
+Metrics such as F1 are no means of items. The jackknife's pseudo-value of each item (Tukey 1958; Miller 1974,
+Biometrika 61, 1-15) takes the place of its score, and everything else is as for accuracies (`comparison`): items and
+runs are both samples, with Student's t-test over the runs beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.study.closed.comparison import compare_runs, find_variance
+from imapeval.study.closed.estimate import MetricFamily, average_over_answers
+from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.ordinal import measure_grades
+from imapeval.study.comparison.holm import holm_adjust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from imapeval.study.arrays import Floats
+    from imapeval.study.closed.benchmarks import TaskRun
+
+_MOST_GROUPS = 1000
+"""Groups of items that are left out, one at a time."""
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """One metric of one model on one task.
+
+    Attributes:
+        task, metric, model: Which.
+        share: Share of the training data.
+        items: Number of test items.
+        cut: Test items of which the model tagged a part only.
+        runs: The metric of each run.
+        mean: Their mean.
+        spread: Their standard deviation; None with a single run.
+        low, high: Bounds of the mean's 95% interval, over items and runs.
+        best: Whether no other model has a higher mean on all the training data that any model had.
+        as_best: Whether it cannot be told from the best one; None where it was not compared.
+    """
+
+    task: str
+    metric: str
+    model: str
+    share: float
+    items: int
+    cut: int
+    runs: tuple[float, ...]
+    mean: float
+    spread: float | None
+    low: float
+    high: float
+    best: bool = False
+    as_best: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTest:
+    """Two models on one task.
+
+    Attributes:
+        task, metric, first, second: Which.
+        difference: Mean of the first minus that of the second.
+        low, high: Bounds of its 95% interval, over items and runs.
+        p: Two-sided p-value, over items and runs.
+        p_adjusted: The same, by Holm's correction over the pairs of the task.
+        p_over_runs: Of Student's t-test on the values of the runs; None where there is nothing to compare.
+    """
+
+    task: str
+    metric: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    p_over_runs: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFindings:
+    """All results.
+
+    Attributes:
+        results: By task, metric, model and share.
+        tests: Pairs of models, on the largest share of the training data of each task.
+    """
+
+    results: Sequence[TaskResult]
+    tests: Sequence[TaskTest]
+
+
+def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
+    """Measure and compare models.
+
+    Args:
+        runs: Of one model or more; those of one task have the same items, two or more.
+
+    Raises:
+        MissingExtraError: scikit-learn, seqeval or scipy is not installed.
+    """
+    results: list[TaskResult] = []
+    tests: list[TaskTest] = []
+    for task in dict.fromkeys(run.task for run in runs):
+        cells: dict[tuple[str, float], list[TaskRun]] = {}
+        for run in runs:
+            if run.task == task:
+                cells.setdefault((run.model, run.share), []).append(run)
+        largest = max(share for _, share in cells)
+        cut = _count_cut(cells)
+        for metric in task.metrics:
+            tables = {key: np.array([_find_pseudo_values(run, metric) for run in own]).T for key, own in cells.items()}
+            compared = {model: table for (model, share), table in tables.items() if share == largest}
+            found = _compare(task.name, metric, compared)
+            best = max(compared, key=lambda model: float(compared[model].mean()))
+            for (model, share), table in tables.items():
+                result = _summarise(table)
+                told = {one.p_adjusted < _LEVEL for one in found if {one.first, one.second} == {model, best}}
+                results.append(
+                    TaskResult(
+                        *(task.name, metric, model, share),
+                        items=len(cells[model, share][0].answers),
+                        cut=cut[model, share],
+                        **result,
+                        best=share == largest and model == best,
+                        as_best=None if share < largest or not told else not told.pop(),
+                    )
+                )
+            tests += found
+    return TaskFindings(results, tests)
+
+
+def _count_cut(cells: Mapping[tuple[str, float], Sequence[TaskRun]]) -> dict[tuple[str, float], int]:
+    """Return of how many items each model has fewer tags than another one."""
+    if next(iter(cells.values()))[0].task.kind != "sequence":
+        return dict.fromkeys(cells, 0)
+    sizes: dict[str, int] = {}
+    for run in (run for own in cells.values() for run in own):
+        for item, (right, _) in run.answers.items():
+            sizes[item] = max(sizes.get(item, 0), len(right))
+    return {
+        key: sum(any(len(run.answers[item][0]) < size for run in own) for item, size in sizes.items())
+        for key, own in cells.items()
+    }
+
+
+def _summarise(table: Floats) -> dict[str, Any]:
+    """Return values, mean, spread and interval of pseudo-values, shape (groups of items, runs)."""
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="intervals over items and runs")
+    values, mean = table.mean(axis=0), float(table.mean())
+    variance, freedom = find_variance(table)
+    reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance) if variance > 0 else 0.0
+    spread = float(values.std(ddof=1)) if len(values) > 1 else None
+    return {"runs": tuple(values.tolist()), "mean": mean, "spread": spread, "low": mean - reach, "high": mean + reach}
+
+
+def _compare(task: str, metric: str, tables: Mapping[str, Floats]) -> list[TaskTest]:
+    pairs = [compare_runs(task, one, two, tables[one], tables[two]) for one, two in combinations(tables, 2)]
+    adjusted = holm_adjust([pair.p for pair in pairs])
+    return [
+        TaskTest(
+            *(task, metric, pair.first, pair.second, pair.difference, pair.low, pair.high, pair.p),
+            p_adjusted=1.0 if holm is None else holm,
+            p_over_runs=pair.p_over_runs,
+        )
+        for pair, holm in zip(pairs, adjusted, strict=True)
+    ]
+
+
+def _find_pseudo_values(run: TaskRun, metric: str) -> Floats:
+    """Return the pseudo-value of each item, or group of items, in the order of their ids; their mean is the metric."""
+    answers = [run.answers[item] for item in sorted(run.answers)]
+    compute = _measure(run, metric, [right for right, _ in answers], [given for _, given in answers])
+    size = len(answers)
+    value = compute(np.ones(size))
+    groups = np.arange(size) % min(size, _MOST_GROUPS)
+    count = int(groups.max()) + 1
+    left_out = np.array([compute((groups != group) * 1.0) for group in range(count)])
+    influences = (count - 1) * (left_out.mean() - left_out)
+    return value + influences
+
+
+def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], float]:
+    task = run.task
+    families: list[MetricFamily]
+    if metric == "spearman":
+        return lambda weights: _correlate_ranks(np.array(gold), np.array(predicted), weights)
+    if task.scale is not None:
+        families = measure_grades(gold, predicted, task.scale)
+    elif task.kind == "sequence":
+        families = measure_sequences(gold, predicted)
+    elif metric == "hamming-score":
+        rows = [[len(right & given) / max(1, len(right | given))] for right, given in zip(gold, predicted, strict=True)]
+        families = [average_over_answers((metric,), rows)]
+    else:
+        families = (measure_labels if task.kind == "labels" else measure_label_sets)(gold, predicted)
+    family = next(family for family in families if metric in family.names)
+    place = family.names.index(metric)
+    return lambda weights: float(family.compute(weights)[place])
+
+
+def _correlate_ranks(one: Floats, two: Floats, weights: Floats) -> float:
+    """Return Spearman's rho of the items with a weight; 0 where one side is constant."""
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="Spearman's rho")
+    kept = weights > 0
+    if np.ptp(one[kept]) == 0 or np.ptp(two[kept]) == 0:
+        return 0.0
+    return float(stats.spearmanr(one[kept], two[kept]).statistic)

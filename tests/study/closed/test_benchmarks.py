@@ -1,0 +1,422 @@
+"""DrBenchmark: its tasks, its own files, data sets on disk, and the table of several runs a model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+from seqeval.metrics import f1_score as seqeval_f1
+from sklearn.metrics import f1_score, jaccard_score
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from imapeval.errors import InputError
+from imapeval.study.closed.benchmarks import TaskRun, load_tasks, read_data, read_predictions, read_runs
+from imapeval.study.closed.comparison import compare_runs
+from imapeval.study.closed.task_results import analyse_task_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from imapeval.study.closed.benchmarks import BenchmarkTask
+
+TASKS = {task.name: task for task in load_tasks()}
+RNG = np.random.default_rng(0)
+TAGS = ("O", "B-DISO", "I-DISO", "B-CHEM", "I-CHEM")
+
+
+def test_the_twenty_tasks():
+    """Test sizes: the table of drbenchmark.univ-avignon.fr (CAS, ESSAI) and of the repository's README."""
+    assert {name: task.test for name, task in TASKS.items()} == {
+        "CAS POS": 758,
+        "ESSAI POS": 1450,
+        "QUAERO EMEA": 348,
+        "QUAERO MEDLINE": 833,
+        "E3C clinical": 293,
+        "E3C temporal": 293,
+        "MorFITT": 1088,
+        "FrenchMedMCQA MCQA": 622,
+        "FrenchMedMCQA CLS": 622,
+        "Mantra-GSC EMEA": 20,
+        "Mantra-GSC MEDLINE": 20,
+        "Mantra-GSC PATENT": 10,
+        "CLISTER": 400,
+        "DEFT-2020 STS": 410,
+        "DEFT-2020 CLS": 530,
+        "DEFT-2021 CLS": 108,
+        "DEFT-2021 NER": 1766,
+        "DiaMED": 154,
+        "PxCorpus NER": 397,
+        "PxCorpus CLS": 397,
+    }
+    # Those of `ComputeMetrics.py` of the repository, by kind of task.
+    assert {(task.kind, task.metrics) for task in TASKS.values()} == {
+        ("sequence", ("f1-micro",)),
+        ("labels", ("f1-weighted",)),
+        ("multilabel", ("f1-weighted",)),
+        ("multilabel", ("hamming-score", "exact-match-ratio")),
+        ("grade", ("edrm", "spearman")),
+    }
+
+
+def make_runs(name: str, pairs: Sequence[tuple[Sequence[Any], Sequence[Any]]], **fields: Any) -> list[TaskRun]:
+    return [
+        TaskRun(
+            TASKS[name],
+            fields.get("model", "a"),
+            str(number),
+            fields.get("share", 1.0),
+            {str(place): pair for place, pair in enumerate(zip(gold, predicted, strict=True))},
+        )
+        for number, (gold, predicted) in enumerate(pairs)
+    ]
+
+
+def means(runs: list[TaskRun]) -> dict[str, float]:
+    return {row.metric: row.mean for row in analyse_task_runs(runs).results}
+
+
+def test_labels_as_scikit_learn():
+    gold = RNG.choice(list("123"), 80, p=[0.6, 0.3, 0.1]).tolist()
+    given = RNG.choice(list("123"), 80).tolist()
+    expected = f1_score(gold, given, average="weighted")
+    assert means(make_runs("DEFT-2020 CLS", [(gold, given)])) == pytest.approx({"f1-weighted": expected})
+
+
+def test_tags_as_seqeval():
+    gold = [RNG.choice(TAGS, 12).tolist() for _ in range(60)]
+    given = [RNG.choice(TAGS, 12).tolist() for _ in range(60)]
+    expected = seqeval_f1(gold, given)
+    assert means(make_runs("QUAERO EMEA", [(gold, given)])) == pytest.approx({"f1-micro": expected})
+
+
+def test_sets_as_scikit_learn():
+    def draw() -> list[frozenset[str]]:
+        return [frozenset(RNG.choice(list("abcde"), RNG.integers(1, 4), replace=False).tolist()) for _ in range(50)]
+
+    gold, given = draw(), draw()
+    encode = MultiLabelBinarizer(classes=list("abcde"))
+    right, found = encode.fit_transform(gold), encode.fit_transform(given)
+    assert means(make_runs("FrenchMedMCQA MCQA", [(gold, given)])) == pytest.approx(
+        {
+            "hamming-score": jaccard_score(right, found, average="samples"),
+            "exact-match-ratio": (right == found).all(axis=1).mean(),
+        }
+    )
+    expected = f1_score(right, found, average="weighted", zero_division=0)
+    assert means(make_runs("MorFITT", [(gold, given)])) == pytest.approx({"f1-weighted": expected})
+
+
+def test_similarity_as_scipy():
+    gold = RNG.uniform(0, 5, 70).tolist()
+    given = [min(5.0, max(0.0, value + RNG.normal())) for value in gold]
+    found = means(make_runs("CLISTER", [(gold, given)]))
+    assert found["spearman"] == pytest.approx(stats.spearmanr(gold, given).statistic)
+
+
+def simulate(model: str, accuracy: float, *, runs: int = 4, items: int = 200, share: float = 1.0) -> list[TaskRun]:
+    gold = ["1", "2"] * (items // 2)
+    flip = {"1": "2", "2": "1"}
+    pairs = [(gold, [g if RNG.random() < accuracy else flip[g] for g in gold]) for _ in range(runs)]
+    return make_runs("DEFT-2020 CLS", pairs, model=model, share=share)
+
+
+def test_a_table_of_four_runs_a_model():
+    runs = [*simulate("a", 0.9), *simulate("b", 0.89), *simulate("c", 0.6)]
+    found = analyse_task_runs(runs)
+    rows = {row.model: row for row in found.results}
+    for model, row in rows.items():
+        own = [
+            f1_score(*zip(*run.answers.values(), strict=True), average="weighted") for run in runs if run.model == model
+        ]
+        # Pseudo-values of F1 have a mean that is F1's: the jackknife's correction of bias is taken off.
+        assert row.runs == pytest.approx(own)
+        assert row.mean == pytest.approx(np.mean(own))
+        assert row.spread == pytest.approx(np.std(own, ddof=1))
+        assert row.low < row.mean < row.high
+    best = max(rows.values(), key=lambda row: row.mean)
+    assert [row.model for row in rows.values() if row.best] == [best.model]
+    assert {model: row.as_best for model, row in rows.items() if model != best.model} == {
+        **{model: True for model in "ab" if model != best.model},
+        "c": False,
+    }
+    tests = {(row.first, row.second): row for row in found.tests}
+    assert tests["a", "c"].p_adjusted < 1e-6
+    assert tests["a", "c"].p_over_runs == pytest.approx(stats.ttest_ind(rows["a"].runs, rows["c"].runs).pvalue)
+    assert tests["a", "b"].p_adjusted >= tests["a", "b"].p
+
+
+def test_means_of_items_are_compared_as_accuracies_are():
+    """For a metric that is a mean of items, pseudo-values are the items' own values."""
+    letters = [frozenset("a"), frozenset("b")] * 20
+    other = [frozenset("a")] * 40
+    one = make_runs("FrenchMedMCQA MCQA", [(letters, letters), (letters, other)], model="one")
+    two = make_runs("FrenchMedMCQA MCQA", [(letters, other), (letters, other)], model="two")
+    (found,) = (row for row in analyse_task_runs([*one, *two]).tests if row.metric == "exact-match-ratio")
+    order = sorted(map(str, range(40)))
+    right = np.array([float(int(item) % 2 == 0) for item in order])
+    expected = compare_runs("", "", "", np.array([np.ones(40), right]).T, np.array([right, right]).T)
+    assert (found.difference, found.low, found.high, found.p) == pytest.approx(
+        (expected.difference, expected.low, expected.high, expected.p)
+    )
+
+
+def test_learning_curves_have_intervals_and_only_the_end_is_compared():
+    runs = [run for share in (0.25, 0.5, 1.0) for run in simulate("a", 0.5 + 0.4 * share, share=share)]
+    found = analyse_task_runs([*runs, *simulate("b", 0.7)])
+    curve = {row.share: row for row in found.results if row.model == "a"}
+    assert list(curve) == [0.25, 0.5, 1.0]
+    assert curve[0.25].mean < curve[0.5].mean < curve[1.0].mean
+    assert [(row.best, row.as_best) for row in curve.values()][:2] == [(False, None)] * 2
+    assert [(test.first, test.second) for test in found.tests] == [("a", "b")]
+
+
+def test_single_runs_are_compared_over_items_alone():
+    found = analyse_task_runs([*simulate("a", 0.95, runs=1), *simulate("b", 0.6, runs=1)])
+    (test,) = found.tests
+    assert test.p < 1e-6
+    assert test.p_over_runs is None
+    assert {row.spread for row in found.results} == {None}
+
+
+# Its own files.
+
+
+def write_run(folder: Path, corpus: str, name: str, **content: Any) -> Path:
+    path = folder / "recipes" / corpus / "runs" / f"DrBenchmark-{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "model_name": content.pop("model", "../../../models/camembert-base"),
+        "fewshot": content.pop("share", 1.0),
+    }
+    path.write_text(json.dumps({"model_name": "x", "metrics": {}, "hyperparameters": settings, "predictions": content}))
+    return path
+
+
+def test_runs_of_its_scripts(tmp_path: Path):
+    write_run(
+        tmp_path,
+        "quaero",
+        "QUAERO-ner-emea-1",
+        identifiers=["x_0", "x_1"],
+        real_labels=[["O", "B-DISO"], ["O"]],
+        system_predictions=[["O", "O"], ["O"]],
+    )
+    # Another tokenizer cuts the first text after one word.
+    write_run(
+        tmp_path,
+        "quaero",
+        "QUAERO-ner-emea-2",
+        identifiers=["x_0", "x_1"],
+        model="b",
+        share=0.25,
+        real_labels=[["O"], ["O"]],
+        system_predictions=[["O"], ["O"]],
+    )
+    write_run(
+        tmp_path,
+        "frenchmedmcqa",
+        "FrenchMedMCQA-mcqa-1",
+        identifiers=["a", "b"],
+        real_labels=["ab", "e"],
+        system_predictions=["a", "e"],
+    )
+    write_run(
+        tmp_path,
+        "morfitt",
+        "MORFITT-cls-1",
+        identifiers=["a", "b"],
+        real_labels=[[1.0, *[0.0] * 11], [0.0, 1.0, *[0.0] * 10]],
+        system_predictions=[[1.0, *[0.0] * 11], [0.0] * 12],
+    )
+    # The name says CAS, the folder is right.
+    write_run(tmp_path, "diamed", "CAS-cls-1", identifiers=["a", "b"], real_labels=[0, 9], system_predictions=[0, 1])
+    write_run(
+        tmp_path,
+        "clister",
+        "CLISTER-regression-1",
+        identifiers=["0", "1"],
+        real_labels=[1.0, 4.5],
+        system_predictions=[[1.25], [4.0]],
+    )
+    write_run(tmp_path, "cas", "CAS-cls-1", identifiers=["a"], real_labels=[0], system_predictions=[0])
+    runs = {(run.task.name, run.model): run for run in read_runs(tmp_path)}
+    assert set(runs) == {
+        ("QUAERO EMEA", "../../../models/camembert-base"),
+        ("QUAERO EMEA", "b"),
+        *((name, "../../../models/camembert-base") for name in ("FrenchMedMCQA MCQA", "MorFITT", "DiaMED", "CLISTER")),
+    }
+    own = {name: run for (name, _), run in runs.items()}
+    assert runs["QUAERO EMEA", "b"].share == 0.25
+    assert own["FrenchMedMCQA MCQA"].answers["a"] == (frozenset("ab"), frozenset("a"))
+    assert own["MorFITT"].answers["b"] == (frozenset({"etiology"}), frozenset())
+    assert own["DiaMED"].answers["b"][0].startswith("J00-J99")
+    assert own["CLISTER"].answers["1"] == (4.5, 4.0)
+    cut = {row.model: row.cut for row in analyse_task_runs([*runs.values()]).results if row.task == "QUAERO EMEA"}
+    assert cut == {"../../../models/camembert-base": 0, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"identifiers": ["a", "a"], "real_labels": [0, 1], "system_predictions": [0, 1]}, "id"),
+        ({"identifiers": ["a", "b"], "real_labels": [0], "system_predictions": [0, 1]}, "zip"),
+        ({"identifiers": ["a", "b"], "real_labels": [0, 7], "system_predictions": [0, 1]}, "class"),
+        ({"identifiers": ["a", "b"], "real_labels": [0, 1]}, "system_predictions"),
+        ({"identifiers": ["a", "b"], "real_labels": [0, 1], "system_predictions": [0, 1], "share": 3}, "share"),
+    ],
+)
+def test_damaged_runs(tmp_path: Path, content: dict[str, Any], reason: str):
+    path = write_run(tmp_path, "pxcorpus", "PxCorpus-cls-1", **content)
+    with pytest.raises(InputError, match=reason) as caught:
+        read_runs(tmp_path)
+    assert caught.value.path == path
+
+
+def test_runs_on_other_test_data_are_refused(tmp_path: Path):
+    for number, gold in enumerate(([0, 1], [0, 2])):
+        write_run(
+            tmp_path,
+            "pxcorpus",
+            f"PxCorpus-cls-{number}",
+            identifiers=["a", "b"],
+            real_labels=gold,
+            system_predictions=[0, 1],
+        )
+    with pytest.raises(InputError, match="other items"):
+        read_runs(tmp_path)
+    with pytest.raises(InputError, match="no run"):
+        read_runs(tmp_path / "recipes" / "cas")
+
+
+# Data sets on disk.
+
+
+def save(path: Path, columns: dict[str, list[Any]], features: dict[str, Any]) -> None:
+    """Write a data set as `datasets` does: its features stand in the schema's metadata."""
+    table = pa.table(columns)
+    table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+        return
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+
+
+TAG_FEATURE = {"feature": {"names": list(TAGS), "_type": "ClassLabel"}, "_type": "Sequence"}
+QUAERO = {"id": ["x", "y"], "tokens": [["un", "infarctus"], ["rien"]], "ner_tags": [[0, 1], [0]]}
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["recipes/quaero/data/local_hf_emea/test/data-00000-of-00001.arrow", "QUAERO/emea/test-00000-of-00001.parquet"],
+)
+def test_right_answers_from_disk(tmp_path: Path, place: str):
+    save(tmp_path / place, QUAERO, {"ner_tags": TAG_FEATURE})
+    save(tmp_path / place.replace("emea", "medline"), QUAERO, {"ner_tags": TAG_FEATURE})
+    save(tmp_path / place.replace("test", "train"), QUAERO, {"ner_tags": TAG_FEATURE})
+    data = read_data(tmp_path, TASKS["QUAERO EMEA"])
+    assert data.gold == {"x": ["O", "B-DISO"], "y": ["O"]}
+    assert data.texts == {"x": ["un", "infarctus"], "y": ["rien"]}
+
+
+def test_right_answers_that_datasets_saved(tmp_path: Path):
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(
+        {
+            "id": datasets.Value("string"),
+            "question": datasets.Value("string"),
+            **{f"answer_{letter}": datasets.Value("string") for letter in "abcde"},
+            "correct_answers": datasets.Sequence(datasets.ClassLabel(names=list("abcde"))),
+            "number_correct_answers": datasets.ClassLabel(names=list("12345")),
+        }
+    )
+    rows = [
+        {
+            "id": id_,
+            "question": "Laquelle ?",
+            **{f"answer_{letter}": letter * 3 for letter in "abcde"},
+            "correct_answers": right,
+            "number_correct_answers": str(len(right)),
+        }
+        for id_, right in (("x", ["a", "c"]), ("y", ["b"]))
+    ]
+    saved = datasets.DatasetDict({"test": datasets.Dataset.from_list(rows, features=features)})
+    saved.save_to_disk(str(tmp_path / "recipes" / "frenchmedmcqa" / "data" / "local_hf_None"))
+    assert read_data(tmp_path, TASKS["FrenchMedMCQA MCQA"]).gold == {"x": frozenset("ac"), "y": frozenset("b")}
+    data = read_data(tmp_path, TASKS["FrenchMedMCQA CLS"])
+    assert data.gold == {"x": "2", "y": "1"}
+    assert data.texts["x"] == ["Laquelle ?", "aaa", "bbb", "ccc", "ddd", "eee"]
+
+
+@pytest.mark.parametrize(
+    ("places", "reason"),
+    [
+        ((), "no copies"),
+        (("QUAERO/medline/test.parquet",), "no copies"),
+        (("a/QUAERO/emea/test.parquet", "b/QUAERO/emea/test.parquet"), "2 copies"),
+    ],
+)
+def test_data_that_is_not_there_or_twice(tmp_path: Path, places: Sequence[str], reason: str):
+    for place in places:
+        save(tmp_path / place, QUAERO, {"ner_tags": TAG_FEATURE})
+    with pytest.raises(InputError, match=reason):
+        read_data(tmp_path, TASKS["QUAERO EMEA"])
+
+
+def test_data_without_a_column_or_names(tmp_path: Path):
+    place = tmp_path / "QUAERO/emea/test.parquet"
+    save(place, {"id": ["x"], "tokens": [["a"]]}, {})
+    with pytest.raises(InputError, match="ner_tags"):
+        read_data(tmp_path, TASKS["QUAERO EMEA"])
+    save(place, QUAERO, {})
+    with pytest.raises(InputError, match="without a name"):
+        read_data(tmp_path, TASKS["QUAERO EMEA"])
+
+
+def predict(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def rows_of(task: BenchmarkTask | str, predicted: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
+    name = task if isinstance(task, str) else task.name
+    return [{"task": name, "model": "m", "id": id_, "predicted": value, **fields} for id_, value in predicted.items()]
+
+
+def test_predictions_and_right_answers_from_disk(tmp_path: Path):
+    save(tmp_path / "QUAERO/emea/test.parquet", QUAERO, {"ner_tags": TAG_FEATURE})
+    path = predict(
+        tmp_path / "p.jsonl",
+        [
+            *rows_of("quaero emea", {"y": ["O"], "x": "O B-DISO"}, seed=1),
+            *rows_of("QUAERO EMEA", {"x": [0, 0], "y": [0]}, seed=2, share=0.5),
+        ],
+    )
+    one, two = read_predictions([path], tmp_path)
+    assert (one.run, one.share, one.answers["x"]) == ("1", 1.0, (["O", "B-DISO"], ["O", "B-DISO"]))
+    assert (two.run, two.share) == ("2", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([{"task": "QUAERO EMEA", "id": "x", "predicted": "O"}], "model"),
+        (rows_of("MedQA", {"x": "a"}), "unknown task"),
+        (rows_of("QUAERO EMEA", {"x": 5}), "list of tags"),
+        (rows_of("QUAERO EMEA", {"x": ["O", "O"]}), "exactly the 2"),
+        ([*rows_of("QUAERO EMEA", {"x": "O O"}), *rows_of("QUAERO EMEA", {"x": "O O"})], "twice"),
+        (rows_of("QUAERO EMEA", {"x": "O", "y": "O"}), "tags"),
+        (rows_of("QUAERO EMEA", {"x": "O O", "y": "O"}, share=2), "share"),
+    ],
+)
+def test_predictions_that_do_not_fit(tmp_path: Path, rows: list[dict[str, Any]], reason: str):
+    save(tmp_path / "QUAERO/emea/test.parquet", QUAERO, {"ner_tags": TAG_FEATURE})
+    with pytest.raises(InputError, match=reason):
+        read_predictions([predict(tmp_path / "p.jsonl", rows)], tmp_path)
