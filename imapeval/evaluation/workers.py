@@ -10,14 +10,15 @@ import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from imapeval.errors import ServiceError
+from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.evaluation.evaluate import BATCH, InMemoryStore, evaluate, full_signatures, list_pending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from imapeval.evaluation.combine import References
     from imapeval.evaluation.evaluate import ResultStore
@@ -28,15 +29,80 @@ if TYPE_CHECKING:
 MAX_DEATHS = 3
 """Deaths of workers without a finished batch in between, after which scoring stops."""
 
-_Finished = dict[tuple[str, str, str], "Result"]
-_Batch = tuple[list["Sample"], _Finished]
+FinishedResults = dict[tuple[str, str, str], "Result"]
+"""Results that are there already, by `Result.key`."""
+
+_Batch = tuple[list["Sample"], FinishedResults]
+
+
+class WorkerDiedError(Exception):
+    """A worker ended before its batch was finished."""
+
+
+class WorkerPool(Protocol):
+    """Processes that score batches, here or on other machines.
+
+    Attributes:
+        size: Number of workers.
+    """
+
+    size: int
+
+    def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> Awaitable[InMemoryStore]:
+        """Score a batch in a worker.
+
+        Raises:
+            WorkerDiedError: The worker ended before.
+            ImapEvalError: See `imapeval.evaluation.evaluate.evaluate`.
+        """
+        ...
+
+    def restart(self) -> None:
+        """Replace the workers that died. Called when no batch is under way."""
+        ...
+
+    def close(self) -> None:
+        """End the workers."""
+        ...
+
+
+class BatchScorer:
+    """What a worker does: it opens the pipeline for its first batch, and keeps it.
+
+    Args:
+        open_parts: Opens the pipeline; must be picklable.
+        references: How the scores against several references are combined.
+    """
+
+    def __init__(self, open_parts: Callable[[], Pipeline], references: References) -> None:
+        self.open_parts = open_parts
+        self.references: References = references
+        self._parts: Pipeline | None = None
+
+    def score(self, samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore | ImapEvalError:
+        """Return the imaps and results of a batch, or the error that affects all samples alike."""
+        try:
+            if self._parts is None:
+                self._parts = self.open_parts()
+            parts, store = self._parts, InMemoryStore(finished)
+            work = evaluate(
+                samples,
+                metrics=parts.metrics,
+                extractor=parts.extractor,
+                matcher=parts.matcher,
+                references=self.references,
+                run=store,
+            )
+            asyncio.run(work)
+        except ImapEvalError as error:
+            return error
+        return store
 
 
 async def evaluate_in_workers(
     samples: Sequence[Sample],
     *,
-    workers: int,
-    open_parts: Callable[[], Pipeline],
+    workers: WorkerPool,
     parts: Pipeline,
     references: References = "mean",
     run: ResultStore,
@@ -45,14 +111,13 @@ async def evaluate_in_workers(
 ) -> None:
     """Score samples as `imapeval.evaluation.evaluate.evaluate` does, in several processes.
 
-    Each worker opens the pipeline once and is given a batch at a time. When a worker dies, its batch is scored again,
-    after all others.
+    Each worker is given a batch at a time. When a worker dies, its batch is scored again, after all others. The workers
+    are ended.
 
     Args:
         samples: Samples with unique ids.
-        workers: Number of processes.
-        open_parts: Opens the pipeline in a worker; must be picklable.
-        parts: The same pipeline, opened in this process.
+        workers: The processes.
+        parts: The pipeline that the workers open, opened in this process.
         references: How the scores against several references are combined.
         run: Where results are stored.
         progress: Called with the number of samples finished since the last call.
@@ -76,61 +141,101 @@ async def evaluate_in_workers(
     def stopped() -> bool:
         return stop is not None and stop.is_set()
 
-    deaths = 0
-    while waiting and not stopped():
-        pool = ProcessPoolExecutor(
-            min(workers, len(waiting)),
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(open_parts, references),
-        )
-        running: dict[asyncio.Future[InMemoryStore], _Batch] = {}
+    running: dict[asyncio.Future[InMemoryStore], _Batch] = {}
+
+    def take(future: asyncio.Future[InMemoryStore]) -> bool:
+        """Store what a worker made; return whether it lived."""
+        batch = running.pop(future)
         try:
-            while running or (waiting and not stopped()):
-                # One more than there are workers, so that none waits for this process.
-                while waiting and len(running) <= workers and not stopped():
-                    future = asyncio.get_running_loop().run_in_executor(pool, _score_batch, *waiting[0])
-                    running[future] = waiting.popleft()
-                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for future in ended:
-                    made = await future
-                    batch, _ = running.pop(future)
-                    run.add(imaps=made.imaps, results=made.results)
-                    deaths = 0
-                    if progress is not None:
-                        progress(len(batch))
-        except BrokenProcessPool as error:
-            await asyncio.gather(*running, return_exceptions=True)
-            waiting.extend(running.values())
-            deaths += 1
+            made = future.result()
+        except WorkerDiedError:
+            waiting.append(batch)
+            return False
+        if differing := {result.signature for result in made.results}.difference(signatures.values()):
+            raise ServiceError(
+                f"a worker scores otherwise than this process: {min(differing)!r} is not among the signatures of this "
+                "run. Install the same versions of imapeval and of what it uses on all machines.",
+                kind="worker-differs",
+            )
+        run.add(imaps=made.imaps, results=made.results)
+        if progress is not None:
+            progress(len(batch[0]))
+        return True
+
+    deaths = 0
+    with closing(workers):
+        while running or (waiting and not stopped()):
+            # One more than there are workers, so that none waits for this process.
+            while waiting and len(running) <= workers.size and not stopped():
+                batch = waiting.popleft()
+                running[asyncio.ensure_future(workers.submit(*batch))] = batch
+            ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            lived = [take(future) for future in ended]
+            if not all(lived):
+                lived += [take(future) for future in (await asyncio.wait(running))[0]] if running else []
+                workers.restart()
+            deaths = 0 if any(lived) else deaths + 1
             if deaths == MAX_DEATHS:
-                ids = waiting[0][0][0].id, waiting[0][0][-1].id
+                first, last = waiting[0][0][0].id, waiting[0][0][-1].id
                 raise ServiceError(
                     f"a worker died {deaths} times without finishing a batch; the next batch is the samples "
-                    f"{ids[0]!r} to {ids[1]!r}. It may have run out of memory: take fewer --workers.",
+                    f"{first!r} to {last!r}. It may have run out of memory: take fewer --workers.",
                     kind="worker-died",
-                ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
+                )
     if not stopped():
         run.finish()
 
 
 def _select_finished(
     batch: Sequence[Sample], signatures: Mapping[str, str], finished: Mapping[tuple[str, str, str], Result]
-) -> _Finished:
+) -> FinishedResults:
     keys = ((sample.id, metric, signature) for sample in batch for metric, signature in signatures.items())
     return {key: finished[key] for key in keys if key in finished}
 
 
-_open_parts: Callable[[], Pipeline]
-_references: References
-_parts: Pipeline | None = None
+class ProcessPool:
+    """Workers that are processes of this computer.
+
+    Args:
+        size: Number of processes.
+        scorer: What each of them does.
+    """
+
+    def __init__(self, size: int, scorer: BatchScorer) -> None:
+        self.size = size
+        self._scorer = scorer
+        self._pool = self._start()
+
+    def _start(self) -> ProcessPoolExecutor:
+        spawn = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.size, mp_context=spawn, initializer=_start_worker, initargs=(self._scorer,))
+
+    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore:
+        """Score a batch; see `WorkerPool.submit`."""
+        try:
+            made = await asyncio.get_running_loop().run_in_executor(self._pool, _score_batch, samples, finished)
+        except BrokenProcessPool as error:
+            raise WorkerDiedError from error
+        if isinstance(made, ImapEvalError):
+            raise made
+        return made
+
+    def restart(self) -> None:
+        """Start all processes anew: the others are ended with the one that died."""
+        self.close()
+        self._pool = self._start()
+
+    def close(self) -> None:
+        """End the processes after the batches that they have begun."""
+        self._pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(open_parts: Callable[[], Pipeline], references: References) -> None:
-    global _open_parts, _references
-    _open_parts, _references = open_parts, references
+_scorer: BatchScorer
+
+
+def _start_worker(scorer: BatchScorer) -> None:
+    global _scorer
+    _scorer = scorer
     # Ctrl-C and a closed terminal reach all processes; the first one decides what is still finished.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "SIGHUP"):
@@ -146,20 +251,5 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _score_batch(samples: Sequence[Sample], finished: _Finished) -> InMemoryStore:
-    global _parts
-    # Not in the initializer: an error there would lose its message.
-    if _parts is None:
-        _parts = _open_parts()
-    store = InMemoryStore(finished)
-    asyncio.run(
-        evaluate(
-            samples,
-            metrics=_parts.metrics,
-            extractor=_parts.extractor,
-            matcher=_parts.matcher,
-            references=_references,
-            run=store,
-        )
-    )
-    return store
+def _score_batch(samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore | ImapEvalError:
+    return _scorer.score(samples, finished)

@@ -46,6 +46,7 @@ from imapeval.types import Failure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.evaluation.workers import BatchScorer, WorkerPool
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
@@ -78,11 +79,18 @@ def score(
     kg: Kg = None,
     encoder: Encoder = "use",
     workers: Annotated[
-        int,
+        int | None,
         typer.Option(
-            min=1, metavar="N", help="Score in N processes, each with the graph and the models in its own memory."
+            min=1,
+            metavar="N",
+            help="Score in N processes, each with the graph and the models in its own memory.  "
+            "[default: 1; with --engine ray, the processors of the cluster]",
         ),
-    ] = 1,
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="ray[:ADDRESS]", help="Let Ray run the processes, on this computer or on a cluster."),
+    ] = None,
     format_: Annotated[
         str | None,
         typer.Option("--format", metavar="NAME", help="Write the table of results as parquet or xlsx, too."),
@@ -101,7 +109,7 @@ def score(
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
-    from imapeval.evaluation.workers import evaluate_in_workers
+    from imapeval.evaluation.workers import BatchScorer, evaluate_in_workers
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.summary import summarise
@@ -122,11 +130,12 @@ def score(
     if llm_options.batch is not None:
         require_batchable(chosen)
     settings = llm_options.make_settings(imaps=imaps, judging=bool(select_llm_metrics(chosen)))
-    if workers > 1 and settings is not None:
+    spread = engine is not None or (workers or 1) > 1
+    if spread and settings is not None:
         # The limits of requests, tokens and cost hold within one process.
         raise UsageError(
-            "--workers is for scoring without a language model; requests to one run side by side in one process. "
-            "Remove --workers, or set --concurrency instead."
+            "--workers and --engine are for scoring without a language model; requests to one run side by side in one "
+            "process. Remove them, or set --concurrency instead."
         )
     samples = data_options.read(data)
     if llm_options.dry_run:
@@ -162,12 +171,12 @@ def score(
             ) as run,
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):
-            if workers > 1:
+            if spread:
+                pool = _open_workers(engine, workers, BatchScorer(open_parts, joined), gpu=device == "cuda")
                 run_until_interrupted(
                     lambda stop: evaluate_in_workers(
                         samples,
-                        workers=workers,
-                        open_parts=open_parts,
+                        workers=pool,
                         parts=ready,
                         references=joined,
                         run=run,
@@ -243,6 +252,17 @@ def score(
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
+
+
+def _open_workers(engine: str | None, workers: int | None, scorer: "BatchScorer", *, gpu: bool) -> "WorkerPool":
+    from imapeval.evaluation.ray_workers import RayPool
+    from imapeval.evaluation.workers import ProcessPool
+
+    if engine is None:
+        return ProcessPool(workers or 1, scorer)
+    name, _, address = engine.partition(":")
+    choose_one(name, "--engine", ("ray",))
+    return RayPool(scorer, address=address or None, size=workers, gpu=gpu)
 
 
 def _resume_command(folder: Path) -> str:

@@ -19,7 +19,7 @@ from imapeval.evaluation.evaluate import InMemoryStore
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
-from imapeval.evaluation.workers import evaluate_in_workers
+from imapeval.evaluation.workers import BatchScorer, ProcessPool, evaluate_in_workers
 from imapeval.metrics import registry
 from imapeval.types import Sample
 
@@ -77,8 +77,9 @@ def test_an_error_in_a_worker_keeps_its_message(tmp_path: Path):
     sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
     missing = partial(open_pipeline, registry.choose(["imapscore"], {}), imaps=tmp_path / "none.jsonl")
     parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
+    workers = ProcessPool(1, BatchScorer(missing, "mean"))
     with pytest.raises(ImapEvalError, match=r"none\.jsonl"):
-        asyncio.run(evaluate_in_workers([sample], workers=1, open_parts=missing, parts=parts, run=InMemoryStore()))
+        asyncio.run(evaluate_in_workers([sample], workers=workers, parts=parts, run=InMemoryStore()))
 
 
 @pytest.mark.slow
@@ -86,8 +87,9 @@ def test_workers_that_keep_dying_stop_the_run():
     sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
     parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
     dying: partial[Pipeline] = partial(os._exit, 1)
+    workers = ProcessPool(2, BatchScorer(dying, "mean"))
     with pytest.raises(ServiceError, match="'a'") as raised:
-        asyncio.run(evaluate_in_workers([sample], workers=2, open_parts=dying, parts=parts, run=InMemoryStore()))
+        asyncio.run(evaluate_in_workers([sample], workers=workers, parts=parts, run=InMemoryStore()))
     assert raised.value.kind == "worker-died"
 
 

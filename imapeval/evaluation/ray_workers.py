@@ -1,0 +1,77 @@
+"""Workers on a Ray cluster, or on this computer by Ray."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.errors import ImapEvalError, ServiceError
+from imapeval.evaluation.workers import BatchScorer, WorkerDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.evaluation.evaluate import InMemoryStore
+    from imapeval.evaluation.workers import FinishedResults
+    from imapeval.types import Sample
+
+RESTARTS = 100
+"""Times that Ray replaces an actor whose process or machine is gone."""
+
+
+class RayPool:
+    """Workers that are actors of Ray; see `imapeval.evaluation.workers.WorkerPool`.
+
+    Every machine of the cluster needs imapeval, with the same versions of what it uses, and files that are named in
+    options under the same paths.
+
+    Args:
+        scorer: What each of them does.
+        address: Address of a cluster ("auto": the one of this machine); None for Ray on this computer alone.
+        size: Number of actors; None for the processors of the cluster.
+        gpu: Whether each of them needs a GPU.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ServiceError: There is no cluster at this address.
+    """
+
+    def __init__(
+        self, scorer: BatchScorer, *, address: str | None = None, size: int | None = None, gpu: bool = False
+    ) -> None:
+        self._ray: Any = require("ray", distribution="ray", extra="ray", needed_for="--engine ray")
+        try:
+            # "local" starts one of its own even where RAY_ADDRESS is set.
+            self._ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise ServiceError(
+                f"Ray cannot be reached at {address!r} ({error}). Start it with `ray start --head`, or leave out the "
+                "address to run on this computer alone.",
+                kind="unreachable",
+            ) from error
+        self.size = size or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        actor = self._ray.remote(num_cpus=1, num_gpus=int(gpu), max_restarts=RESTARTS)(BatchScorer)
+        self._actors = [actor.remote(scorer.open_parts, scorer.references) for _ in range(self.size)]
+        self._busy = [0] * self.size
+
+    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore:
+        """Score a batch; see `WorkerPool.submit`."""
+        place = min(range(self.size), key=self._busy.__getitem__)
+        self._busy[place] += 1
+        try:
+            made = await asyncio.wrap_future(self._actors[place].score.remote(samples, finished).future())
+        except (self._ray.exceptions.RayActorError, self._ray.exceptions.WorkerCrashedError) as error:
+            raise WorkerDiedError from error
+        finally:
+            self._busy[place] -= 1
+        if isinstance(made, ImapEvalError):
+            raise made
+        return made
+
+    def restart(self) -> None:
+        """Do nothing: Ray restarts actors by itself."""
+
+    def close(self) -> None:
+        """End the actors, and Ray where it was started for them."""
+        self._ray.shutdown()

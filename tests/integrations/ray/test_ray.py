@@ -1,0 +1,149 @@
+"""`imapeval score --engine ray` with a real Ray on this computer: the same run, also when processes are killed."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
+
+from imapeval.errors import InputError, ServiceError  # noqa: E402
+from imapeval.evaluation import evaluate  # noqa: E402
+from imapeval.evaluation.evaluate import InMemoryStore  # noqa: E402
+from imapeval.evaluation.pipeline import Pipeline, open_pipeline  # noqa: E402
+from imapeval.evaluation.ray_workers import RayPool  # noqa: E402
+from imapeval.evaluation.samples import read  # noqa: E402
+from imapeval.evaluation.workers import BatchScorer, evaluate_in_workers  # noqa: E402
+from imapeval.metrics import registry  # noqa: E402
+from imapeval.types import Sample  # noqa: E402
+
+SAMPLES = [replace(sample, id=f"{sample.id}-{n}") for n in range(4) for sample in read("sample-en")]
+METRICS = registry.choose(["imapscore", "rouge1"], {})
+
+
+class KilledOnce(InMemoryStore):
+    """Kills a process of Ray when the first batch is stored."""
+
+    def add(self, **made):
+        if not self.results:
+            kill_actor()
+        super().add(**made)
+
+
+def kill_actor() -> None:
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and is_actor(path)]
+    os.kill(pids[0], signal.SIGKILL)
+
+
+def is_actor(process: Path) -> bool:
+    try:
+        return b"ray::BatchScorer" in (process / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def outcomes(store: InMemoryStore) -> dict[tuple[str, str, str], object]:
+    return {result.key: result.outcome for result in store.results}
+
+
+@pytest.fixture(scope="module")
+def plain() -> InMemoryStore:
+    parts, store = open_pipeline(METRICS), InMemoryStore()
+    work = evaluate.evaluate(
+        SAMPLES, metrics=parts.metrics, extractor=parts.extractor, matcher=parts.matcher, run=store
+    )
+    asyncio.run(work)
+    return store
+
+
+@pytest.mark.parametrize("store", [InMemoryStore, KilledOnce])
+def test_the_same_results(plain: InMemoryStore, store: type[InMemoryStore]):
+    open_parts = partial(open_pipeline, METRICS)
+    spread = store()
+    pool = RayPool(BatchScorer(open_parts, "mean"), size=2)
+    asyncio.run(evaluate_in_workers(SAMPLES, workers=pool, parts=open_parts(), run=spread))
+    assert outcomes(spread) == outcomes(plain)
+    assert {record.id: record for record in spread.imaps} == {record.id: record for record in plain.imaps}
+    assert not ray.is_initialized()
+
+
+def test_an_error_in_an_actor_keeps_its_type_and_place(tmp_path: Path):
+    missing = partial(open_pipeline, METRICS, imaps=tmp_path / "none.jsonl")
+    pool = RayPool(BatchScorer(missing, "mean"), size=1)
+    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
+    with pytest.raises(InputError, match=r"none\.jsonl"):
+        asyncio.run(evaluate_in_workers(SAMPLES[:1], workers=pool, parts=parts, run=InMemoryStore()))
+
+
+def test_actors_that_keep_dying_stop_the_run():
+    dying: partial[Pipeline] = partial(os._exit, 1)
+    pool = RayPool(BatchScorer(dying, "mean"), size=1)
+    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
+    with pytest.raises(ServiceError) as raised:
+        asyncio.run(evaluate_in_workers(SAMPLES[:1], workers=pool, parts=parts, run=InMemoryStore()))
+    assert raised.value.kind == "worker-died"
+
+
+def test_a_machine_with_another_version_is_refused():
+    other = partial(open_pipeline, registry.choose(["rouge1"], {"rouge1": {"measure": "recall"}}))
+    pool = RayPool(BatchScorer(other, "mean"), size=1)
+    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
+    with pytest.raises(ServiceError) as raised:
+        asyncio.run(evaluate_in_workers(SAMPLES[:1], workers=pool, parts=parts, run=InMemoryStore()))
+    assert raised.value.kind == "worker-differs"
+
+
+def test_no_cluster_at_this_address():
+    with pytest.raises(ServiceError) as raised:
+        RayPool(BatchScorer(partial(open_pipeline, METRICS), "mean"), address="127.0.0.1:9")
+    assert raised.value.kind == "unreachable"
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """A cluster that is there already, and stays when a command has ended."""
+    command = [str(Path(sys.executable).with_name("ray"))]
+    port = "6391"
+    start = ["start", "--head", "--port", port, "--num-cpus", "2", "--include-dashboard", "false"]
+    subprocess.run([*command, *start, "--disable-usage-stats"], check=True, capture_output=True)
+    yield f"127.0.0.1:{port}"
+    subprocess.run([*command, "stop", "--force"], check=True, capture_output=True)
+
+
+def test_a_killed_command_is_resumed_on_a_cluster(cluster: str, tmp_path: Path, plain: InMemoryStore):
+    data = tmp_path / "data.jsonl"
+    write(data, SAMPLES)
+    command = [sys.executable, "-m", "imapeval", "score", str(data), "--metrics", "imapscore,rouge1"]
+    command += ["--engine", f"ray:{cluster}", "--out", "run"]
+    results = tmp_path / "run" / "results.jsonl"
+    with subprocess.Popen(command, cwd=tmp_path) as process:
+        while process.poll() is None and not (results.exists() and results.stat().st_size):
+            time.sleep(0.05)
+        process.kill()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = results.read_text().splitlines()
+    assert len(lines) == len(set(lines)) == len(plain.results)
+
+
+def write(path: Path, samples: list[Sample]) -> None:
+    rows = [
+        {"id": s.id, "question": s.question, "references": list(s.references), "response": s.response} for s in samples
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_an_engine_that_is_unknown(tmp_path: Path):
+    command = [sys.executable, "-m", "imapeval", "score", "sample-en", "--engine", "dask", "--out", "run"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--engine" in done.stderr
