@@ -10,6 +10,7 @@ from imapeval.cli.closed_tables import print_closed
 from imapeval.cli.commands.study.inputs import Seed
 from imapeval.cli.options import Json, choose_one, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.task_tables import print_tasks
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ def closed(
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write everything on one self-contained page.")
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="FILEs are predictions for DrBenchmark's tasks; copies of its data sets are below this folder.",
+        ),
+    ] = None,
     seed: Seed = 0,
     gold: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the right answers, for one table of any task.")
@@ -100,7 +108,7 @@ def closed(
     """Evaluate answers that are not free text, from the logs of harnesses or from a table.
 
     From logs: what each model got right, what could not be read, and which models differ. With --gold and --predicted:
-    the metrics of one table.
+    the metrics of one table. From runs of DrBenchmark's scripts, or with --data: its tasks, several runs a model.
 
     labels: one label each. multilabel: a list of labels. ranking: right answers, and a list of answers, best first.
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
@@ -112,11 +120,21 @@ def closed(
         given = {"--scores": scores, "--positive": positive, "--order": order, "--scale": scale, "--metrics": metrics}
         if unused := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{unused[0]} is for a table with --gold and --predicted. Add these, or leave it out.")
+        from imapeval.study.closed.drbenchmark.runs import holds_runs
+
+        if data is not None or any(map(holds_runs, files)):
+            others = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs, "--html": page}
+            if unused := [name for name, value in others.items() if value]:
+                raise UsageError(f"{unused[0]} is not for the tasks of DrBenchmark. Leave it out.")
+            _show_tasks(files, data, json_output=json_output)
+            return
         opened = _OpenAnswers(open_runs, open_item, open_metric, open_from) if open_runs else None
         _compare_models(
             files, opened, metric=metric, against=against, margin=margin, seed=seed, page=page, json_output=json_output
         )
         return
+    if data is not None:
+        raise UsageError("--data has the right answers. Leave out --gold and --predicted, or leave it out.")
     if page is not None:
         raise UsageError("--html is for logs. Leave out --gold and --predicted, or leave it out.")
     from imapeval.study.closed.estimate import estimate_metrics
@@ -139,6 +157,18 @@ def closed(
         emit_json(found)
         return
     _print_metrics(found)
+
+
+def _show_tasks(files: "Sequence[Path]", data: Path | None, *, json_output: bool) -> None:
+    from imapeval.study.closed.drbenchmark.results import analyse_task_runs
+    from imapeval.study.closed.drbenchmark.runs import read_predictions, read_runs
+
+    runs = [run for file in files for run in read_runs(file)] if data is None else read_predictions(files, data)
+    found = analyse_task_runs(runs)
+    if json_output:
+        emit_json(found)
+        return
+    print_tasks(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,18 @@
-"""`imapeval datasets`: the sample data that is part of imapeval."""
+"""`imapeval datasets`: the sample data that is part of imapeval, and how tokenizers cut the texts of any data."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from imapeval.cli.options import Json
-from imapeval.cli.output import Column, emit
+from imapeval.cli.output import UNLIMITED, Column, echo, emit
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.word_tokens import WordTokens
 
 _COLUMNS = [
     Column("name", lambda row: row["name"], text=True, wrap=False),
@@ -10,9 +21,75 @@ _COLUMNS = [
 ]
 
 
-def datasets(json_output: Json = False) -> None:
-    """List the shipped sample data; `imapeval score NAME` scores one of them."""
+def datasets(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE...]", help="With --tokenizer: tables, or a folder with copies of DrBenchmark's data sets."
+        ),
+    ] = None,
+    *,
+    tokenizer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print how many tokens it makes of a word, by task and language: a tokenizer.json, or "
+            "tiktoken:ENCODING. Repeatable.",
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="With --tokenizer: a column with texts, or lists of words. Repeatable.  [default: text, tokens, "
+            "question, reference, references, response]",
+        ),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """List the shipped sample data; `imapeval score NAME` scores one of them.
+
+    With FILE and --tokenizer: tokens per word, and the share of words that are kept whole, of each tokenizer.
+    """
+    if bool(files) != bool(tokenizer):
+        raise UsageError("FILE and --tokenizer go together. Give both, or neither.")
+    if text and not files:
+        raise UsageError("--text names columns of FILE. Add FILE and --tokenizer, or leave it out.")
+    if files and tokenizer:
+        _print_tokens(_count_tokens(files, tokenizer, text or []), json_output=json_output)
+        return
     from imapeval.evaluation.samples import read, shipped_samples
 
     rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped_samples().items()]
     emit(rows, _COLUMNS, as_json=json_output)
+
+
+def _count_tokens(files: "Sequence[Path]", names: "Sequence[str]", columns: "Sequence[str]") -> "list[WordTokens]":
+    from imapeval.study.word_tokens import count_word_tokens, open_tokenizer, read_texts
+
+    tokenizers = {name: open_tokenizer(name) for name in names}
+    return [
+        count_word_tokens(name, tokenizer, texts, task=task, lang=lang)
+        for file in files
+        for (task, lang), texts in read_texts(file, columns=columns).items()
+        for name, tokenizer in tokenizers.items()
+    ]
+
+
+def _print_tokens(rows: "Sequence[WordTokens]", *, json_output: bool) -> None:
+    columns = [
+        Column("task", lambda row: row.task, text=True),
+        Column("lang", lambda row: row.lang, text=True),
+        Column("tokenizer", lambda row: row.tokenizer, text=True),
+        Column("texts", lambda row: row.texts, wrap=False),
+        Column("words", lambda row: row.words, wrap=False),
+        Column("tokens\nper word", lambda row: f"{row.tokens_per_word:.2f}", wrap=False),
+        Column("words kept\nwhole", lambda row: None if row.whole is None else f"{row.whole:.1%}", wrap=False),
+        Column("per word,\nby text", lambda row: f"{row.by_text:.2f}", wrap=False),
+    ]
+    emit(rows, columns, title="Tokens per word", as_json=json_output, width=UNLIMITED)
+    if json_output:
+        return
+    echo("By text: the mean over texts, with the marks at their ends (DrBenchmark's sub-words per word).")
+    if any(row.lang == "zh" for row in rows):
+        echo("Chinese: per character; there are no words without a segmenter.")

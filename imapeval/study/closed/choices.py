@@ -5,8 +5,8 @@ The rules, in this order; the first that applies decides:
 1. The answer is a label and nothing else, or begins with one: "B", "(B)", "**B.** Aspirin", "B，因为". Not so if it
    goes on to other options without a word of explanation, which is a list of them. If it goes on to say that the answer
    is another one, it states both, and rule 2 decides.
-2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la réponse est B". If it states several
-   different ones, the last counts when it is called final, and none otherwise.
+2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la bonne réponse est la B". If it states
+   several different ones, the last counts when it is called final, and none otherwise.
 3. It is the text of exactly one option, or states it: "Aspirin.", "The answer is aspirin".
 4. It says nothing but that it does not answer: a refusal.
 
@@ -39,11 +39,16 @@ _MARKUP = re.compile(r"[*_`#$]+|\\(?:boxed|text|mathrm|textbf)\b|<[^<>\n]{1,20}>
 _BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《》', " "))
 
 _STATED = re.compile(
-    r"(?:answer|option|choice|choose|pick|select|go with|r[ée]ponse|choix)\s*(?:choice|option|letter)?\s*"
-    r"(?:is|are|would be|should be|must be|est|:|=|-)*\s*(?:therefore|thus|clearly|most likely|probably|option|choice)?"
+    r"(?:answer|option|choice|choose|pick|select|go with)\s*(?:choice|option|letter)?\s*"
+    r"(?:is|are|would be|should be|must be|:|=|-)*\s*(?:therefore|thus|clearly|most likely|probably|option|choice)?"
     r"\s*[:=]?\s*(?P<english>LABELS)(?![\w'’])"
     r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
-    r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))",
+    r"|(?:r[ée]ponses?|choix|propositions?|choisi(?:s|rais?)|opte(?:rais?)? pour)\s*"
+    r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*)*"
+    # Not "la réponse a été".
+    r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*)*(?!(?-i:a)\s+\w)(?P<french>LABELS)(?![\w'’])"
+    r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|"
+    r"est (?:la bonne|correcte?|exacte?|juste)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))",
     re.IGNORECASE,
 )
 
@@ -51,13 +56,16 @@ _ANSWER_IS = r"(?:answer|r[ée]ponse|答案)\s*(?:is|est|是|为|:|=)+\s*(?:opti
 """Before a label it says that the answer is that option; "option A is wrong" does not."""
 
 _EXPLAINS = re.compile(
-    r"explan|explic|rational|reason|because|why|incorrect|wrong|other option|解析|解释|分析|因为|理由|错误",
+    r"explan|explic|rational|reason|because|why|incorrect|wrong|other option|"
+    r"\bcar\b|en effet|parce qu|\bfau(?:x|sse)\b|解析|解释|分析|因为|理由|错误",
     re.IGNORECASE,
 )
 
-_FINAL = re.compile(r"final(?:ly)?|in conclusion|therefore|so the|最终|综上|因此|所以|故", re.IGNORECASE)
+_FINAL = re.compile(r"final(?:ly)?|in conclusion|therefore|so the|\bdonc\b|最终|综上|因此|所以|故", re.IGNORECASE)
 
-_SAID = re.compile(r"(?:(?:answer|option|choice)\s*(?:is|:)|答案\s*(?:是|为|[:：]))\s*([^.;。；]+)")
+_SAID = re.compile(
+    r"(?:(?:answer|option|choice)\s*(?:is|:)|r[ée]ponse\s*(?:est|:)|答案\s*(?:是|为|[:：]))\s*([^.;。；]+)"
+)
 
 _JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及)\s*)"
 
@@ -130,21 +138,21 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
 def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: Choice | None) -> Choice | None:
     """Return the choice that an answer states, or with which it begins if it states no other answer."""
     stated = re.compile(_STATED.pattern.replace("LABELS", pattern), re.IGNORECASE)
-    found: list[tuple[str, int]] = []
+    found: list[tuple[str, str]] = []
     if leading is not None and leading.label is not None:
         answers = re.findall(rf"{_ANSWER_IS}({pattern})(?![\w'’])", text, re.IGNORECASE)
         if {known[answer.casefold()] for answer in answers} <= {leading.label}:
             return leading
-        found.append((leading.label, 0))
+        found.append((leading.label, ""))
     for match in stated.finditer(text):
         label = next(group for group in match.groups() if group)
         if re.match(rf"\.?{_JOINT}(?:{pattern})(?![\w'’])", text[match.end() :], re.IGNORECASE):
             return Choice(None, "several")
-        found.append((known[label.casefold()], match.start()))
+        found.append((known[label.casefold()], text[max(0, match.start() - 30) : match.end()]))
     if not found:
         return None
-    last, place = found[-1]
-    if len({label for label, _ in found}) == 1 or _FINAL.search(text[max(0, place - 30) : place + 1]):
+    last, said = found[-1]
+    if len({label for label, _ in found}) == 1 or _FINAL.search(said):
         return Choice(last, "read")
     return Choice(None, "several")
 

@@ -15,15 +15,17 @@ from sklearn.metrics import f1_score, jaccard_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from imapeval.errors import InputError
-from imapeval.study.closed.benchmarks import TaskRun, load_tasks, read_data, read_predictions, read_runs
 from imapeval.study.closed.comparison import compare_runs
-from imapeval.study.closed.task_results import analyse_task_runs
+from imapeval.study.closed.drbenchmark.data import read_data
+from imapeval.study.closed.drbenchmark.results import analyse_task_runs
+from imapeval.study.closed.drbenchmark.runs import TaskRun, read_predictions, read_runs
+from imapeval.study.closed.drbenchmark.tasks import load_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from imapeval.study.closed.benchmarks import BenchmarkTask
+    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask
 
 TASKS = {task.name: task for task in load_tasks()}
 RNG = np.random.default_rng(0)
@@ -194,7 +196,10 @@ def write_run(folder: Path, corpus: str, name: str, **content: Any) -> Path:
         "model_name": content.pop("model", "../../../models/camembert-base"),
         "fewshot": content.pop("share", 1.0),
     }
-    path.write_text(json.dumps({"model_name": "x", "metrics": {}, "hyperparameters": settings, "predictions": content}))
+    metrics = content.pop("metrics", {})
+    path.write_text(
+        json.dumps({"model_name": "x", "metrics": metrics, "hyperparameters": settings, "predictions": content})
+    )
     return path
 
 
@@ -224,6 +229,7 @@ def test_runs_of_its_scripts(tmp_path: Path):
         "FrenchMedMCQA-mcqa-1",
         identifiers=["a", "b"],
         real_labels=["ab", "e"],
+        metrics={"hamming_score": 0.75, "exact_match": 0.5},
         system_predictions=["a", "e"],
     )
     write_run(
@@ -255,6 +261,10 @@ def test_runs_of_its_scripts(tmp_path: Path):
     assert runs["QUAERO EMEA", "b"].share == 0.25
     assert own["FrenchMedMCQA MCQA"].answers["a"] == (frozenset("ab"), frozenset("a"))
     assert own["MorFITT"].answers["b"] == (frozenset({"etiology"}), frozenset())
+    (hamming, exact) = analyse_task_runs([own["FrenchMedMCQA MCQA"]]).results
+    assert (hamming.reported, exact.reported) == ((0.75,), (0.5,))
+    assert (*hamming.runs, *exact.runs) == pytest.approx((0.75, 0.5))
+    assert own["DiaMED"].reported == {}
     assert own["DiaMED"].answers["b"][0].startswith("J00-J99")
     assert own["CLISTER"].answers["1"] == (4.5, 4.0)
     cut = {row.model: row.cut for row in analyse_task_runs([*runs.values()]).results if row.task == "QUAERO EMEA"}

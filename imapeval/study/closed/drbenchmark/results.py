@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.closed.benchmarks import TaskRun
+    from imapeval.study.closed.drbenchmark.runs import TaskRun
 
 _MOST_GROUPS = 1000
 """Groups of items that are left out, one at a time."""
@@ -43,6 +43,7 @@ class TaskResult:
         items: Number of test items.
         cut: Test items of which the model tagged a part only.
         runs: The metric of each run.
+        reported: What the file of each run says of it; None where it says nothing.
         mean: Their mean.
         spread: Their standard deviation; None with a single run.
         low, high: Bounds of the mean's 95% interval, over items and runs.
@@ -57,6 +58,7 @@ class TaskResult:
     items: int
     cut: int
     runs: tuple[float, ...]
+    reported: tuple[float | None, ...]
     mean: float
     spread: float | None
     low: float
@@ -134,6 +136,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
                         *(task.name, metric, model, share),
                         items=len(cells[model, share][0].answers),
                         cut=cut[model, share],
+                        reported=tuple(run.reported.get(metric) for run in cells[model, share]),
                         **result,
                         best=share == largest and model == best,
                         as_best=None if share < largest or not told else not told.pop(),

@@ -1,0 +1,102 @@
+"""Tables of models on the tasks of a benchmark: means and spread, pairs that differ, learning curves."""
+
+from typing import TYPE_CHECKING
+
+from imapeval.cli.output import UNLIMITED, Column, echo, emit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.closed.drbenchmark.results import TaskFindings, TaskResult, TaskTest
+
+_Row = tuple[str, str]
+"""A task and a metric."""
+
+_OFF = 0.0005
+"""Values of a file that differ by more are said to differ: half of the last digit shown."""
+
+
+def print_tasks(found: "TaskFindings") -> None:
+    """Print all tables."""
+    from imapeval.study.closed.drbenchmark.tasks import load_tasks
+
+    largest = {task: max(row.share for row in found.results if row.task == task) for task in _tasks(found)}
+    _print_means(found, largest)
+    _print_tests(found.tests)
+    if any(row.share < largest[row.task] for row in found.results):
+        _print_curves(found)
+    if found.tests:
+        echo(
+            "* best mean; = not shown to be worse. p: over items and runs, corrected by Holm over the pairs of a task; "
+            "t-test: Student's, over the values of the runs alone, as papers report it."
+        )
+    published = {task.name: task.test for task in load_tasks()}
+    for task, items in {row.task: row.items for row in found.results}.items():
+        if items != published[task]:
+            echo(f"{task}: {items} test items here, {published[task]} as published.")
+    for row in found.results:
+        off = [(own, said) for own, said in zip(row.runs, row.reported, strict=True) if said and abs(own - said) > _OFF]
+        if off:
+            own, said = max(off, key=lambda pair: abs(pair[0] - pair[1]))
+            echo(f"{row.task}, {row.model}: a file says {row.metric} {said:.3f}, where {own:.3f} is found.")
+    cut = [row for row in found.results if row.cut]
+    for row in {(row.task, row.model): row for row in cut}.values():
+        echo(
+            f"{row.model} read only the beginning of {row.cut} of {row.items} texts of {row.task} and is scored on it."
+        )
+
+
+def _tasks(found: "TaskFindings") -> list[str]:
+    return list(dict.fromkeys(row.task for row in found.results))
+
+
+def _print_means(found: "TaskFindings", largest: dict[str, float]) -> None:
+    cells = {(row.task, row.metric, row.model): row for row in found.results if row.share == largest[row.task]}
+    models = list(dict.fromkeys(model for *_, model in cells))
+    rows: list[_Row] = list(dict.fromkeys((task, metric) for task, metric, _ in cells))
+
+    def show(key: _Row, model: str) -> str | None:
+        cell = cells.get((*key, model))
+        if cell is None:
+            return None
+        mark = "*" if cell.best else "=" if cell.as_best else " "
+        return f"{cell.mean:.3f}{'' if cell.spread is None else f' ±{cell.spread:.3f}'} {mark}"
+
+    columns = [
+        Column("task", lambda row: row[0], text=True, wrap=False),
+        Column("metric", lambda row: row[1], text=True, wrap=False),
+        Column("items", lambda row: next(c.items for k, c in cells.items() if k[:2] == row), wrap=False),
+        *(Column(model, lambda row, model=model: show(row, model)) for model in models),
+    ]
+    emit(rows, columns, title="Mean and standard deviation over runs", width=UNLIMITED)
+
+
+def _print_tests(tests: "Sequence[TaskTest]") -> None:
+    columns = [
+        Column("task", lambda row: row.task, text=True, wrap=False),
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("pair", lambda row: f"{row.first} - {row.second}", text=True),
+        Column("difference", lambda row: f"{row.difference:+.3f}", wrap=False),
+        Column("95% interval", lambda row: f"{row.low:+.3f} .. {row.high:+.3f}", wrap=False),
+        Column("p (Holm)", lambda row: f"{row.p_adjusted:.3f}", wrap=False),
+        Column("t-test", lambda row: None if row.p_over_runs is None else f"{row.p_over_runs:.3f}", wrap=False),
+    ]
+    emit(tests, columns, title="Pairs of models", width=UNLIMITED)
+
+
+def _print_curves(found: "TaskFindings") -> None:
+    cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
+    shares = sorted({share for *_, share in cells})
+
+    def show(cell: "TaskResult | None") -> str | None:
+        return None if cell is None else f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
+
+    several = {row.task for row in found.results if len({r.share for r in found.results if r.task == row.task}) > 1}
+    rows = list(dict.fromkeys(key[:3] for key in cells if key[0] in several))
+    columns = [
+        Column("task", lambda row: row[0], text=True, wrap=False),
+        Column("metric", lambda row: row[1], text=True, wrap=False),
+        Column("model", lambda row: row[2], text=True),
+        *(Column(f"{share:.0%}", lambda row, share=share: show(cells.get((*row, share)))) for share in shares),
+    ]
+    emit(rows, columns, title="By share of the training data, with 95% intervals", width=UNLIMITED)

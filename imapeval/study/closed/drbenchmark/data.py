@@ -1,0 +1,112 @@
+"""Right answers and texts from copies of the data sets: Arrow as `datasets` saves it, or Parquet as its hub has it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval._optional import require
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import short_repr
+from imapeval.study.closed.drbenchmark.tasks import parse_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask
+
+
+@dataclass(frozen=True, slots=True)
+class TaskData:
+    """The test items of one task.
+
+    Attributes:
+        task: The task.
+        gold: What is right, by id.
+        texts: What a model reads, by id: words, where the data set has them, else texts.
+        labels: The names of the classes, by their numbers; empty if the data set has no numbers.
+    """
+
+    task: BenchmarkTask
+    gold: Mapping[str, Any]
+    texts: Mapping[str, Sequence[str]]
+    labels: tuple[str, ...]
+
+
+def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
+    """Read the test items of a task from a copy of its data set.
+
+    The folder is searched for Arrow and Parquet files whose path has the data set's name, its configuration and "test":
+    `recipes/quaero/data/local_hf_emea/test/data-00000-of-00001.arrow`, `QUAERO/emea/test-00000-of-00001.parquet`.
+
+    Raises:
+        InputError: There is none, several copies are there, or it has not the columns that the task is declared with.
+        MissingExtraError: pyarrow is not installed.
+    """
+    files = [path for path in folder.rglob("*") if path.suffix in {".arrow", ".parquet"} and _is_of(path, folder, task)]
+    if len({path.parent for path in files}) != 1:
+        copies = len({path.parent for path in files})
+        wanted = "/".join(filter(None, (task.dataset, task.config, "test-00000-of-00001.parquet")))
+        raise InputError(
+            f"holds {copies or 'no'} copies of the test data of {task.name}",
+            path=folder,
+            fix=f"Save it there from {task.source}, such as {wanted}, or with save_to_disk of `datasets`.",
+        )
+    gold: dict[str, Any] = {}
+    texts: dict[str, Sequence[str]] = {}
+    labels = task.labels
+    for path in sorted(files):
+        rows, names = _read_columns(path, (task.id, task.gold, *task.texts))
+        labels = names.get(task.gold) or labels
+        for row in rows:
+            try:
+                gold[str(row[task.id])] = parse_answer(row[task.gold], task, labels)
+            except ValueError as error:
+                told = f"{task.gold!r} is {short_repr(row[task.gold])} ({error})"
+                raise InputError(told, path=path, fix="Save the data set again.") from error
+            read: list[Any] = [row[column] for column in task.texts]
+            parts = [cast("list[str]", one) if isinstance(one, list) else [str(one)] for one in read]
+            texts[str(row[task.id])] = [*chain.from_iterable(parts)]
+    return TaskData(task, gold, texts, labels)
+
+
+def _is_of(path: Path, folder: Path, task: BenchmarkTask) -> bool:
+    *folders, name = (part.casefold() for part in path.relative_to(folder.parent).parts)
+    config = task.config.casefold()
+    return (
+        any(task.dataset.casefold() in part for part in folders)
+        and (not config or any(part in {config, f"local_hf_{config}"} for part in folders))
+        and ("test" in folders[-1:] or name.startswith("test") or "-test." in name or "-test-" in name)
+    )
+
+
+def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
+    """Return the rows, and the names of the classes of each column that has numbers of classes."""
+    needed_for = "Data sets on disk"
+    try:
+        if path.suffix == ".parquet":
+            parquet: Any = require("pyarrow.parquet", distribution="pyarrow", extra="parquet", needed_for=needed_for)
+            table = parquet.read_table(path, columns=[*dict.fromkeys(columns)])
+        else:
+            ipc: Any = require("pyarrow.ipc", distribution="pyarrow", extra="parquet", needed_for=needed_for)
+            table = ipc.open_stream(path).read_all().select([*dict.fromkeys(columns)])
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from these
+        raise InputError(f"cannot be read ({error})", path=path, fix=f"It has to have {', '.join(columns)}.") from error
+    metadata: dict[bytes, bytes] = table.schema.metadata or {}
+    described = json.loads(metadata.get(b"huggingface", b"{}"))
+    features = described.get("info", {}).get("features", {})
+    names = {column: _find_names(features.get(column)) for column in columns}
+    return table.to_pylist(), {column: found for column, found in names.items() if found}
+
+
+def _find_names(feature: Any) -> tuple[str, ...]:
+    """Return the names of classes that a feature of `datasets` declares, alone or in a list."""
+    if isinstance(feature, list) and feature:
+        return _find_names(feature[0])
+    if not isinstance(feature, dict):
+        return ()
+    described = cast("dict[str, Any]", feature)
+    return tuple(described["names"]) if "names" in described else _find_names(described.get("feature"))

@@ -1,0 +1,219 @@
+"""Answers of runs: the files of DrBenchmark's own scripts (`recipes/*/runs/*.json`), or tables of predictions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.study.closed.drbenchmark.data import read_data
+from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from imapeval.study.closed.drbenchmark.data import TaskData
+    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask
+
+_COLUMNS = {
+    "task": ("task",),
+    "model": ("model", "system"),
+    "id": ("id",),
+    "predicted": ("predicted", "prediction", "response"),
+}
+_OPTIONAL = {"run": ("run", "seed"), "share": ("share",)}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """The answers of one run of one model to one task.
+
+    Attributes:
+        task: The task.
+        model: Name of the model.
+        run: Which of several runs, such as a seed.
+        share: Share of the training data that the model was trained on, above 0, at most 1.
+        answers: What is right and what was answered, by item: labels, sets of labels, lists of tags or numbers.
+        reported: Metrics that the file of the run has itself.
+    """
+
+    task: BenchmarkTask
+    model: str
+    run: str
+    share: float
+    answers: Mapping[str, tuple[Any, Any]] = field(repr=False)
+    reported: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+_RUNS = "DrBenchmark-*.json"
+
+_REPORTED = {
+    "f1-micro": ("overall_f1",),
+    "f1-weighted": ("weighted avg", "f1-score"),
+    "hamming-score": ("hamming_score",),
+    "exact-match-ratio": ("exact_match",),
+    "edrm": ("EDRM",),
+    "spearman": ("spearman_correlation_coef",),
+}
+"""What its scripts call the metrics."""
+
+
+def holds_runs(path: Path) -> bool:
+    """Return whether a path is a file that DrBenchmark's scripts write, or a folder with one below it."""
+    return any(path.rglob(_RUNS)) if path.is_dir() else path.match(_RUNS)
+
+
+def read_runs(folder: Path) -> list[TaskRun]:
+    """Read the files that DrBenchmark's scripts write, below a folder: `recipes/DATASET/runs/DrBenchmark-*.json`.
+
+    Files of tasks that are none of the twenty, such as the classification of CAS, are left out.
+
+    Raises:
+        InputError: There is none, one is damaged, or two of a task are not about the same items.
+    """
+    files = sorted(folder.rglob(_RUNS)) if folder.is_dir() else [folder]
+    runs = [_read_run(file, task) for file in files if (task := _find_task(file)) is not None]
+    if not runs:
+        raise InputError(
+            "holds no run of one of DrBenchmark's tasks",
+            path=folder,
+            fix="Give the folder recipes/, in which its scripts wrote DATASET/runs/DrBenchmark-*.json.",
+        )
+    first: dict[str, tuple[TaskRun, Path]] = {}
+    for run, path in runs:
+        other, origin = first.setdefault(run.task.name, (run, path))
+        if other.answers.keys() != run.answers.keys() or not all(
+            _agree(right, run.answers[item][0]) for item, (right, _) in other.answers.items()
+        ):
+            raise InputError(
+                f"has other items or right answers than {origin}", path=path, fix="Give runs on the same test data."
+            )
+    return [run for run, _ in runs]
+
+
+def _find_reported(content: Any, metric: str) -> float | None:
+    found = content.get("metrics", {})
+    for key in _REPORTED[metric]:
+        found = found.get(key, {})
+    return read_number(found)
+
+
+def _check_length(right: Any, given: Any, item: str) -> None:
+    if isinstance(right, list) and len(cast("list[str]", right)) != len(given):
+        raise ValueError(f"{item!r} has {len(given)} tags, where {len(cast('list[str]', right))} are right")
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Return whether right answers are the same, for tags as far as both go: models cut long texts."""
+    if isinstance(one, list):
+        return all(a == b for a, b in zip(cast("list[str]", one), cast("list[str]", other), strict=False))
+    return one == other
+
+
+def _find_task(path: Path) -> BenchmarkTask | None:
+    # The scripts' own names of data sets are not reliable: those of DiaMED say CAS.
+    folders = {part.casefold() for part in path.parts[:-1]}
+    return next((task for task in load_tasks() if task.dataset.casefold() in folders and task.run in path.name), None)
+
+
+def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
+    try:
+        content = json.loads(path.read_bytes())
+        settings, sides = content["hyperparameters"], content["predictions"]
+        items, gold, predicted = (sides[name] for name in ("identifiers", "real_labels", "system_predictions"))
+        sides_by_item = [[parse_answer(value, task) for value in side] for side in (gold, predicted)]
+        answers = dict(zip(map(str, items), zip(*sides_by_item, strict=True), strict=True))
+        share = _parse_share(settings.get("fewshot", 1))
+        reported = {name: value for name in task.metrics if (value := _find_reported(content, name)) is not None}
+        run = TaskRun(task, str(settings["model_name"]), path.stem, share, answers, reported)
+        if len(answers) != len(items) or len(answers) < 2:
+            raise ValueError("its items have not each an id of their own, or are fewer than two")
+        for item, (right, given) in answers.items():
+            _check_length(right, given, item)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"is no run of DrBenchmark's scripts ({type(error).__name__}: {error})", path=path, fix="Leave it out."
+        ) from error
+    return run, path
+
+
+def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
+    """Read predictions of several runs (.jsonl, .csv, .parquet ...), and the right answers from data sets on disk.
+
+    Columns: `task` (a name of the benchmark), `model`, `id`, `predicted`; optional `run` (or `seed`) and `share` of the
+    training data. A predicted label is a text, or the number of a class in the data set, counted from 0.
+
+    Raises:
+        InputError: A file cannot be read, a column is missing, a value or task is unknown, a data set is not there, or
+            a run has not one prediction for each test item.
+        MissingExtraError: pyarrow is not installed.
+    """
+    known = {task.name.casefold(): task for task in load_tasks()}
+    sets: dict[str, TaskData] = {}
+    found: dict[tuple[str, str, str, float], tuple[Path, dict[str, Any]]] = {}
+    for path in paths:
+        for row in read_file(str(path)):
+            fields = {what: next((n for n in names if n in row.fields), None) for what, names in _COLUMNS.items()}
+            if lacking := [what for what, name in fields.items() if name is None]:
+                raise InputError(
+                    f"there is no column {lacking[0]!r}",
+                    path=path,
+                    line=row.line,
+                    fix=f"Name one of its columns so: {list_columns(row.fields)}.",
+                )
+            name, model, item, predicted = (row.fields[str(fields[what])] for what in _COLUMNS)
+            run, share = (next((row.fields[n] for n in names if n in row.fields), None) for names in _OPTIONAL.values())
+            task = known.get(str(name).casefold())
+            if task is None:
+                names = ", ".join(task.name for task in known.values())
+                raise InputError(f"unknown task {name!r}", path=path, line=row.line, fix=f"Write one of: {names}.")
+            if task.name not in sets:
+                sets[task.name] = read_data(data, task)
+            try:
+                value, part = (
+                    parse_answer(predicted, task, sets[task.name].labels),
+                    _parse_share(1 if share is None else share),
+                )
+            except ValueError as error:
+                raise InputError(
+                    f"{short_repr(predicted)} is no answer of the task {task.name} ({error})",
+                    path=path,
+                    line=row.line,
+                    fix="See docs/closed.md.",
+                ) from error
+            _, answers = found.setdefault((task.name, str(model), str("" if run is None else run), part), (path, {}))
+            if str(item) in answers:
+                raise InputError(
+                    f"predicts {item!r} of {task.name} twice", path=path, line=row.line, fix="Give runs a column `run`."
+                )
+            answers[str(item)] = value
+    runs: list[TaskRun] = []
+    for (name, model, run, share), (path, answers) in found.items():
+        gold = sets[name].gold
+        if off := sorted(gold.keys() ^ answers.keys()):
+            raise InputError(
+                f"{model}, run {run!r}, does not predict exactly the {len(gold)} test items of {name}: {off[0]!r} and "
+                f"{len(off) - 1} others are in one only",
+                path=path,
+                fix=f"Predict every item once, by the column {sets[name].task.id!r} of the data set.",
+            )
+        try:
+            for item, right in gold.items():
+                _check_length(right, answers[item], item)
+        except ValueError as error:
+            raise InputError(str(error), path=path, fix="Give a tag for every token, O for those not read.") from error
+        runs.append(
+            TaskRun(sets[name].task, model, run, share, {item: (right, answers[item]) for item, right in gold.items()})
+        )
+    return runs
+
+
+def _parse_share(value: Any) -> float:
+    number = read_number(value)
+    if number is None or not 0 < number <= 1:
+        raise ValueError(f"{value!r} is no share of the training data, above 0 and at most 1")
+    return number

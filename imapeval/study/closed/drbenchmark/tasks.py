@@ -1,0 +1,106 @@
+"""The twenty tasks, as data (`tasks.json`), and what their answers look like."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic import TypeAdapter
+
+from imapeval.evaluation.samples.rows import read_number
+from imapeval.study.data.scales import Scale  # noqa: TC001  # pydantic reads the type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kind = Literal["labels", "multilabel", "sequence", "grade"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkTask:
+    """One task of a benchmark.
+
+    Attributes:
+        name: As in the benchmark's tables.
+        dataset, config: Name and configuration of its data set; "" if it has only one.
+        kind: Of its answers.
+        metrics: Of the benchmark, the main one first.
+        id, gold: Columns of the data set.
+        texts: Columns with what a model reads.
+        test: Number of test items, as published.
+        run: What is in the names of the files that the benchmark's own scripts write.
+        source, citation: Where the data set is from.
+        labels: The classes, in the order of their numbers; empty where there are many.
+        scale: Of grades.
+    """
+
+    name: str
+    dataset: str
+    config: str
+    kind: Kind
+    metrics: tuple[str, ...]
+    id: str
+    gold: str
+    texts: tuple[str, ...]
+    test: int
+    run: str
+    source: str
+    citation: str
+    labels: tuple[str, ...] = ()
+    scale: Scale | None = None
+
+
+@cache
+def load_tasks() -> tuple[BenchmarkTask, ...]:
+    """Return DrBenchmark's twenty tasks."""
+    described = json.loads(Path(__file__).with_name("tasks.json").read_bytes())
+    return TypeAdapter(tuple[BenchmarkTask, ...]).validate_python(described["tasks"])
+
+
+def parse_answer(value: Any, task: BenchmarkTask, names: Sequence[str] = ()) -> Any:
+    """Return an answer as it is measured: a label, a set of labels, a list of tags or a number.
+
+    Args:
+        value: As JSON, a cell of a table or a data set has it; labels may be their numbers.
+        task: Its task.
+        names: Of the classes; those of the task by default.
+
+    Raises:
+        ValueError: It is none.
+    """
+    known = names or task.labels
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = json.loads(value)
+    if task.kind == "grade":
+        number = read_number(value[0] if isinstance(value, list) and len(cast("list[Any]", value)) == 1 else value)
+        if number is None:
+            raise ValueError("no finite number")
+        return number
+    if task.kind == "labels":
+        return _name(value, known)
+    if task.kind == "sequence":
+        tags = value.split() if isinstance(value, str) else value
+        if not isinstance(tags, list):
+            raise ValueError("no list of tags")
+        return [_name(tag, known) for tag in cast("list[Any]", tags)]
+    if isinstance(value, str):  # letters of right options together, as in "abe"
+        return frozenset(value if set(value) <= set(known) else {value} if value else ())
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("no list of labels")
+    given = cast("list[Any]", value)
+    if known and len(given) == len(known) and all(isinstance(one, float) for one in given):  # one-hot
+        return frozenset(name for name, one in zip(known, given, strict=True) if one)
+    return frozenset(_name(one, known) for one in given)
+
+
+def _name(value: Any, known: Sequence[str]) -> str:
+    if isinstance(value, bool) or value is None or isinstance(value, (list, dict)):
+        raise ValueError("no label")
+    if isinstance(value, (int, float)):
+        if not known or not 0 <= value < len(known) or value != int(value):
+            raise ValueError("the number of a class without a name")
+        return known[int(value)]
+    return str(value).strip()
