@@ -35,6 +35,7 @@ EXTRAS = {
     "langfuse": "langfuse",
     "promptfoo": "serve",
     "serve": "serve",
+    "ray": "ray",
 }
 """The extras of each integration; its tests are tests/integrations/NAME/."""
 
@@ -56,7 +57,7 @@ SHARED = (
 )
 """What the tests of all of them rest on."""
 
-ELSEWHERE = {"serve": ("imapeval/serve/", "docs/serve.md")}
+ELSEWHERE = {"serve": ("imapeval/serve/", "docs/serve.md"), "ray": ("evaluation/workers", "evaluation/ray_workers")}
 """What else concerns one of them."""
 
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")

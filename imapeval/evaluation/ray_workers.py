@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from imapeval._optional import require
 from imapeval.errors import ImapEvalError, ServiceError
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 RESTARTS = 100
 """Times that Ray replaces an actor whose process or machine is gone."""
+
+_CONNECT_SECONDS = 5
 
 
 class RayPool:
@@ -40,11 +45,16 @@ class RayPool:
     def __init__(
         self, scorer: BatchScorer, *, address: str | None = None, size: int | None = None, gpu: bool = False
     ) -> None:
+        # Ray reports to its makers how it is used, unless it is told before it is imported.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray: Any = require("ray", distribution="ray", extra="ray", needed_for="--engine ray")
         try:
+            if address is not None and (place := urlsplit(f"//{address.rpartition('//')[2]}")).port:
+                # Ray itself tries for minutes.
+                socket.create_connection((place.hostname, place.port), timeout=_CONNECT_SECONDS).close()
             # "local" starts one of its own even where RAY_ADDRESS is set.
             self._ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ServiceError(
                 f"Ray cannot be reached at {address!r} ({error}). Start it with `ray start --head`, or leave out the "
                 "address to run on this computer alone.",
