@@ -18,7 +18,7 @@ from imapeval._optional import require
 from imapeval.study.closed.comparison import compare_runs, find_variance
 from imapeval.study.closed.estimate import MetricFamily, average_over_answers
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
-from imapeval.study.closed.ordinal import measure_grades
+from imapeval.study.closed.ordinal import measure_grades, measure_rankings
 from imapeval.study.comparison.holm import holm_adjust
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
     from imapeval.study.closed.drbenchmark.runs import TaskRun
 
-_MOST_GROUPS = 1000
-"""Groups of items that are left out, one at a time."""
+_MOST_GROUPS = 400
+"""Groups of items that are left out, one at a time: the variance is then known to within 7%."""
 
 _LEVEL = 0.05
 
@@ -200,11 +200,13 @@ def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -
     task = run.task
     families: list[MetricFamily]
     if metric == "spearman":
-        return lambda weights: _correlate_ranks(np.array(gold), np.array(predicted), weights)
+        return _weigh_rank_correlation(np.array(gold), np.array(predicted))
     if task.scale is not None:
         families = measure_grades(gold, predicted, task.scale)
     elif task.kind == "sequence":
         families = measure_sequences(gold, predicted)
+    elif task.kind == "ranking":
+        families = measure_rankings(gold, predicted)
     elif metric == "hamming-score":
         rows = [[len(right & given) / max(1, len(right | given))] for right, given in zip(gold, predicted, strict=True)]
         families = [average_over_answers((metric,), rows)]
@@ -215,10 +217,15 @@ def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -
     return lambda weights: float(family.compute(weights)[place])
 
 
-def _correlate_ranks(one: Floats, two: Floats, weights: Floats) -> float:
+def _weigh_rank_correlation(one: Floats, two: Floats) -> Callable[[Floats], float]:
     """Return Spearman's rho of the items with a weight; 0 where one side is constant."""
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="Spearman's rho")
-    kept = weights > 0
-    if np.ptp(one[kept]) == 0 or np.ptp(two[kept]) == 0:
-        return 0.0
-    return float(stats.spearmanr(one[kept], two[kept]).statistic)
+
+    def weigh(weights: Floats) -> float:
+        kept = weights > 0
+        if np.ptp(one[kept]) == 0 or np.ptp(two[kept]) == 0:
+            return 0.0
+        # A twentieth of the time of `spearmanr`, which also computes a p-value.
+        return float(np.corrcoef(stats.rankdata(one[kept]), stats.rankdata(two[kept]))[0, 1])
+
+    return weigh

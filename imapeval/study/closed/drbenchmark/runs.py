@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.study.closed.drbenchmark.data import TaskData
-    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask
+    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask, Task
 
 _COLUMNS = {
     "task": ("task",),
@@ -41,7 +41,7 @@ class TaskRun:
         reported: Metrics that the file of the run has itself.
     """
 
-    task: BenchmarkTask
+    task: Task
     model: str
     run: str
     share: float
@@ -83,6 +83,16 @@ def read_runs(folder: Path) -> list[TaskRun]:
             path=folder,
             fix="Give the folder recipes/, in which its scripts wrote DATASET/runs/DrBenchmark-*.json.",
         )
+    require_same_items(runs)
+    return [run for run, _ in runs]
+
+
+def require_same_items(runs: Iterable[tuple[TaskRun, Path]]) -> None:
+    """Refuse runs of one task that are not about the same items, or not with the same right answers.
+
+    Raises:
+        InputError: Names the file of the run.
+    """
     first: dict[str, tuple[TaskRun, Path]] = {}
     for run, path in runs:
         other, origin = first.setdefault(run.task.name, (run, path))
@@ -92,7 +102,6 @@ def read_runs(folder: Path) -> list[TaskRun]:
             raise InputError(
                 f"has other items or right answers than {origin}", path=path, fix="Give runs on the same test data."
             )
-    return [run for run, _ in runs]
 
 
 def _find_reported(content: Any, metric: str) -> float | None:
@@ -102,7 +111,8 @@ def _find_reported(content: Any, metric: str) -> float | None:
     return read_number(found)
 
 
-def _check_length(right: Any, given: Any, item: str) -> None:
+def check_length(right: Any, given: Any, item: str) -> None:
+    """Raise `ValueError` where not every token has a tag."""
     if isinstance(right, list) and len(cast("list[str]", right)) != len(given):
         raise ValueError(f"{item!r} has {len(given)} tags, where {len(cast('list[str]', right))} are right")
 
@@ -127,13 +137,13 @@ def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
         items, gold, predicted = (sides[name] for name in ("identifiers", "real_labels", "system_predictions"))
         sides_by_item = [[parse_answer(value, task) for value in side] for side in (gold, predicted)]
         answers = dict(zip(map(str, items), zip(*sides_by_item, strict=True), strict=True))
-        share = _parse_share(settings.get("fewshot", 1))
+        share = parse_share(settings.get("fewshot", 1))
         reported = {name: value for name in task.metrics if (value := _find_reported(content, name)) is not None}
         run = TaskRun(task, str(settings["model_name"]), path.stem, share, answers, reported)
         if len(answers) != len(items) or len(answers) < 2:
             raise ValueError("its items have not each an id of their own, or are fewer than two")
         for item, (right, given) in answers.items():
-            _check_length(right, given, item)
+            check_length(right, given, item)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"is no run of DrBenchmark's scripts ({type(error).__name__}: {error})", path=path, fix="Leave it out."
@@ -176,7 +186,7 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
             try:
                 value, part = (
                     parse_answer(predicted, task, sets[task.name].labels),
-                    _parse_share(1 if share is None else share),
+                    parse_share(1 if share is None else share),
                 )
             except ValueError as error:
                 raise InputError(
@@ -203,7 +213,7 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
             )
         try:
             for item, right in gold.items():
-                _check_length(right, answers[item], item)
+                check_length(right, answers[item], item)
         except ValueError as error:
             raise InputError(str(error), path=path, fix="Give a tag for every token, O for those not read.") from error
         runs.append(
@@ -212,7 +222,8 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
     return runs
 
 
-def _parse_share(value: Any) -> float:
+def parse_share(value: Any) -> float:
+    """Return a share of the training data; raise `ValueError` where it is none."""
     number = read_number(value)
     if number is None or not 0 < number <= 1:
         raise ValueError(f"{value!r} is no share of the training data, above 0 and at most 1")

@@ -16,32 +16,43 @@ from imapeval.study.data.scales import Scale  # noqa: TC001  # pydantic reads th
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Kind = Literal["labels", "multilabel", "sequence", "grade"]
+Kind = Literal["labels", "multilabel", "sequence", "grade", "ranking"]
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkTask:
-    """One task of a benchmark.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is asked for, and how answers are measured.
 
     Attributes:
-        name: As in the benchmark's tables.
-        dataset, config: Name and configuration of its data set; "" if it has only one.
+        name: Unique.
         kind: Of its answers.
-        metrics: Of the benchmark, the main one first.
-        id, gold: Columns of the data set.
-        texts: Columns with what a model reads.
-        test: Number of test items, as published.
-        run: What is in the names of the files that the benchmark's own scripts write.
-        source, citation: Where the data set is from.
+        metrics: The main one first.
         labels: The classes, in the order of their numbers; empty where there are many.
         scale: Of grades.
     """
 
     name: str
-    dataset: str
-    config: str
     kind: Kind
     metrics: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkTask(Task):
+    """One task of a benchmark, by its name there.
+
+    Attributes:
+        dataset, config: Name and configuration of its data set; "" if it has only one.
+        id, gold: Columns of the data set.
+        texts: Columns with what a model reads.
+        test: Number of test items, as published.
+        run: What is in the names of the files that the benchmark's own scripts write.
+        source, citation: Where the data set is from.
+    """
+
+    dataset: str
+    config: str
     id: str
     gold: str
     texts: tuple[str, ...]
@@ -49,8 +60,6 @@ class BenchmarkTask:
     run: str
     source: str
     citation: str
-    labels: tuple[str, ...] = ()
-    scale: Scale | None = None
 
 
 @cache
@@ -60,8 +69,8 @@ def load_tasks() -> tuple[BenchmarkTask, ...]:
     return TypeAdapter(tuple[BenchmarkTask, ...]).validate_python(described["tasks"])
 
 
-def parse_answer(value: Any, task: BenchmarkTask, names: Sequence[str] = ()) -> Any:
-    """Return an answer as it is measured: a label, a set of labels, a list of tags or a number.
+def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
+    """Return an answer as it is measured: a label, a set of labels, a list of tags or of answers, or a number.
 
     Args:
         value: As JSON, a cell of a table or a data set has it; labels may be their numbers.
@@ -81,6 +90,8 @@ def parse_answer(value: Any, task: BenchmarkTask, names: Sequence[str] = ()) -> 
         return number
     if task.kind == "labels":
         return _name(value, known)
+    if task.kind == "ranking":
+        return [_name(one, ()) for one in cast("list[Any]", value if isinstance(value, list) else [value])]
     if task.kind == "sequence":
         tags = value.split() if isinstance(value, str) else value
         if not isinstance(tags, list):
