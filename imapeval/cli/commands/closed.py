@@ -1,6 +1,6 @@
 """`imapeval closed`: answers that are options, labels, lists, tags or ranks."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,7 +108,8 @@ def closed(
     """Evaluate answers that are not free text, from the logs of harnesses or from a table.
 
     From logs: what each model got right, what could not be read, and which models differ. With --gold and --predicted:
-    the metrics of one table. From runs of DrBenchmark's scripts, or with --data: its tasks, several runs a model.
+    the metrics of one table. From a table with the columns task, kind, gold and predicted: tasks of several kinds,
+    models and runs. From runs of DrBenchmark's scripts, or with --data: its tasks.
 
     labels: one label each. multilabel: a list of labels. ranking: right answers, and a list of answers, best first.
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
@@ -121,11 +122,12 @@ def closed(
         if unused := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{unused[0]} is for a table with --gold and --predicted. Add these, or leave it out.")
         from imapeval.study.closed.drbenchmark.runs import holds_runs
+        from imapeval.study.closed.task_table import holds_tasks
 
-        if data is not None or any(map(holds_runs, files)):
+        if data is not None or any(map(holds_runs, files)) or all(map(holds_tasks, files)):
             others = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs, "--html": page}
             if unused := [name for name, value in others.items() if value]:
-                raise UsageError(f"{unused[0]} is not for the tasks of DrBenchmark. Leave it out.")
+                raise UsageError(f"{unused[0]} is for logs of multiple choice. Leave it out.")
             _show_tasks(files, data, json_output=json_output)
             return
         opened = _OpenAnswers(open_runs, open_item, open_metric, open_from) if open_runs else None
@@ -162,13 +164,24 @@ def closed(
 def _show_tasks(files: "Sequence[Path]", data: Path | None, *, json_output: bool) -> None:
     from imapeval.study.closed.drbenchmark.results import analyse_task_runs
     from imapeval.study.closed.drbenchmark.runs import read_predictions, read_runs
+    from imapeval.study.closed.task_table import holds_tasks, read_task_table
 
-    runs = [run for file in files for run in read_runs(file)] if data is None else read_predictions(files, data)
+    missing: dict[tuple[str, str], int] = {}
+    if data is not None:
+        runs = read_predictions(files, data)
+    elif all(map(holds_tasks, files)):
+        runs, missing = read_task_table(files)
+    else:
+        runs = [run for file in files for run in read_runs(file)]
     found = analyse_task_runs(runs)
     if json_output:
-        emit_json(found)
+        emit_json(
+            {**asdict(found), "missing": [{"task": t, "model": m, "answers": n} for (t, m), n in missing.items()]}
+        )
         return
     print_tasks(found)
+    for (task, model), answers in missing.items():
+        echo(f"{task}{f', {model}' if model else ''}: no answer to {answers}, counted as wrong.")
 
 
 @dataclass(frozen=True, slots=True)

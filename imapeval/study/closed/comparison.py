@@ -171,7 +171,7 @@ def _test_runs(answers: Sequence[ClosedAnswer], metric: str | None, against: str
     return found
 
 
-def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats) -> RunTest:
+def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats, *, most: float = 1.0) -> RunTest:
     """Test the difference of two models.
 
     Args:
@@ -181,6 +181,7 @@ def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats) -
         one: Scores of the first by item and run, shape (items, runs), two or more items. With a single run each,
             runs are not what the difference is to hold for.
         two: Scores of the second, on the same items.
+        most: The largest difference that there can be.
 
     Raises:
         MissingExtraError: scipy is not installed.
@@ -199,7 +200,7 @@ def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats) -
         # From means and deviations: `ttest_ind` warns where the runs of one model are equal.
         described = [(mean.mean(), mean.std(ddof=1), len(mean)) for mean in means]
         over_runs = float(stats.ttest_ind_from_stats(*described[0], *described[1]).pvalue)
-    low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
+    low, high = max(-most, difference - reach), min(most, difference + reach)
     return RunTest(task, first, second, len(one), (one.shape[1], two.shape[1]), difference, low, high, p, over_runs)
 
 

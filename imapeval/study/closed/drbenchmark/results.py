@@ -129,7 +129,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
             found = _compare(task.name, metric, compared)
             best = max(compared, key=lambda model: float(compared[model].mean()))
             for (model, share), table in tables.items():
-                result = _summarise(table)
+                result = _summarise(table, lowest=_find_lowest(metric))
                 told = {one.p_adjusted < _LEVEL for one in found if {one.first, one.second} == {model, best}}
                 results.append(
                     TaskResult(
@@ -160,18 +160,25 @@ def _count_cut(cells: Mapping[tuple[str, float], Sequence[TaskRun]]) -> dict[tup
     }
 
 
-def _summarise(table: Floats) -> dict[str, Any]:
+def _find_lowest(metric: str) -> float:
+    """Return the lower end of a metric's range; the upper one is 1."""
+    return -1.0 if metric == "spearman" else 0.0
+
+
+def _summarise(table: Floats, *, lowest: float) -> dict[str, Any]:
     """Return values, mean, spread and interval of pseudo-values, shape (groups of items, runs)."""
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="intervals over items and runs")
     values, mean = table.mean(axis=0), float(table.mean())
     variance, freedom = find_variance(table)
     reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance) if variance > 0 else 0.0
     spread = float(values.std(ddof=1)) if len(values) > 1 else None
-    return {"runs": tuple(values.tolist()), "mean": mean, "spread": spread, "low": mean - reach, "high": mean + reach}
+    low, high = max(lowest, mean - reach), min(1.0, mean + reach)
+    return {"runs": tuple(values.tolist()), "mean": mean, "spread": spread, "low": low, "high": high}
 
 
 def _compare(task: str, metric: str, tables: Mapping[str, Floats]) -> list[TaskTest]:
-    pairs = [compare_runs(task, one, two, tables[one], tables[two]) for one, two in combinations(tables, 2)]
+    most = 1 - _find_lowest(metric)
+    pairs = [compare_runs(task, one, two, tables[one], tables[two], most=most) for one, two in combinations(tables, 2)]
     adjusted = holm_adjust([pair.p for pair in pairs])
     return [
         TaskTest(

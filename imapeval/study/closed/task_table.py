@@ -1,0 +1,135 @@
+"""Answers to tasks of several kinds in one table: a row an answer, with what is right beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
+from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
+from imapeval.study.closed.labels import NO_ANSWER
+from imapeval.study.data.scales import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.evaluation.samples.rows import Row
+
+KINDS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
+    "labels": ("labels", ("accuracy", "f1-macro", "f1-weighted")),
+    "multilabel": ("multilabel", ("f1-micro", "f1-weighted", "exact-match-ratio", "hamming-score")),
+    "sequence": ("sequence", ("f1-micro", "f1-macro")),
+    "grade": ("grade", ("edrm", "spearman")),
+    "ranking": ("ranking", ("strict-accuracy", "lenient-accuracy", "mrr")),
+}
+"""What stands in the column `kind`, and the metrics."""
+
+_NEEDED = ("task", "kind", "id", "gold", "predicted")
+_MODEL = ("model", "system")
+_RUN = ("run", "seed")
+_NONE: Mapping[Kind, Any] = {"labels": NO_ANSWER, "multilabel": frozenset(), "ranking": []}
+"""What counts where there is no answer; grades and tags have no such value."""
+
+
+def holds_tasks(path: Path) -> bool:
+    """Return whether a file is a table of tasks: it has the columns `task`, `kind`, `gold` and `predicted`."""
+    if not path.is_file() or path.suffix in {".eval", ".json"}:
+        return False
+    row = next(iter(read_file(str(path))), None)
+    return row is not None and {"task", "kind", "gold", "predicted"} <= row.fields.keys()
+
+
+def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[str, str], int]]:
+    """Read answers to tasks of several kinds (.jsonl, .csv, .parquet ...).
+
+    Columns: `task`, `kind` (a key of `KINDS`), `id`, `gold`, `predicted`; optional `model` (or `system`), `run` (or
+    `seed`), `share` of the training data and, for grades, `scale` ("0:5"). A list is JSON; tags may stand between
+    spaces. No answer (null or an empty cell) is wrong, and counted.
+
+    Returns:
+        The runs, and the number of missing answers by task and model.
+
+    Raises:
+        InputError: A file cannot be read, a column is missing, a value is invalid, an answer is there twice, or runs of
+            a task are not about the same items.
+    """
+    tasks: dict[str, tuple[str, Task]] = {}
+    found: dict[tuple[str, str, str, float], tuple[Path, dict[str, tuple[Any, Any]]]] = {}
+    missing: Counter[tuple[str, str]] = Counter()
+    for path in paths:
+        for row in read_file(str(path)):
+            if lacking := [name for name in _NEEDED if name not in row.fields]:
+                raise InputError(
+                    f"there is no column {lacking[0]!r}",
+                    path=path,
+                    line=row.line,
+                    fix=f"Name one of its columns so: {list_columns(row.fields)}.",
+                )
+            name, item = (str(row.fields[column]) for column in ("task", "id"))
+            model, run = (
+                str(next((row.fields[column] for column in columns if row.fields.get(column) is not None), ""))
+                for columns in (_MODEL, _RUN)
+            )
+            described = f"{row.fields['kind']}, scale {row.fields.get('scale') or 'none'}"
+            try:
+                if name not in tasks:
+                    tasks[name] = described, _make_task(name, row)
+                elif tasks[name][0] != described:
+                    raise ValueError(f"{described}, where the task {name!r} was {tasks[name][0]}")
+                task = tasks[name][1]
+                share = parse_share(1 if row.fields.get("share") is None else row.fields["share"])
+                answer = _read_pair(row, task)
+            except ValueError as error:
+                raise InputError(str(error), path=path, line=row.line, fix="See docs/closed.md.") from error
+            missing[name, model] += row.fields["predicted"] in (None, "")
+            _, answers = found.setdefault((name, model, run, share), (path, {}))
+            if item in answers:
+                raise InputError(
+                    f"has the answer of {model or 'the model'} to {item!r} of {name} twice",
+                    path=path,
+                    line=row.line,
+                    fix="Give repeated runs a column `run`, and models a column `model`.",
+                )
+            answers[item] = answer
+    runs = [
+        (TaskRun(tasks[name][1], model, run, share, answers), path)
+        for (name, model, run, share), (path, answers) in found.items()
+    ]
+    require_same_items(runs)
+    for run, path in runs:
+        if len(run.answers) < 2:
+            raise InputError(f"has one answer only to {run.task.name}", path=path, fix="Give two or more.")
+    return [run for run, _ in runs], {key: count for key, count in missing.items() if count}
+
+
+def _make_task(name: str, row: Row) -> Task:
+    if row.fields["kind"] not in KINDS:
+        raise ValueError(f"the kind {short_repr(row.fields['kind'])} is none of {', '.join(KINDS)}")
+    kind, metrics = KINDS[row.fields["kind"]]
+    if kind != "grade":
+        return Task(name=name, kind=kind, metrics=metrics)
+    low, high = map(read_number, str(row.fields.get("scale") or "").partition(":")[::2])
+    if low is None or high is None or low >= high:
+        raise ValueError(f"the scale {short_repr(row.fields.get('scale'))} of grades is not LOW:HIGH, such as 0:5")
+    return Task(name=name, kind=kind, metrics=metrics, scale=Scale(low, high))
+
+
+def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
+    """Return what is right and what was answered."""
+    sides: list[Any] = []
+    for column in ("gold", "predicted"):
+        value = row.fields[column]
+        try:
+            none = value in (None, "") and (column == "predicted" or task.kind == "multilabel")
+            sides.append(_NONE[task.kind] if none and task.kind in _NONE else parse_answer(value, task))
+        except ValueError as error:
+            raise ValueError(
+                f"{column!r} is {short_repr(value)}, no answer of the kind {task.kind} ({error})"
+            ) from error
+    if task.kind == "sequence":
+        check_length(sides[0], sides[1], str(row.fields["id"]))
+    return sides[0], sides[1]
