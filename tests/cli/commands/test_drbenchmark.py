@@ -91,9 +91,7 @@ def test_predictions_beside_a_data_set(imapeval: Command, tmp_path: Path, data: 
     assert (row["task"], row["metric"], row["mean"], row["items"]) == ("PxCorpus CLS", "f1-weighted", 1.0, 3)
 
 
-@pytest.mark.parametrize(
-    "options", [("--metric", "acc"), ("--against", "m"), ("--html", "x.html"), ("--gold", "a", "--predicted", "b")]
-)
+@pytest.mark.parametrize("options", [("--metric", "acc"), ("--against", "m"), ("--gold", "a", "--predicted", "b")])
 def test_options_of_other_logs_are_refused(imapeval: Command, tmp_path: Path, data: Path, options: tuple[str, ...]):
     (tmp_path / "p.jsonl").write_text("{}\n")
     done = imapeval("closed", tmp_path / "p.jsonl", "--data", data, *options)
