@@ -125,10 +125,10 @@ def closed(
         from imapeval.study.closed.task_table import holds_tasks
 
         if data is not None or any(map(holds_runs, files)) or all(map(holds_tasks, files)):
-            others = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs, "--html": page}
+            others = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs}
             if unused := [name for name, value in others.items() if value]:
                 raise UsageError(f"{unused[0]} is for logs of multiple choice. Leave it out.")
-            _show_tasks(files, data, json_output=json_output)
+            _show_tasks(files, data, page=page, json_output=json_output)
             return
         opened = _OpenAnswers(open_runs, open_item, open_metric, open_from) if open_runs else None
         _compare_models(
@@ -161,7 +161,7 @@ def closed(
     _print_metrics(found)
 
 
-def _show_tasks(files: "Sequence[Path]", data: Path | None, *, json_output: bool) -> None:
+def _show_tasks(files: "Sequence[Path]", data: Path | None, *, page: Path | None, json_output: bool) -> None:
     from imapeval.study.closed.drbenchmark.results import analyse_task_runs
     from imapeval.study.closed.drbenchmark.runs import read_predictions, read_runs
     from imapeval.study.closed.task_table import holds_tasks, read_task_table
@@ -174,6 +174,10 @@ def _show_tasks(files: "Sequence[Path]", data: Path | None, *, json_output: bool
     else:
         runs = [run for file in files for run in read_runs(file)]
     found = analyse_task_runs(runs)
+    if page is not None:
+        from imapeval.report.closed.tasks_page import write_tasks
+
+        write_tasks(found, page, sources=[str(file) for file in files], missing=missing)
     if json_output:
         emit_json(
             {**asdict(found), "missing": [{"task": t, "model": m, "answers": n} for (t, m), n in missing.items()]}
@@ -182,6 +186,8 @@ def _show_tasks(files: "Sequence[Path]", data: Path | None, *, json_output: bool
     print_tasks(found)
     for (task, model), answers in missing.items():
         echo(f"{task}{f', {model}' if model else ''}: no answer to {answers}, counted as wrong.")
+    if page is not None:
+        echo(f"page: {page}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ def test_intervals_hold_the_value_and_end_where_the_metric_does(tmp_path: Path):
     found = analyse_task_runs(runs)
     for row in found.results:
         assert (-1 if row.metric == "spearman" else 0) <= row.low <= row.mean <= row.high <= 1
+        assert row.low < row.high
     for test in found.tests:
         most = 2 if test.metric == "spearman" else 1
         assert -most <= test.low <= test.difference <= test.high <= most

@@ -20,6 +20,7 @@ from imapeval.study.closed.estimate import MetricFamily, average_over_answers
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
 from imapeval.study.closed.ordinal import measure_grades, measure_rankings
 from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.intervals import normal_quantile, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -173,6 +174,11 @@ def _summarise(table: Floats, *, lowest: float) -> dict[str, Any]:
     reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance) if variance > 0 else 0.0
     spread = float(values.std(ddof=1)) if len(values) > 1 else None
     low, high = max(lowest, mean - reach), min(1.0, mean + reach)
+    if variance <= 0:
+        # All items alike say nothing of their spread: twenty right ones of twenty are no certainty.
+        share = min(1.0, max(0.0, (mean - lowest) / (1 - lowest)))
+        ends = wilson_interval(share, len(table), quantile=normal_quantile(0.95))
+        low, high = (lowest + (1 - lowest) * end for end in (ends.low, ends.high))
     return {"runs": tuple(values.tolist()), "mean": mean, "spread": spread, "low": low, "high": high}
 
 
