@@ -364,10 +364,10 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "extraction.source.SourceText": _look_up,
     "extraction.entries.make_dropped": lambda text: entries.make_dropped(text, "empty"),
     "extraction.lexicon.statements.read_statements": lambda text: [
-        list(statements.read_statements(text, lang)) for lang in get_args(Lang)
+        list(statements.read_statements(text, lang)) for lang in FACT_LANGS
     ],
     "extraction.lexicon.statements.read_items": lambda text: [
-        list(statements.read_items(clauses.Piece(text, 0, len(text)), text, lang)) for lang in get_args(Lang)
+        list(statements.read_items(clauses.Piece(text, 0, len(text)), text, lang)) for lang in FACT_LANGS
     ],
     "extraction.lexicon.reader.LexiconReader": _extract,
     "extraction.selection.select_inform": _select,

@@ -44,9 +44,9 @@ _STATED = re.compile(
     r"\s*[:=]?\s*(?P<english>LABELS)(?![\w'’])"
     r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
     r"|(?:r[ée]ponses?|choix|propositions?|choisi(?:s|rais?)|opte(?:rais?)? pour)\s*"
-    r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*)*"
+    r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*){0,3}"
     # Not "la réponse a été".
-    r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*)*(?!(?-i:a)\s+\w)(?P<french>LABELS)(?![\w'’])"
+    r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*){0,4}(?!(?-i:a)\s+\w)(?P<french>LABELS)(?![\w'’])"
     r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|"
     r"est (?:la bonne|correcte?|exacte?|juste)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))",
     re.IGNORECASE,
