@@ -254,7 +254,7 @@ class Failure:
     """Why there is no score. Secrets in its texts are redacted.
 
     Attributes:
-        stage: "sample" if no metric can score the sample; else "extraction", "llm", "matching" or "metric".
+        stage: "sample" if no metric can score the sample; else "extraction", "llm", "matching", "metric" or "worker".
         kind: Short machine-readable name, such as "no-query".
         message: What happened and what to do about it, for people.
         raw: The beginning of the raw text that could not be used, or None.

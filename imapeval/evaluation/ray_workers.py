@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from imapeval._optional import require
-from imapeval.errors import ImapEvalError, ServiceError
+from imapeval.errors import ServiceError
 from imapeval.evaluation.workers import BatchScorer, WorkerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.evaluation.evaluate import InMemoryStore
-    from imapeval.evaluation.workers import FinishedResults
+    from imapeval.evaluation.workers import FinishedResults, ScoredBatch
     from imapeval.types import Sample
 
 RESTARTS = 100
@@ -32,7 +31,6 @@ class RayPool:
     options under the same paths.
 
     Args:
-        scorer: What each of them does.
         address: Address of a cluster ("auto": the one of this machine); None for Ray on this computer alone.
         size: Number of actors; None for the processors of the cluster.
         gpu: Whether each of them needs a GPU.
@@ -42,9 +40,7 @@ class RayPool:
         ServiceError: There is no cluster at this address.
     """
 
-    def __init__(
-        self, scorer: BatchScorer, *, address: str | None = None, size: int | None = None, gpu: bool = False
-    ) -> None:
+    def __init__(self, *, address: str | None = None, size: int | None = None, gpu: bool = False) -> None:
         # Ray reports to its makers how it is used, unless it is told before it is imported.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray: Any = require("ray", distribution="ray", extra="ray", needed_for="--engine ray")
@@ -61,23 +57,26 @@ class RayPool:
                 kind="unreachable",
             ) from error
         self.size = size or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        actor = self._ray.remote(num_cpus=1, num_gpus=int(gpu), max_restarts=RESTARTS)(BatchScorer)
-        self._actors = [actor.remote(scorer.open_parts, scorer.references) for _ in range(self.size)]
+        self.host: str = "127.0.0.1" if address is None else self._ray.util.get_node_ip_address()
+        self._gpu = gpu
+        self._actors: list[Any] = []
         self._busy = [0] * self.size
 
-    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore:
+    def start(self, scorer: BatchScorer) -> None:
+        """Create the actors; see `WorkerPool.start`."""
+        actor = self._ray.remote(num_cpus=1, num_gpus=int(self._gpu), max_restarts=RESTARTS)(BatchScorer)
+        self._actors = [actor.remote(scorer.open_parts, scorer.references) for _ in range(self.size)]
+
+    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
         """Score a batch; see `WorkerPool.submit`."""
         place = min(range(self.size), key=self._busy.__getitem__)
         self._busy[place] += 1
         try:
-            made = await asyncio.wrap_future(self._actors[place].score.remote(samples, finished).future())
+            return await asyncio.wrap_future(self._actors[place].score.remote(samples, finished).future())
         except (self._ray.exceptions.RayActorError, self._ray.exceptions.WorkerCrashedError) as error:
             raise WorkerDiedError from error
         finally:
             self._busy[place] -= 1
-        if isinstance(made, ImapEvalError):
-            raise made
-        return made
 
     def restart(self) -> None:
         """Do nothing: Ray restarts actors by itself."""

@@ -10,12 +10,16 @@ import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, nullcontext, suppress
+from functools import partial
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Protocol
 
 from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.evaluation.evaluate import BATCH, InMemoryStore, evaluate, full_signatures, list_pending
+from imapeval.evaluation.runs import Result
+from imapeval.llm.sharing import STOPPED, ModelServer
+from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,16 +27,32 @@ if TYPE_CHECKING:
     from imapeval.evaluation.combine import References
     from imapeval.evaluation.evaluate import ResultStore
     from imapeval.evaluation.pipeline import Pipeline
-    from imapeval.evaluation.runs import Result
+    from imapeval.llm.protocol import Model
     from imapeval.types import Sample
 
 MAX_DEATHS = 3
-"""Deaths of workers without a finished batch in between, after which scoring stops."""
+"""New workers that may die without a sample, after which scoring stops."""
 
-FinishedResults = dict[tuple[str, str, str], "Result"]
+_KILLED = Failure(
+    "worker",
+    "worker-died",
+    "the process that scored this sample died, also when it scored nothing else; it may have run out of memory. "
+    "Score the sample alone to see why.",
+)
+
+FinishedResults = dict[tuple[str, str, str], Result]
 """Results that are there already, by `Result.key`."""
 
 _Batch = tuple[list["Sample"], FinishedResults]
+
+_LARGEST_BATCH = 8 * BATCH
+"""Samples of a batch with a language model: enough that waiting for the last completions is a small part of it."""
+
+_BATCHES = 4
+"""Batches for each worker, at least, so that all of them end at about the same time."""
+
+ScoredBatch = tuple[InMemoryStore, "ImapEvalError | None"]
+"""What was scored of a batch, and the error that affects all samples alike, if there was one."""
 
 
 class WorkerDiedError(Exception):
@@ -44,16 +64,21 @@ class WorkerPool(Protocol):
 
     Attributes:
         size: Number of workers.
+        host: Address of this machine for the workers.
     """
 
     size: int
+    host: str
 
-    def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> Awaitable[InMemoryStore]:
+    def start(self, scorer: BatchScorer) -> None:
+        """Start the workers, with what each of them does."""
+        ...
+
+    def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> Awaitable[ScoredBatch]:
         """Score a batch in a worker.
 
         Raises:
             WorkerDiedError: The worker ended before.
-            ImapEvalError: See `imapeval.evaluation.evaluate.evaluate`.
         """
         ...
 
@@ -78,13 +103,16 @@ class BatchScorer:
         self.open_parts = open_parts
         self.references: References = references
         self._parts: Pipeline | None = None
+        # One event loop for all batches, to which locks and connections are tied.
+        self._runner = asyncio.Runner()
 
-    def score(self, samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore | ImapEvalError:
-        """Return the imaps and results of a batch, or the error that affects all samples alike."""
+    def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
+        """Return the imaps and results of a batch."""
+        store = InMemoryStore(finished)
         try:
             if self._parts is None:
                 self._parts = self.open_parts()
-            parts, store = self._parts, InMemoryStore(finished)
+            parts = self._parts
             work = evaluate(
                 samples,
                 metrics=parts.metrics,
@@ -93,17 +121,19 @@ class BatchScorer:
                 references=self.references,
                 run=store,
             )
-            asyncio.run(work)
+            self._runner.run(work)
         except ImapEvalError as error:
-            return error
-        return store
+            return store, error
+        return store, None
 
 
 async def evaluate_in_workers(
     samples: Sequence[Sample],
     *,
     workers: WorkerPool,
+    open_parts: Callable[..., Pipeline],
     parts: Pipeline,
+    llm: Model | None = None,
     references: References = "mean",
     run: ResultStore,
     progress: Callable[[int], None] | None = None,
@@ -111,20 +141,23 @@ async def evaluate_in_workers(
 ) -> None:
     """Score samples as `imapeval.evaluation.evaluate.evaluate` does, in several processes.
 
-    Each worker is given a batch at a time. When a worker dies, its batch is scored again, after all others. The workers
-    are ended.
+    Each worker is given a batch at a time. When a worker dies, its batch is scored again, after all others and alone;
+    if that ends a worker again, its halves, until the sample is found that does it, which is given a `Failure`. The
+    workers are ended.
 
     Args:
         samples: Samples with unique ids.
-        workers: The processes.
-        parts: The pipeline that the workers open, opened in this process.
+        workers: The processes, not started.
+        open_parts: Opens the pipeline in a worker, with the language model as `llm` if there is one; must be picklable.
+        parts: The pipeline, opened in this process.
+        llm: The language model, which this process asks for all workers.
         references: How the scores against several references are combined.
         run: Where results are stored.
         progress: Called with the number of samples finished since the last call.
-        stop: Once set, no further batch is started.
+        stop: Once set, no further batch is started, and no further request is sent.
 
     Raises:
-        ServiceError: Workers keep dying. Results finished before are in `run`.
+        ServiceError: Workers die without a sample. Results finished before are in `run`.
         ImapEvalError: Something affects all samples alike; likewise.
     """
     signatures = full_signatures(parts.metrics, extractor=parts.extractor, matcher=parts.matcher, references=references)
@@ -133,24 +166,27 @@ async def evaluate_in_workers(
     todo = [sample for sample in samples if pending[sample.id]]
     if progress is not None:
         progress(len(samples) - len(todo))
+    size = BATCH if llm is None else min(_LARGEST_BATCH, max(BATCH, len(todo) // (_BATCHES * workers.size)))
     waiting: deque[_Batch] = deque(
         (batch, _select_finished(batch, signatures, run.finished))
-        for batch in (todo[start : start + BATCH] for start in range(0, len(todo), BATCH))
+        for batch in (todo[start : start + size] for start in range(0, len(todo), size))
     )
+    suspects: list[_Batch] = []
+    running: dict[asyncio.Future[ScoredBatch], _Batch] = {}
 
     def stopped() -> bool:
         return stop is not None and stop.is_set()
 
-    running: dict[asyncio.Future[InMemoryStore], _Batch] = {}
+    def submit(batch: _Batch) -> None:
+        running[asyncio.ensure_future(workers.submit(*batch))] = batch
 
-    def take(future: asyncio.Future[InMemoryStore]) -> bool:
-        """Store what a worker made; return whether it lived."""
+    def take(future: asyncio.Future[ScoredBatch]) -> _Batch | None:
+        """Store what a worker made; return the batch if the worker died."""
         batch = running.pop(future)
         try:
-            made = future.result()
+            made, error = future.result()
         except WorkerDiedError:
-            waiting.append(batch)
-            return False
+            return batch
         if differing := {result.signature for result in made.results}.difference(signatures.values()):
             raise ServiceError(
                 f"a worker scores otherwise than this process: {min(differing)!r} is not among the signatures of this "
@@ -158,32 +194,66 @@ async def evaluate_in_workers(
                 kind="worker-differs",
             )
         run.add(imaps=made.imaps, results=made.results)
+        if error is not None and not (stopped() and isinstance(error, ServiceError) and error.kind == STOPPED):
+            raise error
         if progress is not None:
             progress(len(batch[0]))
-        return True
+        return None
 
-    deaths = 0
+    server = None if llm is None else ModelServer(llm, host=workers.host, workers=workers.size, stop=stop)
     with closing(workers):
-        while running or (waiting and not stopped()):
-            # One more than there are workers, so that none waits for this process.
-            while waiting and len(running) <= workers.size and not stopped():
-                batch = waiting.popleft()
-                running[asyncio.ensure_future(workers.submit(*batch))] = batch
-            ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            lived = [take(future) for future in ended]
-            if not all(lived):
-                lived += [take(future) for future in (await asyncio.wait(running))[0]] if running else []
-                workers.restart()
-            deaths = 0 if any(lived) else deaths + 1
-            if deaths == MAX_DEATHS:
-                first, last = waiting[0][0][0].id, waiting[0][0][-1].id
-                raise ServiceError(
-                    f"a worker died {deaths} times without finishing a batch; the next batch is the samples "
-                    f"{first!r} to {last!r}. It may have run out of memory: take fewer --workers.",
-                    kind="worker-died",
-                )
+        async with server or nullcontext():
+            workers.start(BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references))
+            while running or ((waiting or suspects) and not stopped()):
+                # One more than there are workers, so that none waits for this process.
+                while waiting and len(running) <= workers.size and not stopped():
+                    submit(waiting.popleft())
+                alone = not running
+                if alone:
+                    submit(suspects.pop())
+                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                died = [take(future) for future in ended]
+                if any(died):
+                    # Where one process ends, those beside it may be ended, too.
+                    died += [take(future) for future in (await asyncio.wait(running))[0]] if running else []
+                    await _restart(workers)
+                for batch in filter(None, died):
+                    if not alone:
+                        suspects.append(batch)
+                    elif len(batch[0]) > 1:
+                        suspects += _halve(batch)
+                    else:
+                        (sample,) = batch[0]
+                        names = [metric.name for metric in pending[sample.id]]
+                        run.add(imaps=(), results=[Result(sample.id, n, _KILLED, signatures[n]) for n in names])
+                        if progress is not None:
+                            progress(1)
     if not stopped():
         run.finish()
+
+
+async def _restart(workers: WorkerPool) -> None:
+    """Replace the workers that died, and see whether the new ones live without a sample.
+
+    Raises:
+        ServiceError: They do not.
+    """
+    for _ in range(MAX_DEATHS):
+        workers.restart()
+        with suppress(WorkerDiedError):
+            await workers.submit([], {})
+            return
+    raise ServiceError(
+        f"workers died, and {MAX_DEATHS} new ones before they scored anything. They may have run out of memory: take "
+        "fewer --workers.",
+        kind="worker-died",
+    )
+
+
+def _halve(batch: _Batch) -> list[_Batch]:
+    samples, finished = batch
+    middle = len(samples) // 2
+    return [(samples[middle:], finished), (samples[:middle], finished)]
 
 
 def _select_finished(
@@ -194,36 +264,34 @@ def _select_finished(
 
 
 class ProcessPool:
-    """Workers that are processes of this computer.
+    """Workers that are processes of this computer; see `WorkerPool`.
 
     Args:
         size: Number of processes.
-        scorer: What each of them does.
     """
 
-    def __init__(self, size: int, scorer: BatchScorer) -> None:
+    host = "127.0.0.1"
+
+    def __init__(self, size: int) -> None:
         self.size = size
+
+    def start(self, scorer: BatchScorer) -> None:
+        """Start the processes as they are needed; see `WorkerPool.start`."""
         self._scorer = scorer
-        self._pool = self._start()
-
-    def _start(self) -> ProcessPoolExecutor:
         spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.size, mp_context=spawn, initializer=_start_worker, initargs=(self._scorer,))
+        self._pool = ProcessPoolExecutor(self.size, mp_context=spawn, initializer=_start_worker, initargs=(scorer,))
 
-    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore:
+    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
         """Score a batch; see `WorkerPool.submit`."""
         try:
-            made = await asyncio.get_running_loop().run_in_executor(self._pool, _score_batch, samples, finished)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _score_batch, samples, finished)
         except BrokenProcessPool as error:
             raise WorkerDiedError from error
-        if isinstance(made, ImapEvalError):
-            raise made
-        return made
 
     def restart(self) -> None:
         """Start all processes anew: the others are ended with the one that died."""
         self.close()
-        self._pool = self._start()
+        self.start(self._scorer)
 
     def close(self) -> None:
         """End the processes after the batches that they have begun."""
@@ -251,5 +319,5 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _score_batch(samples: Sequence[Sample], finished: FinishedResults) -> InMemoryStore | ImapEvalError:
+def _score_batch(samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
     return _scorer.score(samples, finished)

@@ -39,14 +39,14 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.cli.progress import show_indexing, show_progress
-from imapeval.errors import ServiceError, UsageError
+from imapeval.errors import ServiceError
 from imapeval.redaction import redact
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.evaluation.workers import BatchScorer, WorkerPool
+    from imapeval.evaluation.workers import WorkerPool
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
@@ -109,7 +109,7 @@ def score(
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
-    from imapeval.evaluation.workers import BatchScorer, evaluate_in_workers
+    from imapeval.evaluation.workers import evaluate_in_workers
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.summary import summarise
@@ -131,22 +131,16 @@ def score(
         require_batchable(chosen)
     settings = llm_options.make_settings(imaps=imaps, judging=bool(select_llm_metrics(chosen)))
     spread = engine is not None or (workers or 1) > 1
-    if spread and settings is not None:
-        # The limits of requests, tokens and cost hold within one process.
-        raise UsageError(
-            "--workers and --engine are for scoring without a language model; requests to one run side by side in one "
-            "process. Remove them, or set --concurrency instead."
-        )
     samples = data_options.read(data)
     if llm_options.dry_run:
         print_dry_run(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
     ledger = None if settings is None else open_ledger(settings)
+    llm = None if settings is None else open_llm(settings, ledger=ledger)
     with show_indexing(quiet=json_output) as progress:
         open_parts = partial(
             open_pipeline,
             chosen,
-            llm=None if settings is None else open_llm(settings, ledger=ledger),
             votes=llm_options.votes,
             relations=settings is not None and settings.relations,
             imaps=imaps,
@@ -154,7 +148,7 @@ def score(
             encoder=encoder,
             device=parse_device(device),
         )
-        ready = open_parts(progress=progress)
+        ready = open_parts(llm=llm, progress=progress)
     folder = out or Path("runs") / f"{make_file_stem(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     identity = evaluate.make_run_settings(
         ready.metrics,
@@ -172,12 +166,14 @@ def score(
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):
             if spread:
-                pool = _open_workers(engine, workers, BatchScorer(open_parts, joined), gpu=device == "cuda")
+                pool = _open_workers(engine, workers, gpu=device == "cuda")
                 run_until_interrupted(
                     lambda stop: evaluate_in_workers(
                         samples,
                         workers=pool,
+                        open_parts=open_parts,
                         parts=ready,
+                        llm=llm,
                         references=joined,
                         run=run,
                         progress=advance,
@@ -254,15 +250,15 @@ def score(
     raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
 
 
-def _open_workers(engine: str | None, workers: int | None, scorer: "BatchScorer", *, gpu: bool) -> "WorkerPool":
+def _open_workers(engine: str | None, workers: int | None, *, gpu: bool) -> "WorkerPool":
     from imapeval.evaluation.ray_workers import RayPool
     from imapeval.evaluation.workers import ProcessPool
 
     if engine is None:
-        return ProcessPool(workers or 1, scorer)
+        return ProcessPool(workers or 1)
     name, _, address = engine.partition(":")
     choose_one(name, "--engine", ("ray",))
-    return RayPool(scorer, address=address or None, size=workers, gpu=gpu)
+    return RayPool(address=address or None, size=workers, gpu=gpu)
 
 
 def _resume_command(folder: Path) -> str:

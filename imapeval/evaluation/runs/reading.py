@@ -75,7 +75,7 @@ class Result:
         """Whether a retry would give the same outcome; False if the program or the language model failed."""
         outcome = self.outcome
         return isinstance(outcome, Score) or not (
-            outcome.kind == "internal" or outcome.stage == "llm" or outcome.kind in _MODEL_FAULTS
+            outcome.kind == "internal" or outcome.stage in ("llm", "worker") or outcome.kind in _MODEL_FAULTS
         )
 
 

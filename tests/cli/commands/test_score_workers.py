@@ -1,27 +1,33 @@
 """`imapeval score --workers`: the same run from several processes, also when one of them or the first is killed."""
 
 import asyncio
+import json
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from imapeval.errors import ExtractionError, ImapEvalError, InputError, MissingExtraError, ServiceError
 from imapeval.evaluation.evaluate import InMemoryStore
+from imapeval.evaluation.forecast.simulated_replies import simulate_reply
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
-from imapeval.evaluation.workers import BatchScorer, ProcessPool, evaluate_in_workers
+from imapeval.evaluation.workers import ProcessPool, evaluate_in_workers
+from imapeval.llm.protocol import Completion, Message, Request
 from imapeval.metrics import registry
-from imapeval.types import Sample
+from imapeval.metrics.base import Case, Metric
+from imapeval.types import Failure, Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Process = Callable[..., "subprocess.Popen[str]"]
@@ -66,10 +72,107 @@ def test_workers_write_the_same_run(imapeval: Command, tmp_path: Path, data: str
     assert Run(tmp_path / "spread").manifest["settings"] == Run(tmp_path / "plain").manifest["settings"]
 
 
-def test_workers_are_for_scoring_without_a_model(imapeval: Command):
-    refused = imapeval("score", "sample-en", "--workers", "2", "--llm", "openai:m", "--base-url", "http://127.0.0.1:9")
-    assert refused.returncode == 2
-    assert "--workers" in refused.stderr
+class Replies:
+    """Answers as the dry run expects a model to, after some seconds; counts what it was asked."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.asked: Counter[str] = Counter()
+        self.seconds = seconds
+
+    def __call__(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.asked[json.dumps(body, sort_keys=True)] += 1
+        time.sleep(self.seconds)
+        messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+        completion = simulate_reply(Request(messages, schema_name=body["response_format"]["json_schema"]["name"]))
+        assert isinstance(completion, Completion)
+        choice = {"finish_reason": "stop", "message": {"content": completion.text}}
+        return 200, {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+
+
+LLM = ("--llm", "openai:m", "--price", "1,1", "--base-url")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("apart")
+def test_workers_share_a_model(
+    imapeval: Command, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    replies: dict[str, Replies] = {}
+    for name, options in {"plain": (), "spread": ("--workers", "2")}.items():
+        replies[name] = Replies()
+        monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / f"cache-{name}"))
+        url = serve(replies[name]).url
+        done = imapeval("score", "sample-en", "--metrics", "imapscore,judge,rouge1", *LLM, url, "--out", name, *options)
+        assert done.returncode == 0, done.stderr
+    assert replies["spread"].asked == replies["plain"].asked
+    assert set(replies["spread"].asked.values()) == {1}
+    plain, spread = Run(tmp_path / "plain"), Run(tmp_path / "spread")
+    assert {(r.id, r.metric): r.outcome for r in spread.results()} == {
+        (r.id, r.metric): r.outcome for r in plain.results()
+    }
+    assert lines(tmp_path / "spread", "imaps.jsonl") == lines(tmp_path / "plain", "imaps.jsonl")
+    assert spread.manifest["usage"] == plain.manifest["usage"]
+    assert spread.manifest["usage"]["calls"] >= sum(replies["spread"].asked.values())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("apart")
+def test_a_budget_holds_for_all_workers_together(imapeval: Command, serve: Callable[..., Any], tmp_path: Path):
+    replies = Replies()
+    url, budget = serve(replies).url, 0.025
+    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--out", "run", "--workers", "2")
+    stopped = imapeval(*command, "--max-cost", str(budget))
+    assert stopped.returncode == 2, stopped.stderr
+    assert "--max-cost" in stopped.stderr
+    usage = Run(tmp_path / "run").manifest["usage"]
+    assert 0 < usage["usd"] + usage["uncertain_usd"] <= budget
+    done = imapeval(*command, "--max-cost", "10")
+    assert done.returncode == 0, done.stderr
+    assert set(replies.asked.values()) == {1}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("apart")
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_killed_workers_lose_no_completion(
+    imapeval: Command, imapeval_process: Process, serve: Callable[..., Any], tmp_path: Path
+):
+    replies = Replies(0.05)
+    url = serve(replies).url
+    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--workers", "2")
+    process = imapeval_process(*command, "--out", "spread", "--concurrency", "4")
+    for wanted in (20, 60, 100):
+        while process.poll() is None and replies.asked.total() < wanted:
+            time.sleep(0.02)
+        assert process.poll() is None, process.communicate()
+        if workers := scoring(process.pid):
+            os.kill(workers[0], signal.SIGKILL)
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert set(replies.asked.values()) == {1}
+    assert len(Run(tmp_path / "spread").results()) == len(read("sample-en"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("apart")
+def test_ctrl_c_finishes_what_was_asked(
+    imapeval: Command, imapeval_process: Process, serve: Callable[..., Any], tmp_path: Path
+):
+    replies = Replies(0.2)
+    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, serve(replies).url, "--out", "run")
+    process = imapeval_process(*command, "--workers", "2", "--concurrency", "4")
+    while process.poll() is None and replies.asked.total() < 12:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    asked = replies.asked.total()
+    assert asked < 60
+    assert Run(tmp_path / "run").manifest["usage"]["calls"] == asked
+    replies.seconds = 0.0
+    done = imapeval(*command)
+    assert done.returncode == 0, done.stderr
+    assert set(replies.asked.values()) == {1}
 
 
 @pytest.mark.slow
@@ -77,9 +180,9 @@ def test_an_error_in_a_worker_keeps_its_message(tmp_path: Path):
     sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
     missing = partial(open_pipeline, registry.choose(["imapscore"], {}), imaps=tmp_path / "none.jsonl")
     parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
-    workers = ProcessPool(1, BatchScorer(missing, "mean"))
+    work = evaluate_in_workers([sample], workers=ProcessPool(1), open_parts=missing, parts=parts, run=InMemoryStore())
     with pytest.raises(ImapEvalError, match=r"none\.jsonl"):
-        asyncio.run(evaluate_in_workers([sample], workers=workers, parts=parts, run=InMemoryStore()))
+        asyncio.run(work)
 
 
 @pytest.mark.slow
@@ -87,10 +190,38 @@ def test_workers_that_keep_dying_stop_the_run():
     sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
     parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
     dying: partial[Pipeline] = partial(os._exit, 1)
-    workers = ProcessPool(2, BatchScorer(dying, "mean"))
-    with pytest.raises(ServiceError, match="'a'") as raised:
-        asyncio.run(evaluate_in_workers([sample], workers=workers, parts=parts, run=InMemoryStore()))
+    work = evaluate_in_workers([sample], workers=ProcessPool(2), open_parts=dying, parts=parts, run=InMemoryStore())
+    with pytest.raises(ServiceError) as raised:
+        asyncio.run(work)
     assert raised.value.kind == "worker-died"
+
+
+class Deadly(Metric):
+    """Ends its process at some responses, as a fault in a library does."""
+
+    name = "deadly"
+    summary = "Length of the response."
+
+    def score(self, case: Case) -> float:
+        if "deadly" in case.response:
+            os._exit(1)
+        return 1.0
+
+
+def open_deadly() -> Pipeline:
+    return Pipeline([Deadly()], None, None, {})
+
+
+@pytest.mark.slow
+def test_a_sample_that_ends_every_worker_is_a_failure():
+    samples = [Sample(str(n), "?", ("x",), "deadly" if n in (70, 71, 150) else "x") for n in range(200)]
+    run = InMemoryStore()
+    work = evaluate_in_workers(samples, workers=ProcessPool(2), open_parts=open_deadly, parts=open_deadly(), run=run)
+    asyncio.run(work)
+    assert {r.id for r in run.results if isinstance(r.outcome, Failure)} == {"70", "71", "150"}
+    assert {r.outcome.stage for r in run.results if isinstance(r.outcome, Failure)} == {"worker"}
+    assert not any(r.final for r in run.results if isinstance(r.outcome, Failure))
+    assert sorted(int(r.id) for r in run.results) == list(range(200))
 
 
 @pytest.mark.parametrize(

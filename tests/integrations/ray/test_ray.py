@@ -22,7 +22,7 @@ from imapeval.evaluation.evaluate import InMemoryStore  # noqa: E402
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline  # noqa: E402
 from imapeval.evaluation.ray_workers import RayPool  # noqa: E402
 from imapeval.evaluation.samples import read  # noqa: E402
-from imapeval.evaluation.workers import BatchScorer, evaluate_in_workers  # noqa: E402
+from imapeval.evaluation.workers import evaluate_in_workers  # noqa: E402
 from imapeval.metrics import registry  # noqa: E402
 from imapeval.types import Sample  # noqa: E402
 
@@ -69,42 +69,45 @@ def plain() -> InMemoryStore:
 def test_the_same_results(plain: InMemoryStore, store: type[InMemoryStore]):
     open_parts = partial(open_pipeline, METRICS)
     spread = store()
-    pool = RayPool(BatchScorer(open_parts, "mean"), size=2)
-    asyncio.run(evaluate_in_workers(SAMPLES, workers=pool, parts=open_parts(), run=spread))
+    asyncio.run(
+        evaluate_in_workers(SAMPLES, workers=RayPool(size=2), open_parts=open_parts, parts=open_parts(), run=spread)
+    )
     assert outcomes(spread) == outcomes(plain)
     assert {record.id: record for record in spread.imaps} == {record.id: record for record in plain.imaps}
     assert not ray.is_initialized()
 
 
+def score_by(open_parts: partial[Pipeline]) -> None:
+    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
+    work = evaluate_in_workers(
+        SAMPLES[:1], workers=RayPool(size=1), open_parts=open_parts, parts=parts, run=InMemoryStore()
+    )
+    asyncio.run(work)
+
+
 def test_an_error_in_an_actor_keeps_its_type_and_place(tmp_path: Path):
     missing = partial(open_pipeline, METRICS, imaps=tmp_path / "none.jsonl")
-    pool = RayPool(BatchScorer(missing, "mean"), size=1)
-    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
     with pytest.raises(InputError, match=r"none\.jsonl"):
-        asyncio.run(evaluate_in_workers(SAMPLES[:1], workers=pool, parts=parts, run=InMemoryStore()))
+        score_by(missing)
 
 
 def test_actors_that_keep_dying_stop_the_run():
     dying: partial[Pipeline] = partial(os._exit, 1)
-    pool = RayPool(BatchScorer(dying, "mean"), size=1)
-    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
     with pytest.raises(ServiceError) as raised:
-        asyncio.run(evaluate_in_workers(SAMPLES[:1], workers=pool, parts=parts, run=InMemoryStore()))
+        score_by(dying)
     assert raised.value.kind == "worker-died"
 
 
 def test_a_machine_with_another_version_is_refused():
     other = partial(open_pipeline, registry.choose(["rouge1"], {"rouge1": {"measure": "recall"}}))
-    pool = RayPool(BatchScorer(other, "mean"), size=1)
-    parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
     with pytest.raises(ServiceError) as raised:
-        asyncio.run(evaluate_in_workers(SAMPLES[:1], workers=pool, parts=parts, run=InMemoryStore()))
+        score_by(other)
     assert raised.value.kind == "worker-differs"
 
 
 def test_no_cluster_at_this_address():
     with pytest.raises(ServiceError) as raised:
-        RayPool(BatchScorer(partial(open_pipeline, METRICS), "mean"), address="127.0.0.1:9")
+        RayPool(address="127.0.0.1:9")
     assert raised.value.kind == "unreachable"
 
 

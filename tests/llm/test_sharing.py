@@ -1,0 +1,121 @@
+"""A model of one process, asked by others through `SharedModel`."""
+
+import asyncio
+import pickle
+
+import pytest
+
+from imapeval.errors import ProviderError, ServiceError
+from imapeval.llm.protocol import Completion, Message, Request, Token, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.sharing import STOPPED, ModelServer, SharedModel
+
+REQUEST = Request((Message("user", "x" * 1_000_000),), schema={"type": "object"}, logprobs=2)
+COMPLETION = Completion("{}", "stop", "m", Usage(3, 1), tokens=(Token("{}", -0.5, (("{}", -0.5),)),))
+
+
+class Keeping(ScriptedModel):
+    """Remembers what was rejected."""
+
+    def __init__(self, replies):
+        super().__init__(replies, identity="kept", concurrency=3)
+        self.rejected = []
+
+    def reject(self, request, completion):
+        self.rejected.append((request, completion))
+
+
+async def send(address, content: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(content)
+    writer.write_eof()
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
+    finally:
+        writer.close()
+
+
+def sent_by_a_worker(client: SharedModel) -> SharedModel:
+    return pickle.loads(pickle.dumps(client))
+
+
+async def test_a_request_and_its_completion_pass_unchanged():
+    model = Keeping([COMPLETION])
+    async with ModelServer(model, host="127.0.0.1", workers=2) as server:
+        client = sent_by_a_worker(server.client)
+        assert await client.complete(REQUEST) == COMPLETION
+    assert model.requests == [REQUEST]
+    assert (client.identity, client.concurrency) == ("kept", 2)
+
+
+async def test_an_error_keeps_its_type_and_fields():
+    error = ProviderError("cut", kind="truncated", raw="{", tokens=(5, 7))
+    async with ModelServer(ScriptedModel([error]), host="127.0.0.1", workers=1) as server:
+        with pytest.raises(ProviderError) as raised:
+            await server.client.complete(REQUEST)
+    assert vars(raised.value) == vars(error)
+
+
+async def test_a_fault_of_the_program_is_no_completion():
+    async with ModelServer(ScriptedModel(lambda request: 1 // 0), host="127.0.0.1", workers=1) as server:
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            await server.client.complete(REQUEST)
+
+
+async def test_a_rejection_reaches_the_model():
+    model = Keeping([COMPLETION])
+    async with ModelServer(model, host="127.0.0.1", workers=1) as server:
+        client = sent_by_a_worker(server.client)
+        completion = await client.complete(REQUEST)
+        await asyncio.to_thread(client.reject, REQUEST, completion)
+        while not model.rejected:
+            await asyncio.sleep(0.01)
+    assert model.rejected == [(REQUEST, COMPLETION)]
+
+
+@pytest.mark.parametrize("token", [b"", b"\0" * 31, b"\0" * 32])
+async def test_who_does_not_know_the_token_is_not_read(token: bytes, monkeypatch: pytest.MonkeyPatch):
+    model = ScriptedModel([COMPLETION])
+    async with ModelServer(model, host="127.0.0.1", workers=1) as server:
+        content = token + pickle.dumps((REQUEST, None))
+        monkeypatch.setattr(pickle, "loads", None)
+        assert await send(server.client.address, content) == b""
+    assert model.requests == []
+
+
+async def test_once_stopped_nothing_more_is_asked():
+    model, stop = ScriptedModel([COMPLETION]), asyncio.Event()
+    async with ModelServer(model, host="127.0.0.1", workers=1, stop=stop) as server:
+        stop.set()
+        with pytest.raises(ServiceError) as raised:
+            await server.client.complete(REQUEST)
+    assert raised.value.kind == STOPPED
+    assert model.requests == []
+
+
+async def test_without_the_first_process():
+    async with ModelServer(ScriptedModel([COMPLETION]), host="127.0.0.1", workers=1) as server:
+        pass
+    with pytest.raises(ServiceError) as raised:
+        await server.client.complete(REQUEST)
+    assert raised.value.kind == "unreachable"
+    server.client.reject(REQUEST, COMPLETION)
+
+
+async def test_a_worker_that_dies_does_not_cancel_its_request():
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    class Slow(ScriptedModel):
+        async def complete(self, request):
+            asked.set()
+            await asyncio.sleep(0.1)
+            answered.set()
+            return COMPLETION
+
+    async with ModelServer(Slow([]), host="127.0.0.1", workers=1) as server:
+        work = asyncio.ensure_future(server.client.complete(REQUEST))
+        await asked.wait()
+        work.cancel()
+        await asyncio.wait_for(answered.wait(), 5)
