@@ -1,11 +1,11 @@
 """How much of a server's speed arrives, and what a call costs here: `python benchmarks/throughput.py`.
 
-A stub server on loopback (`stub.py`) answers after 200 ms and takes 64 requests at a time. Measured against it, one
-after the other in processes of their own: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends the very
-requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with its run on
-disk); and both again, when everything is in the cache. With `--peers PYTHON`, an interpreter that has deepeval and
-ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each line tells the wall time and the
-CPU time of the client process, and both as ratios to the bare loop.
+A stub server on loopback (`stub.py`) answers after 200 ms (`--latency`) and takes 64 requests at a time. Measured
+against it, one after the other in processes of their own: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends
+the very requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with its
+run on disk), also with two workers; and these again, when everything is in the cache. With `--peers PYTHON`, an
+interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each
+line tells the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 HERE = Path(__file__).parent
-LATENCY = 0.2
 IN_FLIGHT = 64
 
 # What the bare loop runs: the requests of imapeval, collected without a server, sent in the two steps.
@@ -161,12 +160,12 @@ def write_requests(samples: Path, path: Path) -> None:
 
 
 @contextmanager
-def stub_server() -> Generator[str]:
+def stub_server(latency: float) -> Generator[str]:
     """Run the stub and yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, str(HERE / "stub.py"), str(port), str(LATENCY), str(IN_FLIGHT)]
+    command = [sys.executable, str(HERE / "stub.py"), str(port), str(latency), str(IN_FLIGHT)]
     process = subprocess.Popen(command)
     try:
         for _ in range(100):
@@ -216,8 +215,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2000, help="for imapeval and the bare loop")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with deepeval and ragas")
     parser.add_argument("--peer-samples", type=int, default=300)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds until the stub replies")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, stub_server() as url:
+    with tempfile.TemporaryDirectory() as folder, stub_server(args.latency) as url:
         work = Path(folder)
         samples, requests, few = work / "samples.jsonl", work / "requests.jsonl", work / "few.jsonl"
         write_samples(samples, args.samples)
@@ -232,10 +232,17 @@ def main() -> None:
             out = str(work / f"imaps{len(name)}.jsonl")
             command = [*cli, "extract", str(samples), *llm, "--json", "--out", out]
             measure(f"`imapeval extract`{name}", command, url, bare, IMAPEVAL_CACHE=str(work / cache))
-        for name, cache in (("", "b"), (", again from the cache", "b")):
-            out = str(work / f"run{len(name)}")
-            command = [*cli, "score", str(samples), *llm, "--json", "--metrics", "imapscore", "--out", out]
-            measure(f"`imapeval score`{name}", command, url, bare, IMAPEVAL_CACHE=str(work / cache))
+        for number, (name, cache) in enumerate(
+            (
+                ("`", "b"),
+                ("`, again from the cache", "b"),
+                (" --workers 2`", "c"),
+                (" --workers 2`, again from the cache", "c"),
+            )
+        ):
+            command = [*cli, "score", str(samples), *llm, "--json", "--metrics", "imapscore"]
+            command += ["--out", str(work / f"run{number}"), *(("--workers", "2") if cache == "c" else ())]
+            measure(f"`imapeval score{name}", command, url, bare, IMAPEVAL_CACHE=str(work / cache))
         if args.peers:
             measure("DeepEval GEval", [args.peers, "-c", GEVAL, url, str(few)], url, bare)
             measure("RAGAS FactualCorrectness", [args.peers, "-c", FACTUAL, url, str(few)], url, bare)

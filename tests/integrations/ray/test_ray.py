@@ -19,10 +19,13 @@ ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 from imapeval.errors import InputError, ServiceError  # noqa: E402
 from imapeval.evaluation import evaluate  # noqa: E402
 from imapeval.evaluation.evaluate import InMemoryStore  # noqa: E402
+from imapeval.evaluation.forecast.simulated_replies import simulate_reply  # noqa: E402
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline  # noqa: E402
 from imapeval.evaluation.ray_workers import RayPool  # noqa: E402
 from imapeval.evaluation.samples import read  # noqa: E402
 from imapeval.evaluation.workers import evaluate_in_workers  # noqa: E402
+from imapeval.llm.protocol import Completion, Request  # noqa: E402
+from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 from imapeval.metrics import registry  # noqa: E402
 from imapeval.types import Sample  # noqa: E402
 
@@ -75,6 +78,32 @@ def test_the_same_results(plain: InMemoryStore, store: type[InMemoryStore]):
     assert outcomes(spread) == outcomes(plain)
     assert {record.id: record for record in spread.imaps} == {record.id: record for record in plain.imaps}
     assert not ray.is_initialized()
+
+
+def test_a_model_of_the_first_process_answers_the_actors():
+    model = ScriptedModel(simulate)
+    open_parts = partial(open_pipeline, METRICS, relations=True)
+    parts = open_parts(llm=model)
+    plain, spread = InMemoryStore(), InMemoryStore()
+    work = evaluate.evaluate(
+        SAMPLES[:70], metrics=parts.metrics, extractor=parts.extractor, matcher=parts.matcher, run=plain
+    )
+    asyncio.run(work)
+    asked, model.requests = model.requests, []
+    asyncio.run(
+        evaluate_in_workers(
+            SAMPLES[:70], workers=RayPool(size=2), open_parts=open_parts, parts=parts, llm=model, run=spread
+        )
+    )
+    assert outcomes(spread) == outcomes(plain)
+    # Without the cache, identical requests of two workers are two.
+    assert set(map(str, model.requests)) == set(map(str, asked))
+
+
+def simulate(request: Request) -> Completion:
+    reply = simulate_reply(request)
+    assert isinstance(reply, Completion)
+    return reply
 
 
 def score_by(open_parts: partial[Pipeline]) -> None:
