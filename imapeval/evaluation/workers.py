@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Protocol
@@ -201,9 +201,9 @@ async def evaluate_in_workers(
         return None
 
     server = None if llm is None else ModelServer(llm, host=workers.host, workers=workers.size, stop=stop)
-    with closing(workers):
-        async with server or nullcontext():
-            workers.start(BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references))
+    async with server or nullcontext():
+        workers.start(BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references))
+        try:
             while running or ((waiting or suspects) and not stopped()):
                 # One more than there are workers, so that none waits for this process.
                 while waiting and len(running) <= workers.size and not stopped():
@@ -228,6 +228,12 @@ async def evaluate_in_workers(
                         run.add(imaps=(), results=[Result(sample.id, n, _KILLED, signatures[n]) for n in names])
                         if progress is not None:
                             progress(1)
+        finally:
+            # After an error, workers still wait for completions: the server answers them while they end, in a thread.
+            if server is not None:
+                server.refuse()
+            await asyncio.to_thread(workers.close)
+            await asyncio.gather(*running, return_exceptions=True)
     if not stopped():
         run.finish()
 

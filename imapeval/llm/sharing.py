@@ -115,6 +115,7 @@ class ModelServer:
         self._model = model
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self._stop = stop
+        self._refusing = False
         self._socket = socket.create_server((host, 0), backlog=_BACKLOG)
         share = -(-model.concurrency // workers)
         self.client = SharedModel(self._socket.getsockname()[:2], self._token, model.identity, share)
@@ -127,6 +128,10 @@ class ModelServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
+
+    def refuse(self) -> None:
+        """Refuse further requests; those under way are finished."""
+        self._refusing = True
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -141,7 +146,7 @@ class ModelServer:
                 self._model.reject(request, rejected)
 
     async def _complete(self, request: Request) -> Completion | Exception:
-        if self._stop is not None and self._stop.is_set():
+        if self._refusing or (self._stop is not None and self._stop.is_set()):
             return ServiceError("the run was stopped.", kind=STOPPED)
         (outcome,) = await asyncio.gather(self._model.complete(request), return_exceptions=True)
         if isinstance(outcome, Completion | ImapEvalError):

@@ -24,7 +24,8 @@ from imapeval.evaluation.pipeline import Pipeline, open_pipeline
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
 from imapeval.evaluation.workers import ProcessPool, evaluate_in_workers
-from imapeval.llm.protocol import Completion, Message, Request
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+from imapeval.llm.sharing import SharedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Metric
 from imapeval.types import Failure, Sample
@@ -194,6 +195,48 @@ def test_workers_that_keep_dying_stop_the_run():
     with pytest.raises(ServiceError) as raised:
         asyncio.run(work)
     assert raised.value.kind == "worker-died"
+
+
+class SlowModel:
+    """Answers after a while; refuses what asks about costs at once, as a model without money does."""
+
+    identity = "slow"
+    concurrency = 8
+
+    async def complete(self, request: Request) -> Completion:
+        if "costs" in request.messages[-1].content:
+            raise ServiceError("no money", kind="budget")
+        await asyncio.sleep(2)
+        return Completion("3", "stop", "slow", Usage(1, 1))
+
+
+class Asks(Metric):
+    """Asks a model for a number."""
+
+    name = "asks"
+    summary = "What a model says."
+
+    def __init__(self, llm: SharedModel | SlowModel) -> None:
+        self.llm = llm
+
+    async def score(self, case: Case) -> float:
+        return float((await self.llm.complete(Request((Message("user", case.question),)))).text)
+
+
+def open_asking(llm: SharedModel | SlowModel) -> Pipeline:
+    return Pipeline([Asks(llm)], None, None, {})
+
+
+@pytest.mark.slow
+def test_an_error_for_all_ends_workers_that_wait_for_completions():
+    samples = [Sample(str(n), "what it costs" if n < 64 else "what helps", ("x",), "x") for n in range(256)]
+    model, run = SlowModel(), InMemoryStore()
+    work = evaluate_in_workers(
+        samples, workers=ProcessPool(2), open_parts=open_asking, parts=open_asking(model), llm=model, run=run
+    )
+    with pytest.raises(ServiceError) as raised:
+        asyncio.run(asyncio.wait_for(work, 60))
+    assert raised.value.kind == "budget"
 
 
 class Deadly(Metric):
