@@ -26,6 +26,9 @@ from imapeval.rating.model import (
     UnknownItemError,
 )
 
+MAX_ENTRIES, MAX_TEXT = 1000, 1 << 20
+"""Of one item, entries and characters in all of them: nobody needs as many, and nobody fills the disk."""
+
 OWNER = Rater(0, "owner", "owner")
 
 _IN_ORDER = (sa.case((schema.assignments.c.kind == "training", 0), else_=1), schema.assignments.c.position)
@@ -85,6 +88,12 @@ class RatingStudy:
         if row is None:
             return None
         return OWNER if row.rater is None else Rater(row.rater, row.name, row.role)
+
+    def list_links(self) -> frozenset[str]:
+        """Return the hashes of all secrets that are valid."""
+        query = sa.select(schema.links.c.secret_hash).where(schema.links.c.revoked_at.is_(None))
+        with self.database.read() as connection:
+            return frozenset(connection.scalars(query))
 
     def next_item(self, rater: Rater) -> Item | None:
         """Return the first item without a complete entry; None if there is none, or the study has been stopped.
@@ -148,6 +157,8 @@ class RatingStudy:
                     raise RatingConflictError("another entry was saved under this client_id. Make a new one.")
                 return Saved(before, complete, True, feedback)
             revision = 1 + (_find_last(connection, token) or 0)
+            if revision > 1 and _is_overfull(connection, token, revision, entry):
+                raise UsageError("this answer has been changed too often. Tell the owner of the study.")
             connection.execute(
                 entries.insert().values(
                     token=token,
@@ -314,6 +325,18 @@ def _find_last(connection: sa.Connection, token: str, *, complete: bool = False)
     entries = schema.entries
     wanted = (entries.c.token == token, entries.c.complete) if complete else (entries.c.token == token,)
     return connection.scalar(sa.select(sa.func.max(entries.c.revision)).where(*wanted))
+
+
+def _is_overfull(connection: sa.Connection, token: str, revision: int, entry: Entry) -> bool:
+    """Return whether an item would have too many entries, or too much text in them, with this one."""
+    entries, cells = schema.entries, schema.entry_values
+    texts = sa.func.length(entries.c.comment) + sa.func.length(sa.cast(entries.c.spans, sa.Text))
+    sums = (
+        sa.select(sa.func.sum(texts)).where(entries.c.token == token),
+        sa.select(sa.func.sum(sa.func.length(cells.c.reason))).where(cells.c.token == token),
+    )
+    size = len(entry.model_dump_json(include={"comment", "spans", "cannot_judge"}))
+    return revision > MAX_ENTRIES or size + sum(int(connection.scalar(one) or 0) for one in sums) > MAX_TEXT
 
 
 def _read_entry(connection: sa.Connection, token: str, revision: int) -> Entry:

@@ -63,9 +63,9 @@ def render_page(
         skip_to=skip_to,
         version=__version__,
         style=style,
-        style_hash=_hash(style),
+        style_hash=hash_source(style),
         script=script,
-        script_hash=_hash(script) if script else "'none'",
+        script_hash=hash_source(script),
         data="" if answers is None else dump_for_script(answers),
         served=served,
     )
@@ -73,7 +73,7 @@ def render_page(
 
 def render_template(name: str, **values: Any) -> str:
     """Return a template of `page/` with its values, in which every text is escaped."""
-    return _templates().get_template(name).render(values)
+    return load_templates(_PAGE).get_template(name).render(values)
 
 
 def load_explorer() -> str:
@@ -97,16 +97,24 @@ def write_page(page: str, path: Path) -> None:
 
 
 @cache
-def _templates() -> Environment:
+def load_templates(folder: Path) -> Environment:
+    """Return the templates of a folder, which escape every text."""
     return Environment(
-        loader=FileSystemLoader(_PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+
+
+def hash_source(content: str) -> str:
+    """Return the source expression of a content security policy that allows this style or script, and no other."""
+    if not content:
+        return "'none'"
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
 
 
 def _read(name: str) -> str:
     return (_PAGE / name).read_text(encoding="utf-8")
-
-
-def _hash(content: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-    return f"'sha256-{digest}'"

@@ -21,7 +21,7 @@ from imapeval.metrics.imapscore import compute_credit
 from imapeval.scoring import Assessment, Assessments, Scorer
 from imapeval.serve import schema
 from imapeval.serve.docs_page import render_docs_page
-from imapeval.serve.guard import Limits, RequestGuard
+from imapeval.serve.guard import FASTAPI_OPTIONS, Limits, RequestGuard
 from imapeval.serve.http_error import STATUS_DESCRIPTIONS, HttpError, dump_json
 from imapeval.serve.work_queue import WorkQueue
 from imapeval.types import Failure, Match
@@ -88,13 +88,7 @@ def make_app(loaded: LoadedScorer, limits: Limits, *, token: str | None = None) 
         version=__version__,
         description=DESCRIPTION,
         lifespan=live,
-        # The documentation pages of FastAPI load scripts from other servers.
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        # With an OpenTelemetry provider, FastAPI would send error messages, which may quote texts.
-        telemetry={"logs": False},
+        **FASTAPI_OPTIONS,
     )
     app.add_exception_handler(HTTPException, _handle_error)
     app.add_exception_handler(RequestValidationError, _handle_error)

@@ -25,6 +25,24 @@ if TYPE_CHECKING:
 PUBLIC_PATHS = frozenset({"/health", "/openapi.json", "/docs"})
 """Paths that need no token: they return nothing that a client has sent."""
 
+FASTAPI_OPTIONS: Mapping[str, Any] = {
+    # The documentation pages of FastAPI load scripts from other servers.
+    "docs_url": None,
+    "redoc_url": None,
+    "openapi_url": None,
+    "redirect_slashes": False,
+    # Where the process has OpenTelemetry providers, FastAPI would send them paths, and error messages that may quote
+    # texts.
+    "telemetry": {
+        "tracing": False,
+        "metrics": False,
+        "logs": False,
+        "operation_spans": False,
+        "auto_configure": False,
+    },
+}
+"""Options of every app."""
+
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -93,6 +111,14 @@ class RequestGuard:
         await self._app(scope, _replay_body(body, receive), send)
 
     def _authorise(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
+        if b"transfer-encoding" in headers and b"content-length" in headers:
+            # RFC 9112, 6.1: an attempt at request smuggling; the connection is not used any further.
+            raise HttpError(
+                400,
+                "bad-http",
+                "The request has both Transfer-Encoding and Content-Length. Send one of them.",
+                {"Connection": "close"},
+            )
         if self._any_host:
             pass
         elif self._token is None:

@@ -28,6 +28,18 @@ STATUS_DESCRIPTIONS: Mapping[int, str] = {
 """The meaning of each status other than 200."""
 
 
+PROTECTIVE_HEADERS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Headers that keep browsers from caching, framing, sniffing or sharing a response."""
+
+
 class HttpError(ImapEvalError):
     """A request that is rejected.
 

@@ -29,7 +29,7 @@ from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.matching.protocol import Matcher
 from imapeval.report.explorer_data import TextTable, collect_explorer_data, metric_axes
 from imapeval.report.page_frame import render_page, render_template
-from imapeval.serve.guard import Limits, RequestGuard
+from imapeval.serve.guard import FASTAPI_OPTIONS, Limits, RequestGuard
 from imapeval.serve.http_error import HttpError, dump_json
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def make_app(session: ReviewSession) -> tuple[RequestGuard, str]:
     The path holds a secret, because every user of this computer can send requests to its ports.
     """
     path = f"/{secrets.token_urlsafe(16)}/"
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry={"logs": False})
+    app = FastAPI(**FASTAPI_OPTIONS)
 
     @app.get(path)
     async def page() -> Response:  # pyright: ignore[reportUnusedFunction]

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from imapeval.errors import UsageError
 from imapeval.redaction import register_secret
-from imapeval.serve.http_error import HttpError
+from imapeval.serve.http_error import PROTECTIVE_HEADERS, HttpError
 
 if TYPE_CHECKING:
     import asyncio
@@ -213,7 +213,9 @@ class _TimeoutProtocol(H11Protocol):
             b"HTTP/1.1 %d %s" % (refusal.status, _REASON_PHRASES[refusal.status]),
             b"content-type: application/json",
         ]
-        head += [f"{name.lower()}: {value}".encode() for name, value in refusal.headers.items()]
+        head += [
+            f"{name.lower()}: {value}".encode() for name, value in {**PROTECTIVE_HEADERS, **refusal.headers}.items()
+        ]
         head += [b"content-length: %d" % len(refusal.body), b"connection: close", b"", refusal.body]
         self.transport.write(b"\r\n".join(head))
         self.transport.close()

@@ -11,8 +11,8 @@ from typing import Any
 
 from imapeval.rating import Dimension, RatingStudy, StudySettings
 from imapeval.rating.administration import invite, invite_owner
-from imapeval.rating.app import make_app
 from imapeval.rating.setup import StudyContent, create_study
+from imapeval.rating.web.app import make_app
 from imapeval.serve.guard import Limits
 from imapeval.serve.server import listen, make_server
 from imapeval.types import Sample

@@ -1,6 +1,7 @@
 """What was found by fuzzing and by trying OWASP's list on a real server."""
 
 import secrets
+import socket
 import sqlite3
 import threading
 import time
@@ -12,10 +13,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from imapeval.errors import ResourceError
-from imapeval.rating import schema
+from imapeval.errors import ResourceError, UsageError
+from imapeval.rating import schema, store
+from imapeval.rating.administration import reissue
 from imapeval.rating.model import Span
 from imapeval.rating.setup import StudyContent
+from imapeval.rating.web import app
 from tests.rating.conftest import Server, Studies
 from tests.rating.site import ANSWERS, Site, enter, serve
 
@@ -68,17 +71,113 @@ def test_where_a_request_comes_from(site: Site, headers: dict[str, str], status:
     assert site.ask("/session", {"secret": site.secrets["anna"]}, **headers)[0] == status
 
 
-def test_who_tries_secrets_locks_out_nobody(site: Site):
+@pytest.mark.parametrize("by", ["session", "cookie"])
+def test_who_tries_secrets_locks_out_nobody(site: Site, monkeypatch: pytest.MonkeyPatch, by: str):
     """Behind a server with https, all raters come from one address."""
-    while site.ask("/session", {"secret": secrets.token_urlsafe(24)})[0] != 429:
-        pass
-    assert site.ask("/session", {"secret": site.secrets["anna"]})[0] == 200
+
+    def attempt(secret: str) -> int:
+        return site.ask("/session", {"secret": secret})[0] if by == "session" else site.ask("/", secret=secret)[0]
+
+    statuses = [attempt(secrets.token_urlsafe(24)) for _ in range(25)]
+    assert statuses[:20] == [401] * 20
+    assert statuses[-1] == 429
+    assert attempt(site.secrets["anna"]) == 200
+    # Within the second in which the list of links may be out of date.
+    new = reissue(site.study, "ben")
+    while attempt(new) == 429:
+        time.sleep(0.1)
+    assert attempt(new) == 200
+    assert attempt(site.secrets["ben"]) in {401, 429}
+    # Further attempts ask the database for nobody.
+    asked: list[str] = []
+    monkeypatch.setattr(site.study, "identify", asked.append)
+    while attempt(secrets.token_urlsafe(24)) != 429:
+        asked.clear()
+    assert asked == []
+
+
+def test_requests_with_one_link_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(app, "_REQUESTS_PER_MINUTE", 5)
+    with serve(str(tmp_path / "study.db"), StudyContent(ANSWERS)) as site:
+        found = [site.ask("/api/next", secret=site.secrets["anna"]) for _ in range(10)]
+        assert [status for status, _, _ in found[:5]] == [200] * 5
+        status, _, headers = found[-1]
+        assert status == 429
+        assert 1 <= int(headers["retry-after"]) <= 12
+        assert site.ask("/api/next", secret=site.secrets["ben"])[0] == 200
+
+
+def test_nobody_fills_the_disk(studies: Studies, monkeypatch: pytest.MonkeyPatch):
+    study, (rater, other, *_) = studies.make()
+    item = study.next_item(rater)
+    assert item is not None
+    long = tuple(Span(kind="missing", text="x" * 20_000) for _ in range(20))
+    entry = studies.enter(spans=long)
+    study.save(rater, item.token, entry)
+    study.save(rater, item.token, studies.enter(spans=long))
+    with pytest.raises(UsageError):
+        study.save(rater, item.token, studies.enter(spans=long))
+    # One that arrives again, and other items, are not concerned.
+    assert study.save(rater, item.token, entry).repeated
+    monkeypatch.setattr(store, "MAX_ENTRIES", 3)
+    item = study.next_item(other)
+    assert item is not None
+    for _ in range(3):
+        study.save(other, item.token, studies.enter())
+    with pytest.raises(UsageError):
+        study.save(other, item.token, studies.enter())
+
+
+def test_two_lengths_of_a_body_are_refused(site: Site):
+    """RFC 9112, 6.1: what follows might be another request to a server in front."""
+    head = b"POST /session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
+    smuggled = b"GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    told = send(site, head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled)
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert b"connection: close" in told.lower()
+    assert told.count(b"HTTP/1.1 ") == 1
+
+
+def test_what_the_server_refuses_is_protected_as_well(site: Site):
+    told = send(site, b"\x16\x03\x01\r\n\r\n").lower()
+    assert told.startswith(b"http/1.1 400 ")
+    for name in NEVER_MISSING:
+        assert f"\r\n{name}: ".encode() in told
+
+
+def send(site: Site, sent: bytes) -> bytes:
+    """Send bytes and return all that comes back until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", site.port), timeout=30) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+
+def test_opentelemetry_is_told_nothing(site: Site, monkeypatch: pytest.MonkeyPatch):
+    trace = pytest.importorskip("opentelemetry.trace", reason="this fastapi knows no OpenTelemetry")
+    metrics = pytest.importorskip("opentelemetry.metrics")
+    asked: list[str] = []
+
+    class Tracers(trace.TracerProvider):
+        def get_tracer(self, *_: Any, **__: Any) -> Any:
+            asked.append("tracer")
+            return trace.NoOpTracer()
+
+    class Meters(metrics.MeterProvider):
+        def get_meter(self, *_: Any, **__: Any) -> Any:
+            asked.append("meter")
+            return metrics.NoOpMeter("")
+
+    monkeypatch.setattr(trace, "get_tracer_provider", Tracers)
+    monkeypatch.setattr(metrics, "get_meter_provider", Meters)
+    assert site.ask("/api/next", secret=site.secrets["anna"])[0] == 200
+    assert asked == []
 
 
 def test_a_page_gets_nothing_of_another_link(site: Site):
     """Cookies are those of the link that was opened last, in another tab maybe."""
     page = site.ask("/", secret=site.secrets["anna"])[1]
-    link = page.partition('"link": "')[2].partition('"')[0]
+    link = page.partition('"link":"')[2].partition('"')[0]
     item = site.ask("/api/next", secret=site.secrets["anna"], Imapeval_Link=link)[1]["item"]
     for path, body in (("/api/next", None), ("/api/at/1", None), (f"/api/items/{item['token']}", enter())):
         assert site.ask(path, body, secret=site.secrets["ben"], Imapeval_Link=link)[0] == 401
@@ -141,7 +240,7 @@ def test_a_rater_with_a_long_history_costs_no_more_than_others(sqlite_studies: S
     study, (rater, *_) = sqlite_studies.make()
     item = study.next_item(rater)
     assert item is not None
-    long = tuple(Span(kind="missing", text="x" * 20_000) for _ in range(20))
+    long = tuple(Span(kind="missing", text="x" * 2_000) for _ in range(20))
 
     def measure(call: Callable[[], object]) -> int:
         tracemalloc.start()

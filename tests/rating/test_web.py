@@ -1,6 +1,5 @@
 """The web app on a real server, over HTTP."""
 
-import secrets
 from pathlib import Path
 
 import pytest
@@ -95,6 +94,10 @@ def test_what_does_not_fit_is_refused(site: Site):
         {"values": {"accuracy": 3.3}},
         {"values": {"speed": 1}},
         {"values": {"accuracy": 9}},
+        {"values": {"accuracy": "3"}},
+        {"values": {"accuracy": True}},
+        {"confidence": True},
+        {"confidence": "2"},
         {"client_id": "x"},
         {"system": "Alphabot"},
         {"spans": [{"kind": "wrong", "start": 0, "end": 3, "text": "xyz"}]},
@@ -105,12 +108,6 @@ def test_what_does_not_fit_is_refused(site: Site):
     assert site.ask(path, raw=b"[1]" * 1_000_000, secret=secret)[0] == 413
     assert site.ask(path, raw=b"a=1", secret=secret, Content_Type="application/x-www-form-urlencoded")[0] == 415
     assert site.ask("/api/next", secret=secret)[1]["progress"]["done"] == 0
-
-
-def test_secrets_cannot_be_tried_at_will(site: Site):
-    statuses = [site.ask("/session", {"secret": secrets.token_urlsafe(24)})[0] for _ in range(25)]
-    assert statuses[:20] == [401] * 20
-    assert statuses[-1] == 429
 
 
 @pytest.mark.parametrize(("header", "lang"), [("zh-CN,zh;q=0.9", "zh-CN"), ("de,en;q=0.5", "en"), ("", "en")])

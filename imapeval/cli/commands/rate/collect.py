@@ -32,7 +32,7 @@ def serve(
     for package in ("fastapi", "uvicorn"):
         require(package, distribution=package, extra="rate", needed_for="imapeval rate serve")
 
-    from imapeval.rating.app import make_app
+    from imapeval.rating.web.app import make_app
     from imapeval.serve.guard import Limits
     from imapeval.serve.server import listen, run
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from imapeval.report.explorer_data import dump_for_script
+from imapeval.report.page_frame import hash_source, load_templates
+from imapeval.study.agreement.measure import find_title
 
 if TYPE_CHECKING:
     from imapeval.rating.model import StudySettings
+    from imapeval.rating.monitoring import Overview
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("queue.js", "words.js", "scale.js", "rate.js")
@@ -35,7 +36,7 @@ def choose_language(asked: str | None, accepted: str) -> str:
 
 def render_enter(settings: StudySettings, lang: str) -> tuple[str, str]:
     """Return the page that takes the secret out of a link, and its content security policy."""
-    return render("enter.html", lang, scripts=("enter.js",), settings=settings)
+    return _render("enter.html", lang, scripts=("enter.js",), settings=settings)
 
 
 def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, str]:
@@ -52,10 +53,37 @@ def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, s
         "dimensions": [one.model_dump() for one in settings.dimensions],
         "references": settings.show_reference,
     }
-    return render("rate.html", lang, scripts=_SCRIPTS, settings=settings, data=data)
+    return _render("rate.html", lang, scripts=_SCRIPTS, settings=settings, data=data)
 
 
-def render(name: str, lang: str, *, scripts: tuple[str, ...] = (), data: Any = None, **values: Any) -> tuple[str, str]:
+def render_owner(settings: StudySettings, lang: str, found: Overview) -> tuple[str, str]:
+    """Return the owner's page, and its content security policy. It changes nothing: that is what the commands are for.
+
+    Args:
+        settings: Of the study.
+        lang: Language of the page.
+        found: State of the study.
+    """
+    texts = load_texts(lang)["owner"]
+    return _render(
+        "owner.html",
+        lang,
+        settings=settings,
+        o=texts,
+        found=found,
+        progress=texts["progress"].format(
+            ratings=found.ratings,
+            ratings_total=found.ratings_total,
+            complete=found.complete,
+            answers=found.answers,
+        ),
+        flags=[(row.name, flag) for row in found.raters for flag in row.flags],
+        agreement=[(find_title(row.statistic), row) for row in found.agreement if row.value is not None],
+        number=_format_number,
+    )
+
+
+def _render(name: str, lang: str, *, scripts: tuple[str, ...] = (), data: Any = None, **values: Any) -> tuple[str, str]:
     """Return a page of `page/`, and its content security policy.
 
     Args:
@@ -67,13 +95,12 @@ def render(name: str, lang: str, *, scripts: tuple[str, ...] = (), data: Any = N
     """
     style, script = _read("rate.css"), "\n".join(map(_read, scripts))
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        f"default-src 'none'; style-src {hash_source(style)}; script-src {hash_source(script)}; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    # "<" would end the script element.
-    shown = "" if data is None else json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    shown = "" if data is None else dump_for_script(data)
     page = (
-        _templates()
+        load_templates(_PAGE)
         .get_template(name)
         .render(values, lang=lang, t=load_texts(lang), style=style, script=script, data=shown)
     )
@@ -87,18 +114,9 @@ def load_texts(lang: str) -> dict[str, Any]:
 
 
 @cache
-def _templates() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
-@cache
 def _read(name: str) -> str:
     return (_PAGE / name).read_text(encoding="utf-8")
 
 
-def _hash(content: str) -> str:
-    if not content:
-        return "'none'"
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+def _format_number(number: float | None, digits: int) -> str:
+    return "–" if number is None else f"{number:.{digits}f}"

@@ -7,8 +7,13 @@ from elsewhere; style and script are allowed by hash. Requests that change somet
 
 # Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
 import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, FastAPI, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -18,12 +23,11 @@ from starlette.exceptions import HTTPException
 
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.rating.model import Entry, Item, Rater, RatingConflictError, UnknownItemError
-from imapeval.rating.owner_page import render_owner
-from imapeval.rating.pages import LANGUAGES, choose_language, render_enter, render_rating
-from imapeval.rating.rate_limit import RateLimit
-from imapeval.rating.store import RatingStudy
-from imapeval.serve.guard import Limits, RequestGuard
-from imapeval.serve.http_error import HttpError, dump_json
+from imapeval.rating.monitoring import overview
+from imapeval.rating.store import RatingStudy, hash_secret
+from imapeval.rating.web.pages import LANGUAGES, choose_language, render_enter, render_owner, render_rating
+from imapeval.serve.guard import FASTAPI_OPTIONS, Limits, RequestGuard
+from imapeval.serve.http_error import PROTECTIVE_HEADERS, HttpError, dump_json
 
 if TYPE_CHECKING:
     from imapeval.serve.guard import App, Message, Receive, Scope, Send
@@ -37,23 +41,19 @@ _LINK = "imapeval-link"
 _MONTH = 31 * 24 * 3600
 """Seconds that a browser keeps the cookies."""
 
-_ENTRIES_PER_MINUTE, _REQUESTS_PER_MINUTE = 20, 600
-"""Attempts to enter with a secret from one address, and requests with one link: a fast rater makes 60."""
+_FAILURES_PER_MINUTE, _REQUESTS_PER_MINUTE = 20, 600
+"""Wrong secrets from one address, and requests with one link: a fast rater makes 60."""
 
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-"""Of every response, unless it has others."""
+_MAX_CLIENTS = 10_000
+"""Clients whose requests are counted; those who asked longest ago are forgotten."""
+
+_LINKS_SECONDS, _OVERVIEW_SECONDS = 1.0, 10.0
+"""How long the list of valid links, and the state on the owner's page, may be out of date."""
 
 _Token = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 _M = TypeVar("_M", bound=BaseModel)
+_T = TypeVar("_T")
 
 
 class _Secret(BaseModel):
@@ -78,19 +78,36 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
         limits: Limits of size and time.
         secure: Whether browsers reach it by https only, so that cookies are sent by https only.
     """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry={"logs": False})
+    app = FastAPI(**FASTAPI_OPTIONS)
     session = f"__Host-{_SESSION}" if secure else _SESSION
-    entering, asking = RateLimit(_ENTRIES_PER_MINUTE), RateLimit(_REQUESTS_PER_MINUTE)
+    failures, requests = _RateLimit(_FAILURES_PER_MINUTE), _RateLimit(_REQUESTS_PER_MINUTE)
+    find_links = _Recent(study.list_links, _LINKS_SECONDS)
+    find_overview = _Recent(lambda: overview(study), _OVERVIEW_SECONDS)
 
     def name_page(rater: Rater) -> str:
         # The same after the rater has got a new link: what waits in the browser is then sent with that.
         return hashlib.sha256(f"{study.settings.model_dump_json()}/{rater.id}".encode()).hexdigest()[:16]
 
+    def identify(request: Request, secret: str) -> Rater | None:
+        # Many wrong secrets cost the database next to nothing, and lock out nobody: behind a server with https, all
+        # raters come from one address.
+        if not secret:
+            return None
+        address = request.client.host if request.client else ""
+        if failures.is_exceeded(address) and hash_secret(secret) not in find_links():
+            raise failures.refuse(address)
+        rater = study.identify(secret)
+        if rater is None:
+            failures.count(address)
+        return rater
+
     def authorise(request: Request) -> Rater:
-        rater = study.identify(request.cookies.get(session, ""))
+        rater = identify(request, request.cookies.get(session, ""))
         if rater is None or request.headers.get(_LINK) not in {None, name_page(rater)}:
             raise HttpError(401, "no-link", "Open your personal link again. If it no longer works, ask for a new one.")
-        asking.count(str(rater.id))
+        if requests.is_exceeded(client := str(rater.id)):
+            raise requests.refuse(client)
+        requests.count(client)
         return rater
 
     def authorise_rater(request: Request) -> Rater:
@@ -107,17 +124,19 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
         asked = request.query_params.get("lang") or request.cookies.get(_LANGUAGE)
         return choose_language(asked, request.headers.get("accept-language", ""))
 
+    @cache
+    def make_enter_page(lang: str) -> tuple[str, str]:
+        return render_enter(study.settings, lang)
+
     @app.get("/enter")
     def enter(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return page(*render_enter(study.settings, find_language(request)))
+        return page(*make_enter_page(find_language(request)))
 
     @app.post("/session")
     def begin(request: Request, body: _Body) -> Response:  # pyright: ignore[reportUnusedFunction]
         _require_same_origin(request)
         secret = _parse(_Secret, body).secret
-        if study.identify(secret) is None:
-            # Right secrets are not counted: behind a server with https, all raters come from one address.
-            entering.count(request.client.host if request.client else "")
+        if identify(request, secret) is None:
             raise HttpError(401, "no-link", "This link is not valid, or no longer. Ask for a new one.")
         response = _json({"ok": True})
         response.set_cookie(session, secret, max_age=_MONTH, path="/", secure=secure, httponly=True, samesite="strict")
@@ -131,9 +150,9 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
         except HttpError as error:
             if error.status != 401:
                 raise
-            return page(*render_enter(study.settings, lang), status=401)
+            return page(*make_enter_page(lang), status=401)
         if rater.role == "owner":
-            rendered = render_owner(study, lang)
+            rendered = render_owner(study.settings, lang, find_overview())
         else:
             rendered = render_rating(study.settings, lang, name_page(rater))
         response = page(*rendered)
@@ -195,6 +214,62 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
     return _add_headers(RequestGuard(app, limits, token=None, posted=["/session", "/api/items/"], any_host=True))
 
 
+class _RateLimit:
+    """A token bucket for each client, filled evenly and holding a minute's worth.
+
+    Args:
+        per_minute: Requests of one client.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._per_minute = per_minute
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def count(self, client: str) -> None:
+        """Count a request."""
+        with self._lock:
+            left = self._find_left(client)
+            self._left.pop(client, None)
+            self._left[client] = max(0.0, left - 1), time.monotonic()
+            if len(self._left) > _MAX_CLIENTS:
+                self._left.popitem(last=False)
+
+    def is_exceeded(self, client: str) -> bool:
+        """Return whether the client has used up its requests."""
+        with self._lock:
+            return self._find_left(client) < 1
+
+    def refuse(self, client: str) -> HttpError:
+        """Return the refusal of a further request, with the seconds to wait."""
+        with self._lock:
+            seconds = (1 - self._find_left(client)) * 60 / self._per_minute
+        return HttpError(
+            429, "too-often", "Too many requests. Wait a moment.", {"Retry-After": str(max(1, round(seconds)))}
+        )
+
+    def _find_left(self, client: str) -> float:
+        now = time.monotonic()
+        left, before = self._left.get(client, (float(self._per_minute), now))
+        return min(self._per_minute, left + (now - before) * self._per_minute / 60)
+
+
+class _Recent(Generic[_T]):
+    """A value that may be some seconds old: requests at once, and those soon after, work it out only once."""
+
+    def __init__(self, make: Callable[[], _T], seconds: float) -> None:
+        self._make, self._seconds = make, seconds
+        self._made: tuple[float, _T] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self) -> _T:
+        with self._lock:
+            if self._made is None or time.monotonic() - self._made[0] > self._seconds:
+                value = self._make()
+                self._made = time.monotonic(), value
+            return self._made[1]
+
+
 def _add_headers(app: "App") -> "App":
     """Give every response the headers that protect it, errors of the server included."""
 
@@ -202,7 +277,7 @@ def _add_headers(app: "App") -> "App":
         async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
-                for name, value in _HEADERS.items():
+                for name, value in PROTECTIVE_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -228,7 +303,7 @@ def _require_same_origin(request: Request) -> None:
 
 def _parse(kind: type[_M], body: bytes) -> _M:
     try:
-        return kind.model_validate_json(body)
+        return kind.model_validate_json(body, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise HttpError(422, "invalid", f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
