@@ -68,6 +68,8 @@ class Stub(ThreadingHTTPServer):
     """A server on loopback that answers posted JSON by a function, and counts the calls."""
 
     daemon_threads = True
+    # With five waiting connections, as is usual, a busy machine refuses some, which are then asked again.
+    request_queue_size = 256
 
     def __init__(self, answer: Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
