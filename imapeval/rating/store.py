@@ -112,7 +112,8 @@ class RatingStudy:
 
         Args:
             rater: Whose.
-            position: From 1. Items after the first one that is not complete are not given yet.
+            position: From 1. Items after the first one that is not complete are not given yet, and none that is not
+                complete once the study has been stopped.
 
         Raises:
             UnknownItemError: There is no such item, or its turn has not come.
@@ -120,7 +121,9 @@ class RatingStudy:
         with self.database.read() as connection:
             tokens = _list_items(connection, rater)
             first_open = next((place for place, (_, done) in enumerate(tokens, 1) if not done), len(tokens))
-            if not 1 <= position <= len(tokens) or (position > first_open and not tokens[position - 1][1]):
+            if not 1 <= position <= len(tokens) or (
+                not tokens[position - 1][1] and (position > first_open or is_stopped(connection))
+            ):
                 raise UnknownItemError(f"there is no item {position}.")
             return self._show(connection, rater, tokens[position - 1][0])
 

@@ -1,6 +1,7 @@
 """The raters' pages in a real browser."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,18 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from imapeval.rating.administration import reissue
+from imapeval.rating.administration import reissue, stop
 from imapeval.rating.model import Fact
 from imapeval.rating.reassignment import adjudicate, reassign
 from imapeval.rating.setup import StudyContent
 from imapeval.study.data.ratings import read_ratings
-from tests.rating.site import ANSWERS, Site, serve
+from tests.rating.site import ANSWERS, Site, enter, serve
 
 pytestmark = pytest.mark.slow
 
 # A busy machine takes its time.
-expect.set_options(timeout=15_000)
+TIMEOUT = 60_000
+expect.set_options(timeout=TIMEOUT)
 
 
 class Visitor:
@@ -33,17 +35,29 @@ class Visitor:
 
     def visit(self, site: Site, name: str, **options: Any) -> Page:
         """Open the link of a rater in a new browser."""
+        return self.visit_again(self._add(options), site, name)
+
+    def open(self, **options: Any) -> Page:
+        """Return an empty page of a new browser."""
+        return self._watch(self._add(options))
+
+    def _add(self, options: Any) -> BrowserContext:
         context = self._browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **options})
+        context.set_default_timeout(TIMEOUT)
         self._contexts.append(context)
-        return self.visit_again(context, site, name)
+        return context
 
     def visit_again(self, context: BrowserContext, site: Site, name: str) -> Page:
         """Open the link of a rater in a browser that is there."""
+        page = self._watch(context)
+        page.goto(f"{site.address}/enter#{site.secrets[name]}")
+        page.wait_for_url(f"{site.address}/")
+        return page
+
+    def _watch(self, context: BrowserContext) -> Page:
         page = context.new_page()
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.asked.add(request.url.split("/")[2]))
-        page.goto(f"{site.address}/enter#{site.secrets[name]}")
-        page.wait_for_url(f"{site.address}/")
         return page
 
     def close(self) -> None:
@@ -104,7 +118,7 @@ def test_no_connection_and_a_reload_lose_nothing(visitor: Visitor, site: Site):
     rate_by_keyboard(page, "5", "Enter", "1", "Enter")
     expect(page.locator("#banner")).to_contain_text("No connection")
     page.context.set_offline(False)
-    expect(page.locator("#progress")).to_contain_text("2 of 13", timeout=20_000)
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
     is_ready(page)
     # What is not sent yet survives a reload.
     page.locator("#comment").fill("half a thought")
@@ -126,9 +140,7 @@ def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
     expect(page.locator("#progress")).to_contain_text("1 of 13")
     is_ready(page)
     # "阿司匹林" behind "Drink tea": two words on, and the emoji behind it counts as one character.
-    page.locator("#response").focus()
-    for key in ("ArrowRight", "ArrowRight", "d"):
-        page.keyboard.press(key)
+    mark_words(page, "ArrowRight", "ArrowRight", "d")
     expect(page.locator("#marks")).to_contain_text("阿司")
     page.locator("#missing").fill("the dose")
     page.keyboard.press("Enter")
@@ -160,22 +172,105 @@ def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
     assert [one.values.get("accuracy") for one in site.study.history(rater, item.token)][-1] == 2
 
 
+def test_the_last_answer_can_be_changed(visitor: Visitor, site: Site):
+    """From the page at the end, by keyboard and by mouse; also after the owner has stopped the study."""
+    rate_over_http(site, "anna")
+    page = visitor.visit(site, "anna")
+    for leave, value in (("Backspace", 1), (None, 2)):
+        expect(page.locator("#end")).to_contain_text("All done")
+        if leave:
+            page.keyboard.press(leave)
+        else:
+            page.locator("#last").click()
+        expect(page.locator("#work")).to_be_visible()
+        rate_by_keyboard(page, str(value), "Enter", "Enter")
+        expect(page.locator("#end")).to_be_visible()
+        assert list_saved(site, "anna")[-1] == (13, {"accuracy": value, "completeness": 3.0})
+    rate_over_http(site, "ben", count=2)
+    stop(site.study, reason="enough")
+    page = visitor.visit(site, "ben")
+    expect(page.locator("#end")).to_contain_text("The study has ended")
+    page.keyboard.press("Backspace")
+    expect(page.locator("#work")).to_be_visible()
+    rate_by_keyboard(page, "1", "Enter", "Enter")
+    expect(page.locator("#end")).to_be_visible()
+    assert list_saved(site, "ben")[-1] == (2, {"accuracy": 1, "completeness": 3.0})
+
+
+def test_time_counts_while_the_rater_is_active(visitor: Visitor, site: Site):
+    """Within a minute of the last sign of life; the page's clock is set by the test."""
+    page = visitor.open()
+    page.clock.install()
+    page.goto(f"{site.address}/enter#{site.secrets['anna']}")
+    page.wait_for_url(f"{site.address}/")
+    practise(page)
+    # The clock also runs by itself, as fast as the machine is.
+    begun = time.monotonic()
+    for idle in (50_000, 45_000, 3_600_000, 20_000):
+        page.clock.fast_forward(idle)
+        page.keyboard.press("Shift")
+    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
+    rater = site.study.identify(site.secrets["anna"])
+    assert rater is not None
+    entry = site.study.item_at(rater, 2).entry
+    assert entry is not None
+    # The hour in which nothing was done does not count.
+    assert 115 <= entry.seconds <= 116 + time.monotonic() - begun
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_rule_of_axe_is_broken(visitor: Visitor, site: Site, scheme: str):
+    """On all pages: before the link is exchanged, practice, feedback, an answer, the end, and the owner's."""
     for name, options in (
         ("anna", {"color_scheme": scheme}),
         ("ben", {"color_scheme": scheme, "locale": "zh-CN", "viewport": {"width": 390, "height": 844}}),
-        ("owner", {"color_scheme": scheme}),
     ):
-        page = visitor.visit(site, name, **options)
-        if name != "owner":
-            expect(page.locator("#work")).to_be_visible()
-            page.locator("#response").focus()
-            for key in ("w", "ArrowRight", "d"):
-                page.keyboard.press(key)
-            expect(page.locator("#response mark")).to_have_count(2)
-        found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+        page = visitor.open(**options)
+        page.goto(f"{site.address}/enter")
+        expect(page.locator("#status")).not_to_be_empty()
+        check_accessibility(page)
+        page = visitor.visit_again(page.context, site, name)
+        expect(page.locator("#work")).to_be_visible()
+        rate_by_keyboard(page, "4", "Enter", "2", "Enter")
+        expect(page.locator("#feedback")).to_be_visible()
+        check_accessibility(page)
+        page.locator("#continue").click()
+        expect(page.locator("#feedback")).not_to_be_visible()
+        is_ready(page)
+        mark_words(page, "w", "ArrowRight", "d")
+        expect(page.locator("#response mark")).to_have_count(2)
+        check_accessibility(page)
+        rate_over_http(site, name)
+        page.reload()
+        expect(page.locator("#end")).to_be_visible()
+        check_accessibility(page)
+    page = visitor.visit(site, "owner", color_scheme=scheme)
+    expect(page.locator("h2").first).to_be_visible()
+    check_accessibility(page)
+
+
+def check_accessibility(page: Page) -> None:
+    found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+
+
+def mark_words(page: Page, *keys: str) -> None:
+    """Press keys in the response."""
+    page.locator("#response").focus()
+    expect(page.locator("#response .caret")).not_to_have_count(0)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def rate_over_http(site: Site, name: str, *, count: int = 13) -> None:
+    """Rate what is left, at most so much."""
+    for _ in range(count):
+        item = site.ask("/api/next", secret=site.secrets[name])[1]["item"]
+        if item is None:
+            return
+        entry = enter(values={"accuracy": 4.0, "completeness": 3.0})
+        assert site.ask(f"/api/items/{item['token']}", entry, secret=site.secrets[name])[0] == 200
 
 
 def practise(page: Page) -> None:
@@ -208,7 +303,7 @@ def test_an_entry_that_is_not_admitted_waits(visitor: Visitor, site: Site):
     rate_by_keyboard(page, "5", "Enter", "1", "Enter")
     expect(page.locator("#banner")).to_contain_text("another page")
     page.unroute_all(behavior="wait")
-    expect(page.locator("#progress")).to_contain_text("2 of 13", timeout=20_000)
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
     assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
 
 
@@ -303,8 +398,11 @@ def test_an_adjudicator_sees_ratings_without_names(visitor: Visitor, site: Site)
         while (found := site.ask("/api/next", secret=site.secrets[name])[1])["item"] is not None:
             entry = {
                 "client_id": f"{name}-{found['item']['position']:08}",
-                "values": {"accuracy": value, "completeness": 3},
+                "values": {"accuracy": value},
+                "cannot_judge": {"completeness": f"why {value:g}"},
                 "comment": f"I gave {value:g}",
+                "spans": [{"kind": "missing", "text": f"what {value:g} lacks"}],
+                "confidence": 2,
             }
             assert site.ask(f"/api/items/{found['item']['token']}", entry, secret=site.secrets[name])[0] == 200
     secret = adjudicate(site.study, ["secret-id-3", "secret-id-7"], by="zoe").secret
@@ -315,15 +413,13 @@ def test_an_adjudicator_sees_ratings_without_names(visitor: Visitor, site: Site)
     expect(page.locator("#note")).not_to_be_empty()
     rows = page.locator("#earlier-table tbody tr")
     expect(rows).to_have_count(2)
-    shown = sorted(rows.all_inner_texts())
-    assert [("I gave 1" in row, "I gave 5" in row) for row in sorted(shown, key=lambda row: "I gave 5" in row)] == [
-        (True, False),
-        (False, True),
-    ]
+    shown = sorted(rows.all_inner_texts(), key=lambda row: "I gave 5" in row)
+    for value, row in zip(("1", "5"), shown, strict=True):
+        cells = (value, f"Cannot judge: why {value}", f"missing: what {value} lacks", "Fairly sure", f"I gave {value}")
+        assert tuple(row.split("\t")[1:]) == cells
     for name in ("anna", "ben", "Alphabot", "Betabot", "Gammabot", "secret-id"):
         assert name not in page.content()
-    found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+    check_accessibility(page)
     for _ in range(2):
         rate_by_keyboard(page, "4", "Enter", "3", "Enter")
     expect(page.locator("#end")).to_contain_text("All done")
@@ -344,11 +440,8 @@ def test_half_of_the_raters_see_facts(visitor: Visitor, tmp_path: Path):
             if counts[-1]:
                 assert "".join(facts.all_inner_texts()) == "tea 阿司匹林"
                 # Marks of the rater's own go over it.
-                page.locator("#response").focus()
-                for key in ("ArrowRight", "w"):
-                    page.keyboard.press(key)
+                mark_words(page, "ArrowRight", "w")
                 expect(page.locator("#response mark.fact")).to_have_text("tea")
-                found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": True}}}).response["violations"]
-                assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+                check_accessibility(page)
             page.context.close()
         assert sorted(min(count, 1) for count in counts) == [0, 1]

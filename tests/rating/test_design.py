@@ -2,12 +2,16 @@ import random
 from collections import Counter
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from imapeval.errors import UsageError
+from imapeval.rating import Dimension, StudySettings
 from imapeval.rating.design import assign_blocks, choose_repeats, count_pairs, insert_spread, order_items
+from imapeval.rating.setup import order_for_rater
 
 
 @st.composite
@@ -106,3 +110,20 @@ def test_repeats_come_from_the_first_half():
     assert set(choose_repeats(range(10), 5, rng=random.Random(0))) == set(range(5))
     with pytest.raises(UsageError, match="at most 5"):
         choose_repeats(range(10), 6, rng=random.Random(0))
+
+
+def test_no_place_in_the_order_tells_a_system():
+    """Over many raters each system stands at each place equally often (chi-square test), and follows each equally often."""
+    systems = {answer: answer % 3 for answer in range(24)}
+    question = {answer: answer // 3 for answer in systems}
+    settings = StudySettings(title="", dimensions=(Dimension(name="a", low=0, high=1),), raters_per_answer=1, panel=1)
+    places, following = np.zeros((24, 3)), np.zeros((3, 3))
+    for rater in range(1500):
+        order = order_for_rater([*systems], [], question, settings=settings, rater=rater, repeats=0)
+        shown = [systems[answer] for _, answer in order]
+        places[range(24), shown] += 1
+        for one, other in pairwise(shown):
+            following[one, other] += 1
+    assert stats.chi2_contingency(places).pvalue > 0.01
+    # Of 21 answers to other questions, 7 are of each system.
+    assert stats.chisquare(following, axis=1).pvalue.min() > 0.01

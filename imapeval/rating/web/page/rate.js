@@ -5,7 +5,7 @@ const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[na
 const EMPTY = {values: {}, cannot_judge: {}, comment: "", confidence: null, spans: []};
 const IDLE = 60_000, AUTOSAVE = 3_000;
 
-let item = null, changed = false, timer = 0, busy = false;
+let item = null, changed = false, timer = 0, busy = false, lastRated = 0;
 let active = 0, lastSign = 0;
 // Time counts while the rater does something at least once a minute and looks at the page.
 const noteActivity = () => {
@@ -52,10 +52,12 @@ function submit() {
   return sent;
 }
 
+// Returns null where the server refuses it, and undefined where it is to be tried again.
 async function ask(path) {
   try {
     const response = await fetch(path, {headers: {"Imapeval-Link": link}, credentials: "same-origin"});
     if (response.status === 401) { $("banner").textContent = texts.enter_failed; $("banner").classList.add("alarm"); }
+    if (response.status === 429 || response.status >= 500) return undefined;
     return response.ok ? await response.json() : null;
   } catch { return undefined; }
 }
@@ -81,6 +83,8 @@ async function open(path) {
   }
   wait(false);
   if (found) show(found);
+  // Once the study has been stopped, there may be nothing behind an item that is changed.
+  else if (path !== "/api/next") open("/api/next");
 }
 
 function showProgress({done, total}) {
@@ -97,8 +101,10 @@ function show({item: next, progress}) {
   $("feedback").hidden = true;
   $("problem").textContent = kept.works ? "" : texts.no_storage;
   if (!item) {
-    $("end").textContent = progress.stopped && progress.done < progress.total ? texts.stopped : texts.finished;
-    $("end").focus();
+    $("end-text").textContent = progress.stopped && progress.done < progress.total ? texts.stopped : texts.finished;
+    lastRated = progress.open.length ? progress.open[0] - 1 : progress.total;
+    $("last").hidden = !lastRated;
+    $("end-text").focus();
     return;
   }
   if (item.position > 1 && $("instructions")) $("instructions").open = false;
@@ -121,8 +127,10 @@ function show({item: next, progress}) {
   $("question-title").focus();
 }
 
+const names = {wrong: texts.wrong, dangerous: texts.dangerous, missing: texts.missing_kind};
+const sureness = {1: texts.unsure, 2: texts.fairly, 3: texts.sure};
+
 function showMarks() {
-  const names = {wrong: texts.wrong, dangerous: texts.dangerous, missing: texts.missing_kind};
   $("marks").replaceChildren(...text.spans.map((span) => {
     const button = make("button", {type: "button"}, texts.remove);
     button.setAttribute("aria-label", `${texts.remove}: ${span.text}`);
@@ -134,9 +142,15 @@ function showMarks() {
 
 function showEarlier() {
   $("earlier").hidden = !item.earlier.length;
-  const head = make("tr", {}, make("th", {scope: "col"}, texts.rater), ...dimensions.map(({name}) => make("th", {scope: "col"}, name)), make("th", {scope: "col"}, texts.comment));
-  $("earlier-table").replaceChildren(make("thead", {}, head), make("tbody", {}, ...item.earlier.map((one, n) =>
-    make("tr", {}, make("th", {scope: "row"}, String(n + 1)), ...dimensions.map(({name}) => make("td", {}, String(one.values[name] ?? texts.cannot))), make("td", {}, one.comment)))));
+  const titles = [texts.rater, ...dimensions.map(({name}) => name), texts.marks, texts.confidence, texts.comments];
+  const rating = ({values, cannot_judge: reasons}, name) => String(values[name] ?? (reasons[name] ? `${texts.cannot}: ${reasons[name]}` : texts.cannot));
+  const rows = item.earlier.map((one, n) => [
+    ...dimensions.map(({name}) => rating(one, name)),
+    one.spans.map((span) => `${names[span.kind]}: ${span.text}`).join("; "),
+    sureness[one.confidence] ?? "", one.comment,
+  ].reduce((row, cell) => { row.append(make("td", {}, cell)); return row; }, make("tr", {}, make("th", {scope: "row"}, String(n + 1)))));
+  $("earlier-table").replaceChildren(
+    make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", {scope: "col"}, title)))), make("tbody", {}, ...rows));
 }
 
 function showFeedback({expected, explanation}) {
@@ -173,6 +187,7 @@ function leave() {
 $("next").addEventListener("click", goOn);
 $("continue").addEventListener("click", () => open("/api/next"));
 $("back").addEventListener("click", async () => { wait(true); await submit(); open(`/api/at/${item.position - 1}`); });
+$("last").addEventListener("click", () => open(`/api/at/${lastRated}`));
 for (const kind of ["wrong", "dangerous"]) {
   const button = $(`mark-${kind}`);
   // Taking the focus would lose what is selected by keyboard.
@@ -193,7 +208,11 @@ $("history").addEventListener("toggle", async () => {
 });
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !item || busy || event.defaultPrevented) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || busy || event.defaultPrevented) return;
+  if (!item) {
+    if (event.key === "Backspace" && lastRated) { event.preventDefault(); $("last").click(); }
+    return;
+  }
   const field = event.target.closest?.("textarea, input:not([type=radio]):not([type=checkbox]), button, a, summary");
   if (!$("feedback").hidden) {
     if (event.key === "Enter" && !field) { event.preventDefault(); $("continue").click(); }
