@@ -1,9 +1,12 @@
-"""Raters at work on a served study: `python benchmarks/rating_server.py [--seconds 60] [--place postgresql://...]`.
+"""Raters at work on a served study: `python benchmarks/rating_server.py [--place postgresql://...]`.
 
-As many scripted raters as asked for rate at once, as fast as the server lets them, each over a connection of its own.
-Some entries are sent twice, as after a lost reply. Prints how long requests take, and counts what must not happen: an
-answer with more ratings than wanted, twice with the same rater, an entry saved twice, a system named in a reply. The
-responses of all systems are equally long, so that a difference of times between systems would tell them apart.
+Scripted raters rate at once until every answer has its three ratings, each over a connection of their own. Some entries
+are sent twice, as after a lost reply, some earlier answers are looked at again, and some requests ask for an item of
+another rater. Meanwhile the owner's page is loaded every two seconds. Prints how long requests take, and exits with 1
+unless every answer has exactly three ratings by different raters, nothing is saved twice or lost, every request for
+another's item is refused, and no reply names a system. The responses of all systems are equally long, so that a
+difference of times between systems would tell them apart; whether the order of the items, or their names, tell it is
+tested on the whole study.
 """
 
 from __future__ import annotations
@@ -17,30 +20,34 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.stats import kruskal
+import sqlalchemy as sa
+from scipy.stats import chi2_contingency, kruskal
 
-from imapeval.rating import Dimension, RatingStudy, StudySettings
-from imapeval.rating.administration import invite
+from imapeval.rating import Dimension, RatingStudy, StudySettings, schema
+from imapeval.rating.administration import invite, invite_owner
 from imapeval.rating.export import list_exported
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
 
 SYSTEMS = ("Alphabot", "Betabot", "Gammabot", "Deltabot")
+RATERS_PER_ANSWER = 3
+TITLES = {"next": "next answer", "at": "earlier answer", "save": "save"}
 
 
 def main() -> None:
     """Make a study, serve it, rate, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--place", help="URL of an empty PostgreSQL database; without it, SQLite in a temporary folder")
-    parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--raters", type=int, default=20)
     parser.add_argument("--answers", type=int, default=2000)
     parser.add_argument(
-        "--pause", type=float, default=1.0, help="seconds between two answers of a rater; people need more"
+        "--pause", type=float, default=0.9, help="seconds between two answers of a rater; people need more"
     )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -56,86 +63,175 @@ def main() -> None:
             for n in range(args.answers)
         ]
         dimensions = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
-        settings = StudySettings(title="Load", dimensions=dimensions, raters_per_answer=3, panel=args.raters)
+        settings = StudySettings(
+            title="Load", dimensions=dimensions, raters_per_answer=RATERS_PER_ANSWER, panel=args.raters
+        )
         create_study(place, settings, StudyContent(samples))
         with RatingStudy(place) as study:
-            run(study, args.raters, args.seconds, args.pause)
+            run(study, args.raters, args.pause)
 
 
-def run(study: RatingStudy, raters: int, seconds: float, pause: float) -> None:
-    """Serve, rate and print."""
-    links = [invite(study, f"rater-{n}") for n in range(raters)]
+def run(study: RatingStudy, raters: int, pause: float) -> None:
+    """Serve, rate, print and check."""
+    links, owner = [invite(study, f"rater-{n}") for n in range(raters)], invite_owner(study)
     command = [sys.executable, "-m", "imapeval", "rate", "serve", study.database.place, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline().split(" (")[0].rpartition(":")[2])
-        until = time.monotonic() + seconds
-        found = [Client(port, link) for link in links]
-        workers = [threading.Thread(target=client.rate, args=(until, pause)) for client in found]
-        for worker in workers:
-            worker.start()
+        given: list[str] = []
+        clients = [Client(port, link, given) for link in links]
+        done, owner_times = threading.Event(), list[float]()
+        watcher = threading.Thread(target=watch, args=(port, owner, done, owner_times))
+        workers = [threading.Thread(target=client.rate, args=(pause,)) for client in clients]
+        begun = time.monotonic()
+        for thread in (watcher, *workers):
+            thread.start()
         for worker in workers:
             worker.join()
+        took = time.monotonic() - begun
+        done.set()
+        watcher.join()
         server.terminate()
-    for name in ("next", "save"):
-        times = np.array([t for client in found for t in client.times[name]]) * 1000
+    print(f"{raters} raters, {took:.0f} s")
+    for name, title in TITLES.items():
+        times = np.array([t for client in clients for _, t in client.times[name]]) * 1000
         p50, p95, p99 = np.quantile(times, [0.5, 0.95, 0.99])
-        print(f"{name}: {len(times)} requests, p50 {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms")
-    given = [np.array([t for client in found for t in client.by_system[system]]) * 1000 for system in SYSTEMS]
-    medians = ", ".join(f"{system} {np.median(times):.2f}" for system, times in zip(SYSTEMS, given, strict=True))
-    print(f"next by system, median in ms: {medians}; Kruskal-Wallis test p = {kruskal(*given).pvalue:.2f}")
+        print(f"{title}: {len(times):,} requests, p50 {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms")
+        by_system = [
+            np.array([t for client in clients for system, t in client.times[name] if system == one]) * 1000
+            for one in SYSTEMS
+        ]
+        medians = [float(np.median(times)) for times in by_system]
+        print(
+            f"  medians of the systems {min(medians):.1f} to {max(medians):.1f} ms; Kruskal-Wallis test p = "
+            f"{kruskal(*by_system).pvalue:.2f}"
+        )
+    p50, most = np.quantile(owner_times, [0.5, 1])
+    print(f"owner's page: {len(owner_times)} requests, p50 {p50 * 1000:.0f} ms, longest {most * 1000:.0f} ms")
+    print_order(study)
+    check(study, clients)
+
+
+def print_order(study: RatingStudy) -> None:
+    """Print whether places in the raters' orders, or the names of items, depend on the system."""
+    query = sa.select(
+        schema.assignments.c.rater, schema.assignments.c.position, schema.assignments.c.token, schema.answers.c.system
+    ).join(schema.answers, schema.answers.c.id == schema.assignments.c.answer)
+    with study.database.read() as connection:
+        rows = connection.execute(query).all()
+    last = max(row.position for row in rows)
+    tenths = Counter((SYSTEMS.index(row.system), (row.position - 1) * 10 // last) for row in rows)
+    table = [[tenths[system, tenth] for tenth in range(10)] for system in range(len(SYSTEMS))]
+    ranks = {token: rank for rank, token in enumerate(sorted(row.token for row in rows))}
+    names = [[ranks[row.token] for row in rows if row.system == system] for system in SYSTEMS]
+    print(
+        f"tenth of the order by system: chi-square test p = {chi2_contingency(table).pvalue:.2f}; names of items by "
+        f"system: lengths {sorted({len(row.token) for row in rows})}, Kruskal-Wallis test p = "
+        f"{kruskal(*names).pvalue:.2f}"
+    )
+
+
+def check(study: RatingStudy, clients: list[Client]) -> None:
+    """Print what must not happen, and exit with 1 where it did."""
     rows = list_exported(study, everything=False)
     ratings = Counter((row["id"], row["rater"]) for row in rows)
-    by_answer = Counter(id_ for id_, _ in ratings)
-    saved = sum(client.saved for client in found)
-    print(f"saved: {saved}; in the study: {len(rows)}; twice by one rater: {sum(n > 1 for n in ratings.values())}")
-    print(f"answers with more than 3 ratings: {sum(n > 3 for n in by_answer.values())}")
-    print(f"statuses other than 200: {dict(sum((client.faults for client in found), Counter[int]()))}")
-    print(f"replies that name a system or an id: {sum(client.told for client in found)}")
+    by_answer = Counter(Counter(id_ for id_, _ in ratings).values())
+    statuses = sum((client.foreign for client in clients), Counter[int]())
+    wrong = {
+        "answers without exactly three raters": sum(by_answer.values()) - by_answer[RATERS_PER_ANSWER],
+        "ratings twice by one rater": sum(n > 1 for n in ratings.values()),
+        "entries lost or doubled": abs(len(rows) - sum(client.saved for client in clients)),
+        "replies that name a system or an id": sum(client.told for client in clients),
+        "others' items not refused": sum(statuses.values()) - statuses[404],
+        "other statuses than 200": sum((client.faults for client in clients), Counter[int]()).total(),
+    }
+    print(f"answers by number of raters: {dict(by_answer)}; requests for others' items: {statuses.total()}")
+    print("; ".join(f"{name}: {count}" for name, count in wrong.items()))
+    with study.database.read() as connection:
+        total = connection.scalar(sa.select(sa.func.count()).where(schema.answers.c.purpose == "rating"))
+    raise SystemExit(any(wrong.values()) or sum(by_answer.values()) != total)
+
+
+def watch(port: int, owner: str, done: threading.Event, times: list[float]) -> None:
+    """Load the owner's page now and then."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        while not done.wait(2):
+            start = time.perf_counter()
+            connection.request("GET", "/", headers={"Cookie": f"imapeval_link={owner}"})
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 200
+            times.append(time.perf_counter() - start)
 
 
 class Client:
-    """A rater."""
+    """A rater.
 
-    def __init__(self, port: int, secret: str) -> None:
-        self.times: dict[str, list[float]] = {"next": [], "save": []}
-        self.by_system: dict[str, list[float]] = {system: [] for system in SYSTEMS}
-        self.faults: Counter[int] = Counter()
+    Args:
+        port: Port of the server.
+        secret: Of the rater's link.
+        given: Names of items of all raters, which all clients add to.
+    """
+
+    def __init__(self, port: int, secret: str, given: list[str]) -> None:
+        self.times: dict[str, list[tuple[str, float]]] = {name: [] for name in TITLES}
+        self.faults, self.foreign = Counter[int](), Counter[int]()
         self.saved = self.told = 0
-        self._port, self._headers = port, {"Cookie": f"imapeval_link={secret}", "Content-Type": "application/json"}
+        self._given, self._own = given, set[str]()
+        self._headers = {"Cookie": f"imapeval_link={secret}", "Content-Type": "application/json"}
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
 
-    def rate(self, until: float, pause: float) -> None:
-        """Rate until then, or until nothing is left."""
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=60)
+    def rate(self, pause: float) -> None:
+        """Rate until nothing is left."""
         time.sleep(secrets.randbelow(1000) / 1000 * pause)
-        while time.monotonic() < until:
-            found = self._ask(connection, "next", "/api/next", None)
-            if found is None or found["item"] is None:
+        while True:
+            item = self._find("next", "/api/next")
+            if item is None:
                 break
-            number = int(found["item"]["response"].removeprefix("Answer ").removesuffix("."))
-            self.by_system[SYSTEMS[number % 4]].append(self.times["next"][-1])
+            self._own.add(item["token"])
+            self._given.append(item["token"])
             values = {name: secrets.randbelow(11) / 2 for name in ("accuracy", "completeness")}
             entry = json.dumps({"client_id": secrets.token_hex(8), "values": values, "seconds": 1})
-            path = f"/api/items/{found['item']['token']}"
             for _ in range(1 + (secrets.randbelow(10) == 0)):
-                done = self._ask(connection, "save", path, entry)
-                self.saved += done is not None and not done["repeated"]
+                status, done, seconds = self._ask(f"/api/items/{item['token']}", entry)
+                self.times["save"].append((name_system(item), seconds))
+                self.faults[status] += status != 200
+                self.saved += status == 200 and not done["repeated"]
+            if secrets.randbelow(5) == 0:
+                self._find("at", f"/api/at/{1 + secrets.randbelow(item['position'])}")
+            if secrets.randbelow(10) == 0 and (other := secrets.choice(self._given)) not in self._own:
+                for path, body in ((f"/api/history/{other}", None), (f"/api/items/{other}", entry)):
+                    self.foreign[self._ask(path, body)[0]] += 1
             time.sleep(pause)
-        connection.close()
+        self._connection.close()
 
-    def _ask(self, connection: HTTPConnection, name: str, path: str, body: str | None) -> dict[str, dict] | None:
+    def _find(self, name: str, path: str) -> dict[str, Any] | None:
+        """Ask for an item until the server gives an answer."""
+        while True:
+            status, found, seconds = self._ask(path)
+            if status == 200:
+                break
+            self.faults[status] += 1
+            time.sleep(1)
+        if (item := found["item"]) is not None:
+            self.times[name].append((name_system(item), seconds))
+        return item
+
+    def _ask(self, path: str, body: str | None = None) -> tuple[int, dict[str, Any], float]:
+        """Send a request, and return the status, the reply and the seconds that it took."""
         start = time.perf_counter()
-        connection.request("GET" if body is None else "POST", path, body, self._headers)
-        response = connection.getresponse()
+        self._connection.request("GET" if body is None else "POST", path, body, self._headers)
+        response = self._connection.getresponse()
         text = response.read()
-        self.times[name].append(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
         told = text + repr(response.getheaders()).encode()
         self.told += any(word.encode() in told for word in (*SYSTEMS, "internal-"))
-        if response.status != 200:
-            self.faults[response.status] += 1
-            time.sleep(1)
-            return None
-        return json.loads(text)
+        return response.status, json.loads(text), seconds
+
+
+def name_system(item: dict[str, Any]) -> str:
+    """Return the system of an item, which only this benchmark knows."""
+    return SYSTEMS[int(item["response"].removeprefix("Answer ").removesuffix(".")) % 4]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Taking the ratings out of a study: as a table, or as a copy of the whole study."""
+"""Taking the ratings out of a study: as a table, as a log of all changes, or as a copy of the whole study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BATCH = 1000
 """Rows copied at once: a statement with many times more would exceed the limits of a database."""
 
 
-def list_exported(study: RatingStudy, *, everything: bool = False) -> list[dict[str, Any]]:
+def list_exported(study: RatingStudy, *, everything: bool = False, by_facts: bool = False) -> list[dict[str, Any]]:
     """Return a row for each answer and rater, as `imapeval study --ratings` reads it.
 
     Ratings stand in columns `ratings.<dimension>`, so that readers take no other column for a dimension.
@@ -29,23 +29,31 @@ def list_exported(study: RatingStudy, *, everything: bool = False) -> list[dict[
     Args:
         study: The study.
         everything: Also training, repeats, gold items, attention checks and adjudication, as the column `kind` says.
+        by_facts: Ratings of raters who saw facts, and of the others, as dimensions of their own.
     """
     with study.database.read() as connection:
         records = read_records(connection)
         stopped = connection.scalar(sa.select(sa.func.min(schema.events.c.at)).where(schema.events.c.kind == "stopped"))
     names = [dimension.name for dimension in study.settings.dimensions]
     return [
-        _to_row(record, names, after_stop=stopped is not None and record.first_saved_at > stopped)
+        _to_row(record, names, by_facts=by_facts, after_stop=stopped is not None and record.first_saved_at > stopped)
         for record in records
         if everything or record.kind == "rating"
     ]
 
 
-def _to_row(record: RatingRecord, names: Sequence[str], *, after_stop: bool) -> dict[str, Any]:
+def _to_row(record: RatingRecord, names: Sequence[str], *, by_facts: bool, after_stop: bool) -> dict[str, Any]:
+    ratings = {f"ratings.{name}": record.values.get(name) for name in names}
+    if by_facts:
+        ratings = {
+            f"{name} ({'facts' if seen else 'no facts'})": value if seen == record.saw_facts else None
+            for name, value in ratings.items()
+            for seen in (True, False)
+        }
     return {
         "id": record.id,
         "rater": record.rater,
-        **{f"ratings.{name}": record.values.get(name) for name in names},
+        **ratings,
         "kind": record.kind,
         "order": record.order,
         "saved_at": record.saved_at,
@@ -58,6 +66,49 @@ def _to_row(record: RatingRecord, names: Sequence[str], *, after_stop: bool) -> 
         "saw_facts": record.saw_facts,
         "after_stop": after_stop,
     }
+
+
+def list_log(study: RatingStudy) -> list[dict[str, Any]]:
+    """Return every change of a study, oldest first: what the owner did, and what raters entered.
+
+    Each has `at` (UTC, ISO 8601), `by` (a rater's name, or "owner"), `what`, and further keys that depend on it.
+    """
+    assignments, answers, raters, entries = schema.assignments, schema.answers, schema.raters, schema.entries
+    entered = (
+        sa.select(entries, assignments.c.kind, answers.c.name.label("answer_name"), raters.c.name.label("rater_name"))
+        .join(assignments, assignments.c.token == entries.c.token)
+        .join(answers, answers.c.id == assignments.c.answer)
+        .join(raters, raters.c.id == entries.c.rater)
+    )
+    with study.database.read() as connection:
+        names = {row.id: row.name for row in connection.execute(sa.select(raters.c.id, raters.c.name))}
+        cells: dict[tuple[str, int], dict[str, Any]] = {}
+        for cell in connection.execute(sa.select(schema.entry_values)):
+            given = cell.value if cell.reason is None else f"cannot judge: {cell.reason}"
+            cells.setdefault((cell.token, cell.revision), {})[cell.dimension] = given
+        lines: list[dict[str, Any]] = []
+        for event in connection.execute(sa.select(schema.events)):
+            detail = dict(event.detail)
+            if "rater" in detail:
+                detail["rater"] = names[detail["rater"]]
+            lines.append({"at": event.at, "by": "owner", "what": event.kind, **detail})
+        lines += [
+            {
+                "at": row.saved_at,
+                "by": row.rater_name,
+                "what": "entered",
+                "answer": row.answer_name,
+                "kind": row.kind,
+                "revision": row.revision,
+                "ratings": cells.get((row.token, row.revision), {}),
+                "confidence": row.confidence,
+                "comment": row.comment,
+                "spans": row.spans,
+                "seconds": row.seconds,
+            }
+            for row in connection.execute(entered)
+        ]
+    return sorted(lines, key=lambda line: (line["at"], line.get("revision", 0)))
 
 
 def copy_study(study: RatingStudy, target: str) -> None:

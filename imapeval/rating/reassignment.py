@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +75,21 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
             taker, secret = _find_or_add(connection, to, like=leaver)
             takers = [taker]
         given = _distribute(study, connection, [(row.answer, row.slot) for row in (*freed, *waiting)], takers)
-        found = HandedOver(_name_seats(connection, given), given[None], secret)
-        record_event(connection, "reassigned", rater=leaver, to=found.given, open=found.open)
-        return found
+        answers = {
+            row.id: row.name for row in connection.execute(sa.select(schema.answers.c.id, schema.answers.c.name))
+        }
+        seats = _name_seats(connection)
+        record_event(
+            connection,
+            "reassigned",
+            rater=leaver,
+            items=[
+                {"answer": answers[answer], "to": seats.get(taker)} for taker, own in given.items() for answer in own
+            ],
+            withdrawn=[{"answer": answers[row.answer], "kind": row.kind} for row in rows if row.kind != "rating"],
+        )
+        counts = {seats[taker]: len(own) for taker, own in given.items() if taker is not None}
+        return HandedOver(counts, len(given.get(None, ())), secret)
 
 
 def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> HandedOver:
@@ -127,7 +138,8 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
                     for place, answer in enumerate(ordered, int(last or 0) + 1)
                 ],
             )
-        record_event(connection, "adjudication", rater=adjudicator, answers=len(ordered))
+        names = {id_: name for name, (id_, _) in numbers.items()}
+        record_event(connection, "adjudication", rater=adjudicator, items=[names[answer] for answer in ordered])
         return HandedOver({by: len(ordered)}, 0, secret)
 
 
@@ -164,8 +176,12 @@ def _find_or_add(
 
 def _distribute(
     study: RatingStudy, connection: sa.Connection, places: Iterable[tuple[int, int]], takers: Sequence[int]
-) -> Counter[int | None]:
-    """Give each (answer, slot) to the taker who has the least left to rate and never had the answer."""
+) -> dict[int | None, list[int]]:
+    """Give each (answer, slot) to the taker who has the least left to rate and never had the answer.
+
+    Returns:
+        Answers by taker; None for those whom everybody has had.
+    """
     assignments = schema.assignments
     known = {
         (rater, answer)
@@ -194,7 +210,7 @@ def _distribute(
         connection.execute(assignments.insert(), rows)
         if taker is not None:
             _mix_in(study, connection, taker, rows)
-    return Counter({taker: len(given) for taker, given in new.items()})
+    return {taker: [answer for answer, _ in given] for taker, given in new.items()}
 
 
 def _mix_in(study: RatingStudy, connection: sa.Connection, rater: int, rows: Sequence[dict[str, Any]]) -> None:
@@ -222,6 +238,6 @@ def _mix_in(study: RatingStudy, connection: sa.Connection, rater: int, rows: Seq
     )
 
 
-def _name_seats(connection: sa.Connection, given: Counter[int | None]) -> dict[str, int]:
-    names = {row.id: row.name for row in connection.execute(sa.select(schema.raters.c.id, schema.raters.c.name))}
-    return {names[rater] or f"seat {rater}": count for rater, count in given.items() if rater is not None}
+def _name_seats(connection: sa.Connection) -> dict[int | None, str]:
+    raters = connection.execute(sa.select(schema.raters.c.id, schema.raters.c.name))
+    return {row.id: row.name or f"seat {row.id}" for row in raters}

@@ -1,98 +1,29 @@
 """Studies in real databases: a SQLite file, and a PostgreSQL server started here from Debian's package."""
 
-import os
 import secrets
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 
 from imapeval.rating import Dimension, Entry, Item, Rater, RatingStudy, StudySettings
 from imapeval.rating.administration import invite
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
+from tests.rating.postgresql import Server, find_programs, run_server
 from tests.rating.site import ANSWERS, PRACTICE, Site, serve
 
 DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
 SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
 
 
-class Server:
-    """A PostgreSQL server that listens on a socket in a folder of its own, and nowhere else."""
-
-    def __init__(self, programs: Path) -> None:
-        self._programs = programs
-        # The server refuses to run as root, and its socket's path may have 107 characters.
-        self._user: dict[str, Any] = {}
-        self.folder = Path(tempfile.mkdtemp(prefix="imapeval-pg-", dir="/tmp"))
-        if os.geteuid() == 0:
-            self._user = {"user": "nobody", "group": "nogroup", "extra_groups": ()}
-            shutil.chown(self.folder, "nobody", "nogroup")
-        self._call("initdb", "-D", f"{self.folder}/data", "-U", "imapeval", "-A", "trust", "--no-sync", "-E", "UTF8")
-
-    def _call(self, program: str, *args: str) -> None:
-        command = [str(self._programs / program), *args]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **self._user)
-
-    def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=200"
-        self._call("pg_ctl", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-w", "-o", options, "start")
-
-    def kill(self) -> None:
-        """End all its processes with SIGKILL."""
-        main = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
-        # So that it starts no process after they have been listed.
-        os.kill(main, signal.SIGSTOP)
-        found = subprocess.run(["pgrep", "-P", str(main)], capture_output=True, text=True, check=False)
-        processes = [main, *map(int, found.stdout.split())]
-        for process in processes:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        # A new one refuses to start while one of the old is there.
-        while any(self._runs(process) for process in processes):
-            time.sleep(0.01)
-        # A dead process that its parent has not noticed yet would pass for one that runs.
-        for lock in ("data/postmaster.pid", ".s.PGSQL.5432.lock"):
-            (self.folder / lock).unlink()
-
-    @staticmethod
-    def _runs(process: int) -> bool:
-        try:
-            return ") Z " not in Path(f"/proc/{process}/stat").read_text()
-        except OSError:
-            return False
-
-    def close(self) -> None:
-        with suppress(subprocess.CalledProcessError):
-            self._call("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def make_database(self) -> str:
-        """Make an empty database and return its URL."""
-        name = f"study_{secrets.token_hex(6)}"
-        with psycopg.connect(host=str(self.folder), user="imapeval", dbname="postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-        return f"postgresql://imapeval@/{name}?host={self.folder}"
-
-
 def start_server() -> Iterator[Server]:
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not programs:
+    programs = find_programs()
+    if programs is None:
         pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    server = Server(programs[-1].parent)
-    try:
-        server.start()
+    with run_server(programs) as server:
         yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.rating import Entry, Rater
-    from tests.rating.conftest import Server, Studies
+    from tests.rating.conftest import Studies
+    from tests.rating.postgresql import Server
 
 CLIENT = Path(__file__).with_name("rating_client.py")
 KILLS = 8

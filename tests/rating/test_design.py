@@ -113,7 +113,7 @@ def test_repeats_come_from_the_first_half():
 
 
 def test_no_place_in_the_order_tells_a_system():
-    """Over many raters each system stands at each place equally often (chi-square test), and follows each equally often."""
+    """Over many raters, each system is at each place, and after each system, equally often (chi-square tests)."""
     systems = {answer: answer % 3 for answer in range(24)}
     question = {answer: answer // 3 for answer in systems}
     settings = StudySettings(title="", dimensions=(Dimension(name="a", low=0, high=1),), raters_per_answer=1, panel=1)

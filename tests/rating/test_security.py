@@ -19,7 +19,8 @@ from imapeval.rating.administration import reissue
 from imapeval.rating.model import Span
 from imapeval.rating.setup import StudyContent
 from imapeval.rating.web import app
-from tests.rating.conftest import Server, Studies
+from tests.rating.conftest import Studies
+from tests.rating.postgresql import Server
 from tests.rating.site import ANSWERS, Site, enter, serve
 
 NEVER_MISSING = ("cache-control", "content-security-policy", "referrer-policy", "x-content-type-options")

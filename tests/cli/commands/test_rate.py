@@ -89,6 +89,45 @@ def test_from_answers_to_the_report_of_a_study(imapeval: Command, answers: Path,
     assert reports["ratings.csv"] == reports["study.db"]
 
 
+def test_init_as_the_documentation_has_it(imapeval: Command, answers: Path, tmp_path: Path):
+    told = run(
+        imapeval, *("init", answers, "--raters", 3, "--dimensions", "accuracy,completeness", "--scale", "0:5:.5")
+    )
+    assert (tmp_path / f"{answers.stem}.study.db").is_file()
+    assert f"{answers.stem}.study.db" in told
+    assert "imapeval study power" in told
+    # A second study does not replace it.
+    assert imapeval("rate", "init", answers, *INIT).returncode == 2
+
+
+def test_the_log_has_every_change(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 2, *INIT, "--repeats", 2, "--out", "study.db")
+    links = invite(imapeval, "study.db", "anna", "ben")
+    with RatingStudy("study.db") as study:
+        anna = study.identify(links["anna"].partition("#")[2])
+        assert anna is not None
+        item = study.next_item(anna)
+        assert item is not None
+        for number in (1.0, 5.0):
+            values = {"accuracy": number, "completeness": 2.0}
+            study.save(anna, item.token, Entry(client_id=f"number-{number:.0f}", values=values, comment="\x1b[31m"))
+    handed = json.loads(run(imapeval, "reassign", "study.db", "anna", "--to", "dora", "--json"))
+    lines = json.loads(run(imapeval, "log", "study.db", "--json"))
+    whats = ["made", "invited", "invited", "entered", "entered", "added", "reassigned"]
+    assert [line["what"] for line in lines] == whats
+    assert [line["by"] for line in lines if line["what"] == "entered"] == ["anna", "anna"]
+    assert [line["ratings"]["accuracy"] for line in lines[3:5]] == [1.0, 5.0]
+    items = lines[-1]["items"]
+    assert len(items) == handed["given"]["dora"] == 11
+    assert lines[3]["answer"] not in {item["answer"] for item in items}
+    assert {item["to"] for item in items} == {"dora"}
+    assert [one["kind"] for one in lines[-1]["withdrawn"]] == ["repeat"] * 2
+    text = run(imapeval, "log", "study.db")
+    assert len(text.splitlines()) == len(whats)
+    assert all(item["answer"] in text for item in items)
+    assert "\x1b" not in text
+
+
 def test_the_export_has_rater_time_and_order_and_no_formula(imapeval: Command, answers: Path, tmp_path: Path):
     run(imapeval, "init", answers, "--raters", 1, *INIT, "--repeats", 2, "--out", "study.db")
     rate_all("study.db", invite(imapeval, "study.db", "anna"))
@@ -180,6 +219,14 @@ def test_training_gold_attention_and_facts(
                 assert saved.feedback is None or saved.feedback.explanation == "It is."
             seen.append(facts)
     assert sorted(seen) == [False, True]
+    # The influence of the facts: the ratings of those who saw them are dimensions of their own.
+    run(imapeval, "export", "study.db", "--by-facts", "--out", "facts.csv")
+    done = imapeval("study", "slices", "run", "--ratings", "facts.csv", "--facets", "dimension", "--json")
+    assert done.returncode == 0, done.stderr
+    groups = {row["group"] for row in json.loads(done.stdout)["slices"]}
+    assert groups == {f"{name} ({seen})" for name in ("accuracy", "completeness") for seen in ("facts", "no facts")}
+    run(imapeval, "init", answers, "--raters", 2, *INIT, "--out", "plain.db")
+    assert imapeval("rate", "export", "plain.db", "--by-facts", "--out", "none.csv").returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import typer
 
-from imapeval.cli.commands.rate.collect import backup, export, serve, status
+from imapeval.cli.commands.rate.collect import backup, export, log, serve, status
 from imapeval.cli.commands.rate.init import init
 from imapeval.cli.commands.rate.raters import adjudicate, invite, reassign, revoke, stop
 
 app = typer.Typer(help="Collect ratings from people.", no_args_is_help=True, rich_markup_mode=None)
 
-for _command in (init, invite, serve, status, export, revoke, reassign, adjudicate, stop, backup):
+for _command in (init, invite, serve, status, export, revoke, reassign, adjudicate, stop, log, backup):
     app.command()(_command)

@@ -1,4 +1,4 @@
-"""`imapeval rate serve`, `status`, `export` and `backup`."""
+"""`imapeval rate serve`, `status`, `export`, `log` and `backup`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,6 +68,13 @@ def export(
             "--all", help="Also training, repeats, gold items, attention checks and adjudication; see the column kind."
         ),
     ] = False,
+    by_facts: Annotated[
+        bool,
+        typer.Option(
+            "--by-facts",
+            help="Ratings of raters who saw facts, and of the others, as dimensions of their own (init --facts).",
+        ),
+    ] = False,
 ) -> None:
     """Write the ratings as a table that `imapeval study --ratings` reads: a row for each answer and rater."""
     import json
@@ -81,7 +88,9 @@ def export(
     with open_study(study) as opened:
         from imapeval.rating.export import list_exported
 
-        rows = list_exported(opened, everything=everything)
+        if by_facts and not opened.settings.facts:
+            raise UsageError("--by-facts needs a study in which some raters see facts: imapeval rate init --facts RUN")
+        rows = list_exported(opened, everything=everything, by_facts=by_facts)
     if not rows:
         raise UsageError("nobody has rated an answer yet. Wait for the raters: imapeval rate status")
     if out.suffix.lower() == ".jsonl":
@@ -93,6 +102,26 @@ def export(
         except OSError as error:
             raise UsageError(f"cannot write {out} ({error.strerror}). Choose another file with --out.") from error
     echo(f"{out}: {len(rows)} rows.")
+
+
+def log(study: Study, *, json_output: Json = False) -> None:
+    """Print every change of a study: what you did, and every entry of a rater. None of it can be changed or removed."""
+    import json
+
+    with open_study(study) as opened:
+        from imapeval.rating.export import list_log
+
+        lines = list_log(opened)
+    if json_output:
+        emit_json(lines)
+        return
+    for line in lines:
+        detail = [
+            f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            for name, value in line.items()
+            if name not in ("at", "by", "what") and value not in (None, "", [])
+        ]
+        echo(f"{line['at'][:19].replace('T', ' ')}  {line['by']}  {line['what']}: {'; '.join(detail)}".rstrip(": "))
 
 
 def backup(

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 def init(
     data: Data,
     *,
-    out: Annotated[
-        str,
-        typer.Option(
-            metavar="STUDY", help="File for the study, or URL of an empty database: postgresql://USER@HOST/NAME."
-        ),
-    ],
     dimensions: Annotated[str, typer.Option(metavar="A,B", help="What is rated, such as accuracy,completeness.")],
     scale: Annotated[
         list[str],
@@ -37,7 +31,9 @@ def init(
     raters: Annotated[int, typer.Option(min=1, metavar="N", help="Raters per answer.")] = 3,
     panel: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Raters in all; each answer goes to some.  [default: as --raters]"),
+        typer.Option(
+            min=1, metavar="N", help="Total number of raters; each answer is rated by a subset.  [default: as --raters]"
+        ),
     ] = None,
     training: Annotated[
         Path | None,
@@ -84,12 +80,20 @@ def init(
         list[str] | None,
         typer.Option("--map", metavar="NAME=COLUMN", help="Read NAME of DATA from COLUMN. Repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of blocks and orders.")] = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STUDY",
+            help="File for the study, or URL of an empty database: postgresql://USER@HOST/NAME.  "
+            "[default: DATA's name.study.db]",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for blocks, orders and repeats.")] = 0,
 ) -> None:
     """Make a study: which answers are rated, on which scales, by how many raters, in which orders.
 
-    Nothing of this can be changed afterwards. Then invite raters (`imapeval rate invite`) and start the server
-    (`imapeval rate serve`).
+    None of this can be changed later. Then invite raters (`imapeval rate invite`) and start the server (`imapeval rate
+    serve`). How many answers and raters give intervals of a wanted width: `imapeval study power --width`, from a pilot.
     """
     require_packages()
     from imapeval.evaluation.samples import read
@@ -124,7 +128,8 @@ def init(
         repeats=repeats,
         facts={} if facts is None else _read_facts(facts, answered),
     )
-    create_study(out, settings, content)
+    place = out or f"{Path(data).stem.strip('-') or 'answers'}.study.db"
+    create_study(place, settings, content)
     if len(answered) < len(samples):
         echo(f"{len(samples) - len(answered)} of {len(samples)} rows have no response and are not rated.", err=True)
     if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
@@ -136,8 +141,9 @@ def init(
     each = len(answered) * raters / settings.panel
     load = f"{each:g}" if each == int(each) else f"{int(each)} or {int(each) + 1}"
     echo(
-        f"{out}: {len(answered)} answers, each rated by {raters} of {settings.panel} raters, who rate {load} answers"
-        f" each. Next: imapeval rate invite {out} NAME..."
+        f"{place}: {len(answered)} answers, each rated by {raters} of {settings.panel} raters, who rate {load} answers"
+        f" each. Next: imapeval rate invite {place} NAME...\n"
+        "How many answers and raters a study needs: imapeval study power RUN --ratings PILOT --width WIDTH"
     )
 
 
