@@ -37,7 +37,7 @@ def listen(host: str, port: int, *, token: str | None) -> socket.socket:
         UsageError: The port is taken, the address does not exist, or others can reach it without a token.
     """
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise UsageError(f"cannot resolve the address {host!r} ({error.strerror}). Use --host 127.0.0.1.") from error
     if token is None and not ipaddress.ip_address(address[0]).is_loopback:
@@ -45,7 +45,9 @@ def listen(host: str, port: int, *, token: str | None) -> socket.socket:
             f"other computers can reach {host}, and there is no token. Set the environment variable IMAPEVAL_TOKEN to "
             "a long random text, or use --host 127.0.0.1."
         )
-    sock = socket.socket(family, kind)
+    # Only where the protocol is named, asyncio turns Nagle's algorithm off: a reply would wait 40 ms for the client's
+    # delayed acknowledgement of its head.
+    sock = socket.socket(family, kind, protocol)
     # Otherwise the port stays taken for a minute after a server has stopped.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

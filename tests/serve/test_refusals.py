@@ -332,3 +332,13 @@ def test_others_are_not_let_in_without_a_token(host: str):
 def test_an_address_that_is_none():
     with pytest.raises(UsageError, match=r"'nowhere\.invalid'"):
         listen("nowhere.invalid", 0, token=None)
+
+
+def test_no_packet_waits_for_an_acknowledgement(serve: Serve):
+    """Nagle's algorithm keeps back the body of a reply until the client's delayed acknowledgement of the head."""
+    running = serve()
+    with running.connect() as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.recv(1)
+        sockets = [one.transport.get_extra_info("socket") for one in running.server.server_state.connections]
+        assert [one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in sockets] == [1]
