@@ -43,6 +43,7 @@ SOURCES: Mapping[str, str] = {
     "williams": "Williams 1959, The Comparison of Regression Variables, Journal of the Royal Statistical Society B 21",
     "steiger": "Steiger 1980, Tests for Comparing Elements of a Correlation Matrix, Psychological Bulletin 87",
     "perm-inputs": f"{_DEUTSCH_2021}; among answers, what each adds to a coefficient is swapped",
+    "boot-inputs": _DEUTSCH_2021,
     "perm-systems": f"{_DEUTSCH_2021}; what each system adds to a coefficient is swapped",
     "zou": "Zou 2007, Toward Using Confidence Intervals to Compare Correlations, Psychological Methods 12",
     "holm": "Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6",
@@ -87,7 +88,11 @@ _INTERVALS = {
 }
 """Intervals of correlations, by their name in the findings, with "-systems" where systems are the sample."""
 
-_TEST_UNITS: Mapping[str, Units] = {"perm-inputs": "questions", "perm-systems": "systems"}
+_TEST_UNITS: Mapping[str, Units] = {
+    "perm-inputs": "questions",
+    "boot-inputs": "questions",
+    "perm-systems": "systems",
+}
 """What a permutation test speaks about."""
 
 

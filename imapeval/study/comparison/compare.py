@@ -10,21 +10,21 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.comparison import closed_form
+from imapeval.study.comparison.between_systems import contrast_systems
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.other_systems import contrast_other_systems
 from imapeval.study.comparison.permutation.questions import contrast_questions
-from imapeval.study.comparison.permutation.soft_accuracy import contrast_soft_accuracy
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
-from imapeval.study.comparison.permutation.systems import contrast_systems
 from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
+from imapeval.study.correlation.group_correlation import merge_ties
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
 from imapeval.study.number_format import format_number, format_p
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName, Level
     from imapeval.study.data.rated import Rated
 
-TestName = Literal["perm-inputs", "perm-systems", "williams", "steiger"]
+TestName = Literal["perm-inputs", "boot-inputs", "perm-systems", "williams", "steiger"]
 
-TESTS: tuple[TestName, ...] = ("perm-inputs", "perm-systems", "williams", "steiger")
+TESTS: tuple[TestName, ...] = get_args(TestName)
 
 PERMUTATIONS_PER_COMPARISON = 25
-"""Permutations for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm multiplies the
-smallest p by the number of comparisons. So the smallest adjusted p can be 1/25, below the usual .05."""
+"""Permutations, or resamples, for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm
+multiplies the smallest p by the number of comparisons. So the smallest adjusted p can be 1/25, below the usual .05."""
 
 SIGNIFICANCE_LEVEL = 0.05
 """Below it a sentence says that one metric agrees better."""
@@ -56,7 +56,7 @@ def compare(
     coefficient: CoefficientName = "spearman",
     level: Level = "within-system",
     dimensions: Sequence[str] | None = None,
-    test: TestName = "perm-inputs",
+    test: TestName | None = None,
     margin: float | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -67,14 +67,16 @@ def compare(
         rated: Scores and ratings.
         metrics: Metrics in the order of the result; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        coefficient: Any; accuracies with perm-inputs alone, at the levels where they are used: within-question and
+        coefficient: Any; accuracies with the default test, at the levels where they are used: within-question and
             system (pairwise_accuracy), system (soft_pairwise_accuracy).
         level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
             both metrics have.
         dimensions: Rating dimensions to include; None takes all.
         test: perm-inputs swaps questions and asks whether the finding would hold for these systems on other questions
-            (`permutation.swaps`), perm-systems swaps systems and asks whether it would hold for other systems on these
-            questions (`permutation.other_systems`). williams and steiger take answers for independent and one
+            (`permutation.swaps`); boot-inputs, which asks the same at the level of systems, where swapping does not
+            hold its level, resamples them (`between_systems`). None takes that one of the two which the level has.
+            perm-systems swaps systems and asks whether the finding would hold for other systems on these questions
+            (`permutation.other_systems`). williams and steiger take answers for independent and one
             coefficient only: there is no result, and a reason, where answers share a question or coefficients are
             averaged.
         margin: Difference below which two coefficients count as equally good, stated before the data are seen. One
@@ -82,16 +84,16 @@ def compare(
             correction for the pairs; if both are as good as each other, they are equivalent (two one-sided tests,
             Schuirmann 1987).
         seed: Random seed for the permutations.
-        resamples: Permutations, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a dimension,
-            except at the level of systems, where few systems make small p-values impossible anyway.
+        resamples: Permutations or resamples, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a
+            dimension.
 
     Returns:
         For each dimension a row per pair, `against` (or the metric that comes first) first; last the rows of their
         mean, if there are several. Holm's correction is over the rows of one dimension.
 
     Raises:
-        UsageError: A name is unknown, there are no two metrics, metrics cannot be compared by the coefficient, or the
-            margin is not positive.
+        UsageError: A name is unknown, there are no two metrics, metrics cannot be compared by the coefficient or by the
+            test, or the margin is not positive.
     """
     if margin is not None and not (margin > 0 and isfinite(margin)):
         raise UsageError(f"the margin is a positive number, not {margin:g}.")
@@ -99,14 +101,11 @@ def compare(
     columns = choose_names("dimension", dimensions, rated.dimensions)
     choose_names("metric", [] if against is None else [against], rated.metrics)
     choose_names("coefficient", [coefficient], tuple(all_coefficients()))
-    if test not in TESTS:
-        raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
-    check_accuracy(coefficient, level, test)
+    test = choose_test(coefficient, level, test)
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
         raise UsageError("a comparison needs at least two metrics.")
-    drawn_anew = level == "system" and not find_coefficient(coefficient).system_level_only and test == "perm-inputs"
-    permutations = resamples if drawn_anew else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
+    permutations = max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
 
     def compute(confidence: float, permutations: int) -> list[Comparison]:
         if test == "williams" or test == "steiger":
@@ -119,8 +118,8 @@ def compare(
 
     rows = compute(0.95, permutations)
     if margin is not None:
-        # At the level of systems, permutations are bootstrap resamples as well, which give the interval.
-        ends = compute(1 - 2 * SIGNIFICANCE_LEVEL / len(pairs), permutations if level == "system" else 1)
+        # Permutations do not make the interval, resamples do.
+        ends = compute(1 - 2 * SIGNIFICANCE_LEVEL / len(pairs), permutations if test == "boot-inputs" else 1)
         rows = [_judge_margin(row, other, margin) for row, other in zip(rows, ends, strict=True)]
     several = len(columns) > 1
     return [
@@ -130,20 +129,29 @@ def compare(
     ]
 
 
-def check_accuracy(coefficient: CoefficientName, level: Level, test: TestName) -> None:
-    """Refuse an accuracy at a level or with a test that it is not compared by.
+def choose_test(coefficient: CoefficientName, level: Level, test: TestName | None) -> TestName:
+    """Return the test, or for None the one that the level has for these systems on other questions.
 
     Raises:
-        UsageError: The coefficient is an accuracy, and the level or the test is none of its own.
+        UsageError: There is no such test, the test is none of the level, or the coefficient is an accuracy, and the
+            level or the test is none of its own.
     """
+    own: TestName = "boot-inputs" if level == "system" else "perm-inputs"
+    if test is None:
+        test = own
+    if test not in TESTS:
+        raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
+    if test in ("perm-inputs", "boot-inputs") and test != own:
+        raise UsageError(f"at the level {level} metrics are compared with the test {own}, not with {test}.")
     chosen = find_coefficient(coefficient)
     if not (chosen.calibrates_ties or chosen.system_level_only):
-        return
+        return test
     levels = ("system",) if chosen.system_level_only else ("within-question", "system")
     if level not in levels:
         raise UsageError(f"metrics are compared by {coefficient} at the level {' or '.join(levels)}, not at {level}.")
-    if test != "perm-inputs":
-        raise UsageError(f"metrics are compared by {coefficient} with the test perm-inputs, not with {test}.")
+    if test != own:
+        raise UsageError(f"metrics are compared by {coefficient} with the test {own}, not with {test}.")
+    return test
 
 
 def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
@@ -191,7 +199,7 @@ def _permute(
     dimensions: Sequence[str],
     coefficient: CoefficientName,
     level: Level,
-    test: Literal["perm-inputs", "perm-systems"],
+    test: Literal["perm-inputs", "boot-inputs", "perm-systems"],
     seed: int,
     permutations: int,
     confidence: float,
@@ -199,11 +207,9 @@ def _permute(
     ratings = np.column_stack([rated.ratings_of(dimension) for dimension in dimensions])
     has_rating = ~np.isnan(ratings).all(axis=1)
     has_score = {name: ~np.isnan(rated.scores_of(name)) & has_rating for name in dict.fromkeys(sum(pairs, ()))}
-    interval = "bootstrap" if level == "system" and test == "perm-inputs" else "jackknife"
+    interval = "bootstrap" if test == "boot-inputs" else "jackknife"
     if level == "within-question":
         contrast_pairs = partial(contrast_questions, coefficient=coefficient)
-    elif find_coefficient(coefficient).system_level_only:
-        contrast_pairs = contrast_soft_accuracy
     elif level == "system":
         contrast_pairs = partial(contrast_systems, coefficient=coefficient)
     else:
@@ -248,10 +254,10 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
     """Return a row with the result of the p-th pair in the d-th dimension, or for the mean over dimensions."""
     rated = ~np.isnan(answers.ratings)
     there = np.asarray((rated if row.dimension == ALL else rated[:, [d]]).any(axis=1))
-    n, questions = int(there.sum()), len(np.unique(answers.questions[there]))
-    row = replace(row, n=n, questions=questions)
+    questions, systems = (len(np.unique(codes[there])) for codes in (answers.questions, answers.systems))
+    row = replace(row, n=systems if row.level == "system" else int(there.sum()), questions=questions)
     if contrast is None or np.isnan(contrast.first[d, p]):
-        return replace(row, reason=_explain(row, answers, there))
+        return replace(row, reason=_explain(row))
     left_out = int(contrast.groups[d] - contrast.defined[d, p])
     first, second = float(contrast.first[d, p]), float(contrast.second[d, p])
     row = replace(row, first_value=first, second_value=second, difference=first - second)
@@ -260,7 +266,6 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
     notes: list[str] = []
     if left_out:
         notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
-    systems = len(np.unique(answers.systems[there]))
     low, high, p_value = (float(table[d, p]) for table in (contrast.low, contrast.high, contrast.p))
     if systems < MIN_SYSTEMS and (row.level == "system" or row.test == "perm-systems"):
         low = high = nan
@@ -271,13 +276,11 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
     return replace(row, low=low, high=high, p=p_value, reason="; ".join(notes) or None)
 
 
-def _explain(row: Comparison, answers: ComparedAnswers, there: np.ndarray) -> str:
+def _explain(row: Comparison) -> str:
     least = find_coefficient(row.coefficient).min_rows
     if row.n < least:
-        return f"{row.n} answers with a rating and both scores are fewer than {least}"
-    systems = len(np.unique(answers.systems[there]))
-    if row.level == "system" and systems < least:
-        return f"{systems} systems are fewer than {least}"
+        what = "systems" if row.level == "system" else "answers with a rating and both scores"
+        return f"{row.n} {what} are fewer than {least}"
     where = {"within-system": ", in every system", "within-question": ", in every question"}.get(row.level, "")
     return f"the ratings or one metric's scores are constant, or answers fewer than {least}{where}"
 
@@ -301,12 +304,13 @@ def _test_in_closed_form(
     there = ~np.isnan(columns).any(axis=1)
     systems = np.unique(np.asarray(rated.systems)[there], return_inverse=True)[1]
     n, groups = int(there.sum()), int(systems.max(initial=-1)) + 1
-    row = replace(row, n=n, questions=len(np.unique(rated.questions[there])))
+    row = replace(row, n=groups if level == "system" else n, questions=len(np.unique(rated.questions[there])))
     if level == "within-question" or (level == "within-system" and groups > 1):
         return replace(row, reason=f"{test} is a test of one coefficient, not of a mean of several: use perm-inputs")
     columns = columns[there]
     if level == "system":
-        columns = np.stack([columns[systems == system].mean(axis=0) for system in range(groups)])
+        means = np.stack([columns[systems == system].mean(axis=0) for system in range(groups)])
+        columns = merge_ties(means.T, np.abs(columns).max(axis=0)[:, None]).T
     elif row.questions < n:
         return replace(
             row,
@@ -345,7 +349,8 @@ def write_sentence(row: Comparison, *, several: bool, margin: float | None = Non
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
     if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
         return _begin(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")
-    first, second, n = format_number(row.first_value), format_number(row.second_value), f"n = {row.n}"
+    first, second = format_number(row.first_value), format_number(row.second_value)
+    n = f"n = {row.n}" + (" systems" if row.level == "system" else "")
     p = f"{format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
         said = _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")

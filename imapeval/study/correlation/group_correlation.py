@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
 
 
+_ROUNDING = 1e-12
+"""Of the largest number, what two sums of the same numbers may differ by: some 10,000 times the last digit."""
+
+
 def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
     """Return the mean over questions of the coefficients among the answers to each.
 
@@ -173,6 +177,9 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
         for side, table, numbers in ((x, columns.scores, block.metrics), (y, columns.ratings, block.dimensions)):
             sums = drawn @ table[rows][:, numbers]
             side[:, :, place] = np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 0)
+    # Rounding is as large as it is for the largest answer.
+    x = merge_ties(x, np.abs(columns.scores[block.rows][:, block.metrics]).max(axis=0, initial=0.0)[:, None])
+    y = merge_ties(y, np.abs(columns.ratings[block.rows][:, block.dimensions]).max(axis=0, initial=0.0)[:, None])
     found = np.empty((len(weights), len(block.metrics), len(block.dimensions)))
     for p in range(len(block.metrics)):
         means = np.broadcast_to(x[:, p, None, :], y.shape)
@@ -183,10 +190,29 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
     return np.where(x_equal[:, :, None] | y_equal[:, None, :], np.nan, found)
 
 
+def merge_ties(means: Floats, largest: Floats) -> Floats:
+    """Return the means of systems, those that differ by rounding alone made equal.
+
+    Sums of the same numbers in another order, or of weighted numbers, differ in their last digits: systems with the
+    same mean would be ranked apart.
+
+    Args:
+        means: Shape (..., systems); NaN where a system has none.
+        largest: Of the numbers that were averaged, by absolute value; broadcasts to `means`.
+    """
+    order = np.argsort(means, axis=-1)
+    ordered = np.take_along_axis(means, order, axis=-1)
+    # NaN comes last, and each differs from all before it.
+    apart = ~(np.diff(ordered, axis=-1) <= _ROUNDING * largest)
+    systems: int = means.shape[-1]
+    first = np.maximum.accumulate(np.where(apart, np.arange(1, systems), 0), axis=-1)
+    merged = np.empty_like(means)
+    firsts = np.concatenate([ordered[..., :1], np.take_along_axis(ordered, first, axis=-1)], axis=-1)
+    np.put_along_axis(merged, order, firsts, axis=-1)
+    return merged
+
+
 def are_equal(means: Floats) -> npt.NDArray[np.bool_]:
-    """Return whether the means of all systems are equal but for rounding: shape (b, p), of shape (b, p, systems)."""
+    """Return whether the merged means of all systems are equal: shape (b, p), of shape (b, p, systems)."""
     there = ~np.isnan(means)
-    highest = np.where(there, means, -np.inf).max(axis=-1)
-    lowest = np.where(there, means, np.inf).min(axis=-1)
-    largest = np.abs(np.nan_to_num(means)).max(axis=-1)
-    return highest - lowest <= 8 * np.spacing(largest)
+    return np.where(there, means, -np.inf).max(axis=-1) <= np.where(there, means, np.inf).min(axis=-1)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.bootstrap import iterate_resamples
+from imapeval.study.correlation.base import MAX_CELLS
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
 
@@ -99,7 +100,8 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
             continue
         generator = np.random.default_rng(seed)
         ps = np.stack([permutation_p_values(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1)
-        values[places] = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
+        found = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
+        values[places] = found
         numbers = np.concatenate(systems)
         constant = np.nanmax(numbers, axis=0) == np.nanmin(numbers, axis=0)
         for p, q in np.argwhere(constant[: len(block.metrics), None] | constant[len(block.metrics) :]).tolist():
@@ -108,11 +110,14 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
         if replicates is None:
             continue
         at = 0
+        at_once = max(1, MAX_CELLS // found.size // ps.shape[-1])
         for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
-            part = approximate_p_values(systems, drawn.astype(np.float64))
-            found = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
-            replicates[at : at + len(drawn), block.metrics[:, None], block.dimensions] = found
-            at += len(drawn)
+            for start in range(0, len(drawn), at_once):
+                weights = drawn[start : start + at_once].astype(np.float64)
+                part = approximate_p_values(systems, weights)
+                accuracies = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
+                replicates[at : at + len(weights), block.metrics[:, None], block.dimensions] = accuracies
+                at += len(weights)
     lows, highs = fill_undefined("soft_pairwise_accuracy", replicates)
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
     return Estimates(values, np.zeros((clusters, m, d)), lows, highs, groups, epsilons, reasons)

@@ -104,10 +104,10 @@ class Comparison:
         difference: The first minus the second.
         low, high: Bounds of the difference's 95% interval.
         interval: Method: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
-        test: Which: "williams", "steiger", "perm-inputs", "perm-systems".
+        test: Which: "williams", "steiger", "perm-inputs", "boot-inputs", "perm-systems".
         p: Two-sided, above 0.
         p_adjusted: After Holm's correction over the table that the row belongs to.
-        n: Answers that were rated and that both metrics scored.
+        n: Answers that were rated and that both metrics scored; at the level of systems, the systems that gave them.
         questions: Different questions among them.
         reason: Why there is no result, or a caveat.
         sentence: The result in plain words.

@@ -4,8 +4,10 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from imapeval.study.arrays import Floats
+from imapeval.study.comparison.compare import compare
 from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import Level
@@ -77,3 +79,34 @@ def test_systems_of_equal_means_cannot_be_ranked():
         (row,) = correlate(rated, coefficients=(name,), levels=("system",), resamples=20)
         assert row.value is None, name
         assert row.reason == "the systems' mean scores or mean ratings are all equal"
+
+
+def test_equal_means_are_tied_in_spite_of_rounding():
+    # Means of three raters on a scale of halves, and scores in thirds: sixths and thirds have no exact floating point.
+    generator = np.random.default_rng(4)
+    systems, questions = 8, 30
+    sixths, thirds = (generator.integers(0, high, (systems, questions)) for high in (31, 4))
+    for numbers in (sixths, thirds):
+        # Systems 3 and 4 have system 2's numbers in another order, and system 6 those of system 5.
+        for system, same in ((3, 2), (4, 2), (6, 5)):
+            numbers[system] = generator.permutation(numbers[same])
+    numbers = sixths.ravel() / 6, thirds.ravel() / 3
+    rated = Rated(
+        ids=tuple(map(str, range(systems * questions))),
+        questions=np.tile(np.arange(questions), systems),
+        systems=tuple(f"s{number}" for number in np.repeat(np.arange(systems), questions)),
+        metrics=("m", "other"),
+        scores=np.column_stack([numbers[1], generator.normal(size=systems * questions)]),
+        dimensions=("d",),
+        ratings=numbers[0][:, None],
+    )
+    sums = thirds.sum(axis=1), sixths.sum(axis=1)  # whole numbers
+    for name, expected in (
+        ("spearman", stats.spearmanr(*sums).statistic),
+        ("kendall_tau_b", stats.kendalltau(*sums).statistic),
+    ):
+        (row, _) = correlate(rated, coefficients=(name,), levels=("system",), resamples=20)
+        (pair,) = compare(rated, coefficient=name, level="system", resamples=20)
+        assert [row.value, pair.first_value] == pytest.approx([expected, expected], abs=1e-12), name
+    (closed,) = compare(rated, coefficient="spearman", level="system", test="williams")
+    assert closed.first_value == pytest.approx(stats.spearmanr(*sums).statistic, abs=1e-12)

@@ -15,6 +15,7 @@ _SENTENCES = 20
 
 _METHODS = {
     "perm-inputs": "permutation of questions (PERM-INPUTS, Deutsch et al. 2021), for these systems on other questions",
+    "boot-inputs": "bootstrap of questions (BOOT-INPUTS, Deutsch et al. 2021), for these systems on other questions",
     "perm-systems": "permutation of systems (PERM-SYSTEMS, Deutsch et al. 2021), for other systems on these questions",
     "williams": "Williams' t",
     "steiger": "Steiger's Z",
@@ -44,8 +45,13 @@ def compare(
         ),
     ] = "spearman",
     test: Annotated[
-        str, typer.Option(metavar="TEST", help="perm-inputs, perm-systems, williams or steiger.")
-    ] = "perm-inputs",
+        str | None,
+        typer.Option(
+            metavar="TEST",
+            help="perm-inputs (the default), boot-inputs (the default at the level system), perm-systems, williams or "
+            "steiger.",
+        ),
+    ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
@@ -54,19 +60,20 @@ def compare(
         ),
     ] = None,
     seed: Seed = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Minimum number of permutations.")] = 2000,
+    resamples: Annotated[int, typer.Option(min=1, help="Minimum number of permutations or resamples.")] = 2000,
     json_output: Json = False,
 ) -> None:
     """Test which metric agrees better with the ratings, for all pairs or against one metric."""
-    from imapeval.study.comparison.compare import TESTS, check_accuracy
+    from imapeval.study.comparison.compare import TESTS, choose_test
     from imapeval.study.comparison.compare import compare as compute
     from imapeval.study.correlation.coefficients import all_coefficients
 
     # Checked before anything is read, which may take long.
-    choose_one(test, "--test", TESTS)
+    if test is not None:
+        choose_one(test, "--test", TESTS)
     choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", tuple(all_coefficients()))
-    check_accuracy(coefficient, level, test)  # pyright: ignore[reportArgumentType]  # checked above
+    choose_test(coefficient, level, test)  # pyright: ignore[reportArgumentType]  # checked above
     rows = compute(
         options.read(folders).rated,
         against=against,

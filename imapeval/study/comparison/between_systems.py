@@ -1,0 +1,94 @@
+"""Metric against metric by how they order systems, tested by resampling questions (BOOT-INPUTS).
+
+Swapping questions between metrics (PERM-INPUTS), as the Metrics Shared Task of WMT does it, assumes that equally good
+metrics are exchangeable. Between systems they are not where their noise differs: of such metrics it calls one better in
+up to 90% of studies. Resampling questions assumes nothing of the kind (benchmarks/comparing_accuracies.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions
+from imapeval.study.correlation.group_correlation import estimate_between_systems
+from imapeval.study.correlation.pooled import Columns
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Flags, Floats
+    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
+    from imapeval.study.data.findings import CoefficientName
+
+_ROUNDING = 1e-9
+"""A difference this near to 0 is none."""
+
+
+def contrast_systems(
+    answers: ComparedAnswers,
+    pairs: MetricPairs,
+    *,
+    coefficient: CoefficientName,
+    seed: int,
+    permutations: int,
+    confidence: float = 0.95,
+) -> Contrast:
+    """Compare metrics by a coefficient between systems.
+
+    Coefficients are those of `correlate`. An interval is the percentiles of the resampled differences, and p is twice
+    the smaller share of them on one side of 0, with which 0 counts: below .05 where the 95% interval does not hold 0. A
+    resample in which a difference is undefined counts as the lowest possible one for the lower end and as the highest
+    for the upper end. The systems stay the ones they are.
+
+    Args:
+        answers: With finite scores.
+        pairs: Which metrics are compared.
+        coefficient: The coefficient.
+        seed: Random seed.
+        permutations: Number of resamples.
+        confidence: Confidence level.
+    """
+    metrics: int = answers.scores.shape[1]
+    dimensions: int = answers.ratings.shape[1]
+    columns = Columns(
+        metrics=tuple(map(str, range(metrics))),
+        dimensions=tuple(map(str, range(dimensions))),
+        scores=answers.scores,
+        ratings=answers.ratings,
+        questions=answers.questions,
+        systems=answers.systems,
+        system_names=(),
+        signs=np.ones(metrics),
+    )
+    found = estimate_between_systems(columns, coefficient, seed=seed, resamples=permutations)
+    values = found.values.T
+    use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
+    defined = use.astype(np.int64)
+    first, second = (
+        average_dimensions(np.where(use, values[:, side], 0.0), defined) for side in (pairs.first, pairs.second)
+    )
+    low, high, p = (np.full(first.shape, np.nan) for _ in range(3))
+    if found.lows is not None and found.highs is not None:
+        tail = (1 - confidence) / 2
+        for number, (one, other) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
+            least = _add_mean(found.lows[:, one] - found.highs[:, other], use[:, number])
+            most = _add_mean(found.highs[:, one] - found.lows[:, other], use[:, number])
+            low[:, number], high[:, number] = np.quantile(least, tail, axis=0), np.quantile(most, 1 - tail, axis=0)
+            beyond = np.minimum((least <= _ROUNDING).sum(axis=0), (most >= -_ROUNDING).sum(axis=0))
+            p[:, number] = np.minimum((2 * beyond + 1) / (permutations + 1), 1.0)
+    known = ~np.isnan(first)
+    return Contrast(
+        first=first,
+        second=second,
+        low=np.where(known, low, np.nan),
+        high=np.where(known, high, np.nan),
+        p=np.where(known, p, np.nan),
+        groups=np.append(np.ones(dimensions, dtype=np.int64), dimensions),
+        defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
+    )
+
+
+def _add_mean(differences: Floats, use: Flags) -> Floats:
+    """Append the mean over the dimensions in use: shape (b, d) in, (b, d + 1) out."""
+    mean = (differences * use).sum(axis=1, keepdims=True) / max(1, int(use.sum()))
+    return np.concatenate([differences, mean], axis=1)
