@@ -235,10 +235,20 @@ async def test_the_example_of_a_judge(registered: Callable[[str], Metric]) -> No
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (installed("ruff") and installed("pyright")), reason="needs the extra lint")
-@pytest.mark.parametrize("name", ["metric", "judge"])
-def test_the_example_passes_lint_and_types(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    {
+        "metric": "metrics",
+        "judge": "metrics/judges",
+        "provider": "llm/providers",
+        "statistic": "study/correlation",
+        "loader": "evaluation/samples",
+        "ontology": "graph/readers",
+    }.items(),
+)
+def test_the_example_passes_lint_and_types(name: str, folder: str, tmp_path: Path) -> None:
     # In the package, as a contributor's file is: the rules differ by folder.
-    file = ROOT / "imapeval" / "metrics" / ("judges" if name == "judge" else "") / f"example_{name}.py"
+    file = ROOT / "imapeval" / folder / f"example_{name}.py"
     code = find_example(name)
     for command in (["check"], ["format", "--check"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", "--stdin-filename", str(file), "-"]
