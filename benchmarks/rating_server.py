@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--raters", type=int, default=20)
     parser.add_argument("--answers", type=int, default=2000)
     parser.add_argument(
-        "--pause", type=float, default=0.9, help="seconds between two answers of a rater; people need more"
+        "--pause", type=float, default=1.0, help="seconds between two answers of a rater; people need more"
     )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

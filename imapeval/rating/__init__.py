@@ -1,4 +1,4 @@
-"""A study of ratings: who rates which answer, in which order, and what they said; stored in SQLite or PostgreSQL."""
+"""Studies of ratings: who rates which answers, in which order, and their ratings; stored in SQLite or PostgreSQL."""
 
 from imapeval.rating.model import (
     Dimension,

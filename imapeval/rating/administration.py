@@ -1,4 +1,4 @@
-"""What the owner of a study does: invite, revoke, reassign, have disputes settled, end it. Each is logged."""
+"""Actions of the owner of a study: inviting raters, revoking links, ending the study. Each is logged."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SECRET_BYTES = 24
 
 
 def make_link(base: str, secret: str) -> str:
-    """Return the link that a rater opens. What follows "#" is not sent to servers, so that no log has it.
+    """Return the link that a rater opens. Browsers send nothing after "#" to servers, so it appears in no log.
 
     Args:
         base: Address of the server, such as "https://rate.example.org".
-        secret: Of the rater.
+        secret: The rater's secret.
     """
     return f"{base.rstrip('/')}/enter#{secret}"
 
@@ -33,10 +33,10 @@ def make_link(base: str, secret: str) -> str:
 def invite(study: RatingStudy, name: str) -> str:
     """Give a free seat to a rater, and return the secret of the link.
 
-    The secret is not stored, only its hash: it cannot be shown again, but replaced (`reissue`).
+    Only a hash of the secret is stored: it cannot be shown again, only replaced (`reissue`).
 
     Raises:
-        UsageError: There is a rater of this name, or no free seat.
+        UsageError: The name is taken, or no seat is free.
     """
     raters = schema.raters
     with study.database.write() as connection:
@@ -75,7 +75,7 @@ def reissue(study: RatingStudy, name: str) -> str:
 
 
 def revoke(study: RatingStudy, name: str) -> None:
-    """Revoke a rater's link at once. What the rater entered, and has to rate, stays.
+    """Revoke a rater's link at once. The rater's entries and items stay.
 
     Raises:
         UsageError: There is no such rater.
@@ -128,7 +128,7 @@ def revoke_links(connection: sa.Connection, rater: int | None) -> None:
 
 
 def stop(study: RatingStudy, *, reason: str) -> None:
-    """End the study: nobody gets a further item. Entries of those who were offline are still accepted.
+    """End the study: nobody gets a further item. Entries of raters who were offline are still accepted.
 
     Raises:
         UsageError: It has ended already.

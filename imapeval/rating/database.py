@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 _BUSY_SECONDS = 30
-"""How long a writer of SQLite waits for another: longer than a queue of 20 raters, each of whom writes milliseconds."""
+"""How long a writer of SQLite waits for others; each holds the lock for some milliseconds."""
 
 
 def now() -> str:
@@ -29,10 +29,10 @@ class Database:
 
     Args:
         place: A file or a URL.
-        create: Whether the file is to be made.
+        create: Whether to create the file.
 
     Raises:
-        UsageError: The file exists, or does not; or the database cannot be reached.
+        UsageError: The file exists (with `create`) or does not exist, or the URL is malformed.
         MissingExtraError: The extra `rate` is not installed.
     """
 
@@ -45,7 +45,7 @@ class Database:
         self._engine.dispose()
 
     def discard(self) -> None:
-        """Remove a file that could not be completed. What a transaction left in PostgreSQL is gone with it."""
+        """Remove an incomplete file. In PostgreSQL, nothing is left of a failed transaction."""
         self.close()
         if not is_url(self.place):
             for suffix in ("", "-wal", "-shm"):
@@ -55,7 +55,7 @@ class Database:
         """Check that the database has no tables yet.
 
         Raises:
-            UsageError: It has.
+            UsageError: It has some.
         """
         import sqlalchemy as sa
 
@@ -74,7 +74,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Generator[sa.Connection]:
-        """Write all or nothing; what is written is on disk when the block has been left.
+        """Write in one transaction, which is on disk once the block has been left.
 
         Raises:
             ResourceError: The database cannot be reached, is full or is damaged.
@@ -112,7 +112,7 @@ def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:
     if create:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Others on this computer have no business with names and ratings.
+            # Other users of this computer must not read names and ratings.
             path.touch(mode=0o600, exist_ok=False)
         except FileExistsError as error:
             raise UsageError(f"{path} exists. Choose another file with --out, or remove it.") from error

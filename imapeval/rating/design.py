@@ -23,9 +23,9 @@ def assign_blocks(
     """Choose the raters of each answer: an incomplete block design, as balanced as a search finds it.
 
     Every answer gets its number of raters, and the numbers of answers of two raters differ by at most one. Among such
-    designs, exchanges are sought that even out how often two raters meet on an answer (every pair equally often is a
+    designs, a search by exchanges evens out how often two raters meet on an answer (every pair equally often is a
     balanced incomplete block design; Yates 1936) and how many answers of each system a rater sees, so that a strict
-    rater does not weigh on one system.
+    rater does not affect one system more than another.
 
     Args:
         systems: The system of each answer.
@@ -56,7 +56,7 @@ def assign_blocks(
 
 
 class _Design:
-    """Blocks with the counts that exchanges are judged by."""
+    """Blocks, and the counts that the search evens out."""
 
     def __init__(self, systems: Sequence[Hashable], panel: int) -> None:
         self.blocks: list[set[int]] = [set() for _ in systems]
@@ -134,7 +134,7 @@ def order_items(items: Sequence[_T], question: Mapping[_T, int], *, rng: random.
     """Put items into a random order.
 
     Args:
-        items: What to order, each once.
+        items: Distinct items.
         question: The question of each.
         rng: Source of randomness.
         together: Whether the answers to one question follow each other. Otherwise no two do, unless one question has
@@ -176,11 +176,11 @@ def order_items(items: Sequence[_T], question: Mapping[_T, int], *, rng: random.
 def insert_spread(
     ordered: list[_T], extra: Sequence[_T], question: Mapping[_T, int], *, rng: random.Random, start: float = 0.0
 ) -> list[_T]:
-    """Insert items at random, one in each of as many stretches of equal length, beside no answer to its own question.
+    """Insert items at random, one in each of as many stretches of equal length, not next to the same question.
 
     Args:
-        ordered: An order.
-        extra: What to insert.
+        ordered: Items in order.
+        extra: Items to insert.
         question: The question of each item.
         rng: Source of randomness.
         start: Share of the order before which nothing is inserted, 0..1.

@@ -1,4 +1,4 @@
-"""What a study of ratings consists of: its settings, raters, the items that they see, and what they enter."""
+"""The types of a study of ratings: settings, raters, items, entries."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 Kind = Literal["training", "rating", "repeat", "gold", "attention", "adjudication"]
-"""What an item is for. Raters are only told of training and adjudication.
+"""The purpose of an item. Raters are shown only whether it is training or adjudication.
 
 - training: shown first, with feedback;
 - rating: what the study collects, from `raters_per_answer` raters for each answer;
-- repeat: an answer that the rater has rated before, for agreement with oneself;
-- gold: an answer whose right rating is known;
-- attention: an answer whose text says how it is to be rated;
+- repeat: an answer that the rater has rated before, to measure consistency;
+- gold: an answer whose correct rating is known;
+- attention: an answer whose text says how to rate it;
 - adjudication: a disputed answer, shown with the ratings that it has.
 """
 
@@ -30,11 +30,11 @@ SpanKind = Literal["wrong", "dangerous", "missing"]
 
 
 class UnknownItemError(ImapEvalError):
-    """There is no such item, or it is another rater's; which of the two is not said."""
+    """There is no such item, or it belongs to another rater; the message does not say which."""
 
 
 class RatingConflictError(ImapEvalError):
-    """Another entry was saved under the same client-made id."""
+    """A different entry was saved under the same `client_id`."""
 
 
 def _require_storable(text: str) -> str:
@@ -48,12 +48,12 @@ _Text = Annotated[str, AfterValidator(_require_storable)]
 
 
 class Dimension(BaseModel):
-    """What is rated, such as accuracy, and the ratings that can be given.
+    """A dimension of the ratings, such as accuracy, and its scale.
 
     Attributes:
         name: Its name.
-        low, high: The worst and the best rating.
-        step: Distance between neighbouring ratings; None where every number between the ends can be given.
+        low, high: The worst and the best possible rating.
+        step: Distance between neighbouring ratings; None if any number between the ends is possible.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,8 +74,8 @@ class StoppingRule(BaseModel):
 
     Attributes:
         measure: "answers" (those with all their ratings), "mean", or a statistic of agreement.
-        dimension: Which; "" with "answers".
-        limit: At least so many answers; otherwise the 95% interval is at most so wide.
+        dimension: The dimension that the measure is about; "" with "answers".
+        limit: Minimum number of answers, or maximum width of the 95% interval.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,19 +86,19 @@ class StoppingRule(BaseModel):
 
 
 class StudySettings(BaseModel):
-    """What is laid down when a study is made and does not change afterwards.
+    """Settings fixed when a study is created.
 
     Attributes:
         title: Shown to raters.
         instructions: Shown to raters; plain text, paragraphs separated by empty lines.
-        dimensions: What is rated.
-        raters_per_answer: How many raters rate each answer.
-        panel: How many raters there are.
-        seed: Of the blocks, orders and repeats.
+        dimensions: Dimensions of the ratings.
+        raters_per_answer: Number of raters of each answer.
+        panel: Total number of raters.
+        seed: Random seed for blocks, orders and repeats.
         show_reference: Whether raters see the clinicians' answers.
         side_by_side: Whether the answers to one question follow each other; otherwise they never do.
         facts: Whether half of the raters see the facts marked in the responses.
-        stopping: When the study may end; None where every rating is collected.
+        stopping: When the study may end; None if all ratings are collected.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -140,17 +140,16 @@ class Span(BaseModel):
 
 
 class Entry(BaseModel):
-    """What a rater enters on an item. It may be incomplete; it is complete once every dimension is answered.
+    """What a rater enters for an item. It is complete once every dimension is rated or marked "cannot judge".
 
     Attributes:
-        client_id: Made by the client, a new one for each change. An entry that is sent again is saved once.
+        client_id: Random id chosen by the client for each change, so that an entry that is sent again is saved once.
         values: Ratings by dimension.
-        cannot_judge: For dimensions that the rater cannot judge, the reason.
-        comment: Of the rater.
+        cannot_judge: Reasons, by dimension that the rater cannot judge.
+        comment: The rater's comment.
         confidence: 1 (unsure), 2 or 3 (sure); None if not stated.
-        spans: Errors marked.
-        seconds: Time in which the rater was active on this item since the entry before this one. Times of the entries
-            of an item are added up.
+        spans: Marked errors.
+        seconds: Active time on this item since the previous entry; the times of an item's entries are added up.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -164,7 +163,7 @@ class Entry(BaseModel):
     seconds: float = Field(default=0, ge=0, le=86_400, allow_inf_nan=False)
 
     def find_fault(self, dimensions: tuple[Dimension, ...], response: str) -> str | None:
-        """Return what does not fit the study or the response, as a sentence; None if all fits."""
+        """Return what is wrong with the entry for this study and response, as a sentence; None if nothing is."""
         known = {dimension.name: dimension for dimension in dimensions}
         for name in (*self.values, *self.cannot_judge):
             if name not in known:
@@ -173,10 +172,10 @@ class Entry(BaseModel):
             if not is_on_scale(known[name].scale, value):
                 return f"{value:g} is not a rating of {name!r}."
             if name in self.cannot_judge:
-                return f"{name!r} is both rated and not to be judged."
+                return f"{name!r} is both rated and marked 'cannot judge'."
         for span in self.spans:
             if span.start is not None and response[span.start : span.end] != span.text:
-                return f"The marked text {span.text[:60]!r} does not stand at {span.start}."
+                return f"The marked text {span.text[:60]!r} is not at position {span.start}."
         return None
 
     def is_complete(self, dimensions: tuple[Dimension, ...]) -> bool:
@@ -186,12 +185,12 @@ class Entry(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Whose secret it is.
+    """The person a secret belongs to.
 
     Attributes:
-        id: Of the rater; 0 for the study's owner.
-        name: As the owner calls the rater; not for pages that raters see.
-        role: What the secret admits to.
+        id: Number of the rater; 0 for the study's owner.
+        name: Name given by the owner; never shown to raters.
+        role: What the secret gives access to.
     """
 
     id: int
@@ -201,11 +200,11 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that was marked beforehand.
+    """A fact that is marked in a response.
 
     Attributes:
         start, end: Characters of the response, [start, end), in Unicode code points.
-        term: What kind of fact it is.
+        term: Kind of fact.
         value: The fact.
     """
 
@@ -217,14 +216,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRating:
-    """What somebody else gave, without a name, for the adjudicator.
+    """The rating of another rater, without the name, as an adjudicator sees it.
 
     Attributes:
-        values: By dimension; without those that could not be judged.
+        values: Ratings by dimension.
         cannot_judge: Reasons by dimension.
-        comment: Of the rater.
+        comment: The rater's comment.
         confidence: 1 to 3, or None.
-        spans: Errors marked.
+        spans: Marked errors.
     """
 
     values: Mapping[str, float]
@@ -236,19 +235,19 @@ class EarlierRating:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer as a rater sees it. Nothing in it tells the system, the answer's own id or what the item is for.
+    """An answer as a rater sees it. It does not reveal the system, the answer's id or the purpose of the item.
 
     Attributes:
-        token: Random name of the item, of this rater alone.
-        position: 1-based place in the rater's order.
+        token: Random name of the item for this rater.
+        position: Place in the rater's order, from 1.
         total: Number of the rater's items.
-        training: Whether feedback follows.
-        adjudication: Whether it is decided between raters.
+        training: Whether it is practice, with feedback.
+        adjudication: Whether the rater settles a dispute between others.
         question, response: The texts.
         references: The clinicians' answers; empty where the study does not show them.
         lang: Language of the texts.
-        facts: Marked beforehand; empty for raters who do not see them.
-        entry: What the rater entered last; None at first.
+        facts: Marked facts; empty for raters who do not see them.
+        entry: The rater's last entry; None if there is none.
         complete: Whether a complete entry is saved.
         earlier: Ratings of others; empty except in adjudication.
     """
@@ -270,12 +269,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a rater is told after a training item.
+    """Feedback on a training item.
 
     Attributes:
-        expected: The right ratings by dimension.
-        differences: The rater's minus the right ones, where both are given.
-        explanation: Why, in the owner's words; "" if none is given.
+        expected: Correct ratings by dimension.
+        differences: The rater's ratings minus the correct ones.
+        explanation: The owner's explanation, or "".
     """
 
     expected: Mapping[str, float]
@@ -285,13 +284,13 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An entry that is in the database.
+    """A saved entry.
 
     Attributes:
         revision: 1 for the first entry of an item, 2 for its first change, and so on.
         complete: Whether this entry is complete.
-        repeated: Whether it had been saved before.
-        feedback: After a complete entry on a training item; otherwise None.
+        repeated: Whether the entry had been saved before.
+        feedback: For a complete entry on a training item; otherwise None.
     """
 
     revision: int
@@ -317,14 +316,14 @@ class SavedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a rater is.
+    """A rater's progress.
 
     Attributes:
         done, total: Items with a complete entry, and all items.
-        training_done, training_total: Those of them that are training.
+        training_done, training_total: The same of training items.
         open: Positions (from 1) of items without a complete entry.
-        seconds: Active time in all.
-        stopped: Whether the owner has ended the study: no further items are given.
+        seconds: Total active time.
+        stopped: Whether the owner has ended the study, so that no further items are given.
     """
 
     done: int

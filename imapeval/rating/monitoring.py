@@ -1,4 +1,4 @@
-"""What the owner sees while a study goes on: progress, agreement, raters, disputes, the stopping rule."""
+"""The state of a study for its owner: progress, agreement, raters, disputes, the stopping rule."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Disputed:
     """An answer on which raters differ.
 
     Attributes:
-        id: Of the answer.
+        id: Id of the answer.
         question: Its question.
-        dimension: In which they differ most.
-        ratings: In that dimension, lowest first.
-        raters: Raters of the answer so far; some may have been unable to judge it.
+        dimension: The dimension in which they differ most.
+        ratings: The ratings in that dimension, lowest first.
+        raters: Number of raters so far, including those who could not judge it.
         apart: The highest minus the lowest, in points of the scale.
-        adjudicated: The rating that was settled on; None if there is none yet.
+        adjudicated: The adjudicator's rating; None if there is none yet.
     """
 
     id: str
@@ -54,13 +54,13 @@ class Disputed:
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """How near a study is to its end.
+    """Whether the stopping rule of a study is met.
 
     Attributes:
-        measure, dimension, limit: The rule, as laid down when the study was made.
-        value: What has been reached: a number of answers, or the width of an interval; None while it is unknown.
+        measure, dimension, limit: The rule (`StoppingRule`).
+        value: Number of complete answers, or width of the interval; None while it is unknown.
         reached: Whether the rule is met.
-        sentence: All this in words.
+        sentence: The same in words.
     """
 
     measure: str
@@ -73,18 +73,18 @@ class Stopping:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A study while it goes on.
+    """The state of a study.
 
     Attributes:
         answers: Number of answers.
-        complete: Those with all their ratings.
-        ratings, ratings_total: Ratings collected, and all.
-        unassigned: Ratings that nobody has been given (`reassign`).
+        complete: Number of answers with all their ratings.
+        ratings, ratings_total: Numbers of ratings collected and wanted.
+        unassigned: Number of ratings without a rater (`reassign`).
         stopped: Whether the study has ended.
-        raters: One by one.
-        agreement: By dimension, with 95% intervals.
-        disputed: Answers with two ratings or more that differ, those furthest apart first.
-        stopping: None without a rule.
+        raters: Status of each rater.
+        agreement: Agreement by dimension, with 95% intervals.
+        disputed: Answers with different ratings, those furthest apart first.
+        stopping: The stopping rule; None without one.
     """
 
     answers: int
@@ -100,7 +100,7 @@ class Overview:
 
 
 def overview(study: RatingStudy) -> Overview:
-    """Return the state of a study, all numbers from the same moment."""
+    """Return the state of a study, all numbers from one snapshot of the database."""
     assignments, answers, raters = schema.assignments, schema.answers, schema.raters
     with study.database.read() as connection:
         records = read_records(connection)

@@ -1,4 +1,4 @@
-"""How far a rater is, and signs of carelessness: for the owner to look at, never a verdict."""
+"""A rater's progress, and signs of carelessness for the owner to look into; none of them is proof."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
 _FEWEST = 10
-"""Answers from which a rater is judged. With 10, a correlation differs from 0 from .55 on (one-sided, level .05)."""
+"""Minimum number of answers for a flag. With 10, correlations from .55 on differ from 0 (one-sided, level .05)."""
 
 _LEVEL = 0.01
-"""Of the tests of drift and of equal ratings behind a flag: of 20 careful raters, one is flagged by each in every fifth
-study."""
+"""Significance level of the tests of drift and of runs: with 20 careful raters, each flags one in every fifth study."""
 
 _PERMUTATIONS = 1999
 
@@ -33,9 +32,9 @@ class Drift:
     """How a rater's strictness changes from the first answer to the last one.
 
     Attributes:
-        change: Of the difference from the other raters' mean, in points of the scale.
+        change: Change of the difference from the other raters' mean, in points of the scale.
         low, high: Its 95% interval (least squares, Student's t).
-        clear: Whether the 99% interval leaves out 0.
+        clear: Whether the 99% interval excludes 0.
     """
 
     change: float
@@ -46,21 +45,21 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class RaterStatus:
-    """A rater's progress and what is known of the care taken.
+    """A rater's progress and signs of carelessness.
 
     Attributes:
-        name: The rater's; "seat N" where nobody has been invited yet.
+        name: Name of the rater; "seat N" if nobody has been invited yet.
         role: "rater" or "adjudicator".
-        invited, left: Whether there is a rater, and whether the rater has left.
-        done, total: Items with a complete entry, and all.
-        seconds: Median active time per item; None without one.
-        last_saved: UTC, ISO 8601; None at first.
-        with_others: Correlation with the mean of the other raters; None where it is undefined.
-        repeat_difference: Mean absolute difference of a repeated rating from the first one; None without repeats.
-        gold_difference: The same from the right ratings of gold items.
-        attention_failed, attention_total: Attention checks rated otherwise than the text says, and all rated.
-        drift: None for fewer than 10 answers that others rated too.
-        flags: Reasons to look at this rater's work, as sentences. None proves carelessness.
+        invited, left: Whether somebody has been invited, and whether the rater has left.
+        done, total: Numbers of items with a complete entry, and of all items.
+        seconds: Median active time per item; None without items.
+        last_saved: Time of the last entry (UTC, ISO 8601); None if there is none.
+        with_others: Correlation with the mean of the other raters; None if undefined.
+        repeat_difference: Mean absolute difference between repeated and first ratings; None without repeats.
+        gold_difference: Mean absolute difference from the correct ratings of gold items; None without them.
+        attention_failed, attention_total: Numbers of attention checks failed and rated.
+        drift: Change of strictness; None for fewer than 10 answers that others rated too.
+        flags: Reasons to look at this rater's work, as sentences.
     """
 
     name: str
@@ -91,15 +90,15 @@ def judge_rater(
     left: bool,
     total: int,
 ) -> RaterStatus:
-    """Judge a rater by the entries so far.
+    """Return the status of a rater from the entries so far.
 
     Args:
-        name: The rater's.
+        name: Name of the rater.
         own: All complete entries of the rater.
         counted: The ratings of all raters that the study collects.
-        dimensions: Of the study.
+        dimensions: Dimensions of the study.
         role: "rater" or "adjudicator".
-        invited: Whether there is a rater.
+        invited: Whether somebody has been invited.
         left: Whether the rater has left.
         total: Number of the rater's items.
     """
@@ -176,7 +175,7 @@ def _correlate(beside: Floats) -> tuple[float | None, float | None]:
     own, rest = (beside[:, column] - beside[:, column].mean() for column in (0, 1))
     rng = np.random.default_rng(0)
     shuffled = rng.permuted(np.tile(own, (_PERMUTATIONS, 1)), axis=1) @ rest
-    # As near as rounding to what was observed counts as reached.
+    # Equal up to rounding counts as reached.
     reached = int((shuffled >= own @ rest - 1e-9 * abs(own @ rest)).sum())
     size = math.sqrt(float(own @ own) * float(rest @ rest))
     return float(own @ rest) / size, (1 + reached) / (1 + _PERMUTATIONS)
@@ -199,9 +198,9 @@ def _measure_drift(beside: Floats) -> Drift | None:
 
 
 def _find_straight_line(mine: Sequence[RatingRecord], dimensions: Sequence[Dimension]) -> str | None:
-    """Return what is odd about a series of equal ratings (the "longstring" of Johnson 2005), or None.
+    """Return a sentence about a long run of equal ratings (the "longstring" of Johnson 2005), or None.
 
-    A run is long if the rater's own ratings in random order rarely have one as long.
+    A run is long if the rater's ratings in random order rarely have one as long.
     """
     given = [
         tuple(record.values.get(one.name) for one in dimensions)

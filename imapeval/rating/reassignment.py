@@ -1,4 +1,4 @@
-"""Handing over what a rater leaves unrated, and disputed answers to somebody who settles them."""
+"""Reassigning the unrated items of a rater who leaves, and giving disputed answers to an adjudicator."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """What became of items.
+    """The outcome of a reassignment or adjudication.
 
     Attributes:
-        given: Number of items by rater; seats that nobody has been invited to are called "seat N".
-        open: Items for which there is no rater who does not have the answer already.
-        secret: Of a new rater's link; None where the rater was there already.
+        given: Number of items by rater ("seat N" if nobody has been invited to it).
+        open: Number of items without a rater, because everybody has had the answer.
+        secret: Secret of a new rater's link; None if there is no new rater.
     """
 
     given: dict[str, int]
@@ -40,12 +40,12 @@ class HandedOver:
 def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedOver:
     """Take the unrated items from a rater who leaves, and give them to others.
 
-    What the rater has rated stays and counts. The link is revoked. No rater gets an answer twice.
+    Ratings stay and count. The link is revoked. No rater gets an answer twice.
 
     Args:
         study: The study.
-        name: Who leaves.
-        to: Who gets all of it: a new name, or a rater's. None gives each item to the rater with the least to rate.
+        name: The rater who leaves.
+        to: A new or existing rater who gets all items. With None, each goes to the rater with the fewest unrated items.
 
     Raises:
         UsageError: There is no such rater, or both are the same.
@@ -93,12 +93,12 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
 
 
 def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> HandedOver:
-    """Give disputed answers to a further rater, who sees what the others gave without their names.
+    """Give disputed answers to an adjudicator, who sees the ratings of the others without their names.
 
     Args:
         study: The study.
-        answers: Ids of answers that have all their ratings; those that are being adjudicated already are passed over.
-        by: A new name, or that of an adjudicator. Raters of the study do not settle disputes in which they take part.
+        answers: Ids of answers with all their ratings; those already given to an adjudicator are skipped.
+        by: A new name, or that of an adjudicator; raters of the study cannot adjudicate.
 
     Raises:
         UsageError: The name is a rater's, or an answer is unknown.
@@ -152,7 +152,7 @@ def _find_active(connection: sa.Connection) -> list[int]:
 def _find_or_add(
     connection: sa.Connection, name: str, *, role: str = "rater", like: int | None = None
 ) -> tuple[int, str | None]:
-    """Return a rater and no secret, or a new one, with the training and hidden items of another, and a secret."""
+    """Return an existing rater and None, or a new one, with the training and hidden items of `like`, and a secret."""
     raters, assignments = schema.raters, schema.assignments
     found = connection.execute(sa.select(raters).where(raters.c.name == name)).one_or_none()
     if found is not None:
@@ -177,10 +177,10 @@ def _find_or_add(
 def _distribute(
     study: RatingStudy, connection: sa.Connection, places: Iterable[tuple[int, int]], takers: Sequence[int]
 ) -> dict[int | None, list[int]]:
-    """Give each (answer, slot) to the taker who has the least left to rate and never had the answer.
+    """Give each (answer, slot) to the taker with the fewest unrated items who has not had the answer.
 
     Returns:
-        Answers by taker; None for those whom everybody has had.
+        Answers by taker; by None those that every taker has had.
     """
     assignments = schema.assignments
     known = {

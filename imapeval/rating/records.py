@@ -1,4 +1,4 @@
-"""What has been rated so far: the last complete entry of every item, with all that the owner may know of it."""
+"""The ratings so far: the last complete entry of every item, as the owner may see it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RatingRecord:
-    """A complete entry that counts, on one item.
+    """The last complete entry of an item.
 
     Attributes:
         answer: Number of the answer in the study.
         id: The answer's id in the data.
         question_number: Equal for answers to the same question.
-        kind: What the item was for.
+        kind: Purpose of the item.
         rater_id: Number of the rater.
-        rater: The rater's name.
-        saw_facts: Whether facts were marked for this rater.
+        rater: Name of the rater.
+        saw_facts: Whether the rater sees marked facts.
         position: Place in the rater's order, from 1.
         order: Place among the entries of the rater, by the time they were first completed, from 1.
         values: Ratings by dimension.
         cannot_judge: Reasons by dimension.
         comment, confidence, spans: As entered.
         seconds: Active time on the item, all entries together.
-        revision: Number of the entry that counts.
+        revision: Number of this entry among those of the item.
         first_saved_at: When the item was first complete: UTC, ISO 8601.
-        saved_at: When the entry that counts was saved.
-        expected: Right ratings, of training, gold and attention items.
+        saved_at: When this entry was saved.
+        expected: Correct ratings of training, gold and attention items.
     """
 
     answer: int
@@ -61,7 +61,7 @@ class RatingRecord:
 
 
 def read_records(connection: sa.Connection) -> list[RatingRecord]:
-    """Return the complete entries that count, by rater and in the order in which they were made."""
+    """Return the last complete entry of each item, by rater and in the order of their first completion."""
     assignments, answers, raters, entries = schema.assignments, schema.answers, schema.raters, schema.entries
     times = (
         sa.select(

@@ -1,7 +1,7 @@
 """The tables of a study, the same in SQLite and PostgreSQL.
 
-What raters entered (`entries`, `entry_values`) and what the owner did (`events`) can only be added to: triggers refuse
-changes. The view `study_ratings` is what `imapeval study` and other programs read: one row per rating that counts.
+Entries of raters (`entries`, `entry_values`) and actions of the owner (`events`) are append-only: triggers refuse
+changes. `imapeval study` and other programs read the view `study_ratings`: one row per rating that counts.
 
 Keys are made by the program, not by sequences, so that a study can be copied from one database to another.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 FORMAT = 1
-"""Of the tables; a study of another one is refused."""
+"""Version of the tables; studies of other versions are refused."""
 
 metadata = sa.MetaData()
 
@@ -85,15 +85,15 @@ assignments = sa.Table(
     sa.Column("token", sa.String, primary_key=True),
     sa.Column("answer", sa.Integer, sa.ForeignKey("answers.id"), nullable=False),
     sa.Column("kind", sa.String, nullable=False),
-    # Of a rating, 0 to raters_per_answer - 1; of other kinds the rater's id. None where a rater has been released.
+    # For ratings 0 to raters_per_answer - 1, otherwise the rater's id. None if the rater has been released from it.
     sa.Column("slot", sa.Integer),
-    # None where nobody has been found after a rater was released.
+    # None if no rater was found for the item after another was released.
     sa.Column("rater", sa.Integer, sa.ForeignKey("raters.id"), index=True),
     sa.Column("position", sa.Integer, nullable=False),
     # No answer gets more than its raters, and none is given twice to one.
     sa.UniqueConstraint("answer", "kind", "slot"),
     sa.UniqueConstraint("answer", "kind", "rater"),
-    # For the key of `entries`: what is entered belongs to the rater to whom the item was given.
+    # For the foreign key of `entries`: an entry belongs to the rater of its item.
     sa.UniqueConstraint("token", "rater"),
     sa.CheckConstraint("kind IN ('training', 'rating', 'repeat', 'gold', 'attention', 'adjudication')"),
 )
@@ -135,7 +135,7 @@ events = sa.Table(
     sa.Column("kind", sa.String, nullable=False),
     sa.Column("detail", sa.JSON, nullable=False),
 )
-"""What the owner did: made the study, invited, revoked, reassigned, adjudicated, stopped."""
+"""Actions of the owner."""
 
 APPEND_ONLY = (entries, entry_values, events)
 

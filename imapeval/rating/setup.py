@@ -1,4 +1,4 @@
-"""Making a study: the answers, the raters' seats, who rates what and in which order."""
+"""Creating a study: answers, seats for raters, who rates what and in which order."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ ItemKey = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class StudyContent:
-    """What a study is made of.
+    """The answers of a study.
 
     Attributes:
         samples: The answers to rate.
-        training: Answers with their right ratings, for practice; a column `explanation` is shown as feedback.
-        gold: Answers with their right ratings, hidden among the others.
-        attention: Answers whose text says how to rate them, with these ratings.
-        repeats: How many answers each rater sees a second time.
-        facts: Facts to mark in responses, by the answer's id.
+        training: Answers with correct ratings, for practice; a column `explanation` is shown as feedback.
+        gold: Answers with correct ratings, hidden among the others.
+        attention: Answers whose text says how to rate them, with those ratings.
+        repeats: Number of answers that each rater sees a second time.
+        facts: Facts to mark in responses, by id of the answer.
     """
 
     samples: Sequence[Sample]
@@ -50,11 +50,11 @@ class StudyContent:
 
 
 def create_study(place: str, settings: StudySettings, content: StudyContent) -> None:
-    """Make a study in a new file, or in an empty PostgreSQL database.
+    """Create a study in a new file, or in an empty PostgreSQL database.
 
     Raises:
         UsageError: The file exists, the database is not empty, or the settings contradict each other.
-        InputError: A training, gold or attention item has no right rating, or one off its scale.
+        InputError: A training, gold or attention item has no correct rating, or one that is not on its scale.
     """
     answers = _list_answers(settings, content)
     assignments = _assign(settings, content, answers)
@@ -93,12 +93,12 @@ def create_study(place: str, settings: StudySettings, content: StudyContent) -> 
 
 
 def record_event(connection: sa.Connection, kind: str, **detail: Any) -> None:
-    """Add to the log of what the owner did."""
+    """Log an action of the owner."""
     connection.execute(schema.events.insert().values(id=secrets.token_hex(16), at=now(), kind=kind, detail=detail))
 
 
 def make_assignment(key: ItemKey, *, rater: int | None, slot: int, position: int) -> dict[str, Any]:
-    """Return a row of the table, with a token that nobody can guess."""
+    """Return a row of the table, with a random token."""
     kind, answer = key
     return {
         "token": secrets.token_urlsafe(12),
@@ -125,12 +125,12 @@ def order_for_rater(
         rated: Answers to rate.
         extra: Gold and attention items, as answers with their own numbers.
         question: The question of each answer.
-        settings: Of the study.
+        settings: Settings of the study.
         rater: Number of the rater.
-        repeats: How many answers are seen again, in the last third.
+        repeats: Number of answers that are shown again, in the last third.
 
     Returns:
-        Answers as (kind, number); `extra` have the kind "extra".
+        Items as (kind, answer); those of `extra` have the kind "extra".
     """
     rng = random.Random(f"{settings.seed}/order/{rater}")
     of = {("rating", answer): question[answer] for answer in rated}
@@ -231,7 +231,7 @@ def _read_expected(sample: Sample, dimensions: Sequence[Dimension], *, purpose: 
     expected = {one.name: sample.ratings[one.name] for one in dimensions if one.name in sample.ratings}
     if not expected:
         raise InputError(
-            f"the {purpose} item {sample.id[:60]!r} has no right rating",
+            f"the {purpose} item {sample.id[:60]!r} has no correct rating",
             fix=f"Give it in a column such as ratings.{dimensions[0].name}.",
         )
     for one in dimensions:
@@ -245,5 +245,5 @@ def _read_expected(sample: Sample, dimensions: Sequence[Dimension], *, purpose: 
 
 
 def _clean(text: str) -> str:
-    """Return the text without what PostgreSQL cannot store, as long as before, so that places in it still hold."""
+    """Return the text with characters that PostgreSQL cannot store replaced one by one, so that positions stay."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""`RatingStudy`: what raters see and enter. What the owner does is in `administration`."""
+"""`RatingStudy`: what raters see and enter. Actions of the owner are in `administration`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from imapeval.rating.model import (
 )
 
 MAX_ENTRIES, MAX_TEXT = 1000, 1 << 20
-"""Of one item, entries and characters in all of them: nobody needs as many, and nobody fills the disk."""
+"""Maximum number of entries of an item, and of characters in all of them, so that no rater can fill the disk."""
 
 OWNER = Rater(0, "owner", "owner")
 
@@ -39,21 +39,21 @@ COMPLETE = sa.exists().where(schema.entries.c.token == schema.assignments.c.toke
 
 
 class RatingStudy:
-    """A study of ratings, opened. Its methods may be called from several threads; each is one transaction.
+    """An open study of ratings. Its methods may be called from several threads; each is one transaction.
 
-    Whom a request comes from is asked with `identify`, once per request, so that a revoked link stops at once. Nothing
-    that a `Rater` gets from the other methods names a system, another rater or an answer's id.
+    Call `identify` for every request, so that a revoked link stops at once. Nothing that the other methods return
+    names a system, another rater or the id of an answer.
 
     Args:
-        place: The file of the study, or the URL of its database.
+        place: File of the study, or URL of its database.
 
     Attributes:
-        database: Where it is stored.
-        settings: What was laid down when it was made.
+        database: The database of the study.
+        settings: Settings of the study.
 
     Raises:
         UsageError: There is no such study.
-        ResourceError: The database is not a study's, or is one of another version.
+        ResourceError: The database is not a study, or one of another version.
         MissingExtraError: The extra `rate` is not installed.
     """
 
@@ -76,7 +76,7 @@ class RatingStudy:
         self.close()
 
     def identify(self, secret: str) -> Rater | None:
-        """Return whose secret this is; None if it is nobody's, or revoked."""
+        """Return the person a secret belongs to; None if it is unknown or revoked."""
         links, raters = schema.links, schema.raters
         query = (
             sa.select(links.c.rater, raters.c.name, raters.c.role)
@@ -108,10 +108,10 @@ class RatingStudy:
             return None if token is None else self._show(connection, rater, token)
 
     def item_at(self, rater: Rater, position: int) -> Item:
-        """Return the item at a place in the rater's order, to go back to it.
+        """Return the item at a position of the rater's order, to go back to it.
 
         Args:
-            rater: Whose.
+            rater: The rater.
             position: From 1. Items after the first one that is not complete are not given yet, and none that is not
                 complete once the study has been stopped.
 
@@ -130,12 +130,12 @@ class RatingStudy:
     def save(self, rater: Rater, token: str, entry: Entry) -> Saved:
         """Add an entry to an item's history. The last complete one counts.
 
-        When this returns, the entry is on disk. An entry that arrives again (the same `client_id`) is not added.
-        Entries are still accepted after the study has been stopped, for those who were offline.
+        When this returns, the entry is on disk. An entry that arrives again (with the same `client_id`) is not added.
+        Entries are still accepted after the study has been stopped, for raters who were offline.
 
         Raises:
             UnknownItemError: The rater has no such item.
-            UsageError: The entry does not fit the study or the response.
+            UsageError: The entry does not fit the study or the response, or the item has too many entries.
             RatingConflictError: A different entry was saved under the same `client_id`.
         """
         assignments, entries = schema.assignments, schema.entries
@@ -208,7 +208,7 @@ class RatingStudy:
             )
 
     def feedback(self, rater: Rater, token: str) -> Feedback | None:
-        """Return the feedback on a training item with a complete entry, as `save` did; None for any other item.
+        """Return the feedback on a training item with a complete entry; None for any other item.
 
         Raises:
             UnknownItemError: The rater has no such item.
@@ -221,7 +221,7 @@ class RatingStudy:
             return _make_feedback(_read_entry(connection, token, last), row)
 
     def progress(self, rater: Rater) -> Progress:
-        """Return how far a rater is."""
+        """Return the progress of a rater."""
         with self.database.read() as connection:
             query = sa.select(schema.assignments.c.kind, COMPLETE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
             items = [(kind, bool(done)) for kind, done in connection.execute(query)]
@@ -287,7 +287,7 @@ class RatingStudy:
 
 
 def hash_secret(secret: str) -> str:
-    """Return what the database keeps of a secret."""
+    """Return the hash of a secret, as the database stores it."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -313,18 +313,18 @@ def is_stopped(connection: sa.Connection) -> bool:
 
 
 def _of(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the conditions on a rater's items; a rater from whom an item has been taken back has it no longer."""
+    """Return the conditions for a rater's items, without those that the rater has been released from."""
     return schema.assignments.c.rater == rater.id, schema.assignments.c.slot.is_not(None)
 
 
 def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool]]:
-    """Return the tokens of a rater's items in order, and whether they have a complete entry."""
+    """Return the tokens of a rater's items in order, each with whether it has a complete entry."""
     query = sa.select(schema.assignments.c.token, COMPLETE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
     return [(token, bool(done)) for token, done in connection.execute(query)]
 
 
 def _find_last(connection: sa.Connection, token: str, *, complete: bool = False) -> int | None:
-    """Return the last revision of an item, of complete entries only if asked for; None if there is none."""
+    """Return the last (complete) revision of an item; None if there is none."""
     entries = schema.entries
     wanted = (entries.c.token == token, entries.c.complete) if complete else (entries.c.token == token,)
     return connection.scalar(sa.select(sa.func.max(entries.c.revision)).where(*wanted))
@@ -362,7 +362,7 @@ def _read_entry(connection: sa.Connection, token: str, revision: int) -> Entry:
 
 
 def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating, ...]:
-    """Return what the raters of an answer gave, in the order of the items' random tokens, which tells no rater."""
+    """Return the ratings of an answer, in the order of the items' random tokens, which reveals no rater."""
     query = (
         sa.select(schema.assignments.c.token)
         .where(

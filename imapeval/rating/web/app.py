@@ -1,7 +1,7 @@
 """`imapeval rate serve`: the web app on which raters rate and the owner follows the study.
 
 A rater's link has the secret in its fragment, which browsers send to no server: the page `/enter` posts it once and
-gets a cookie that scripts cannot read. Every request asks the study anew whom the cookie belongs to. Pages load nothing
+gets a cookie that scripts cannot read. Every request looks up the owner of the cookie in the study. Pages load nothing
 from elsewhere; style and script are allowed by hash. Requests that change something must come from these pages.
 """
 
@@ -36,7 +36,7 @@ _SESSION, _LANGUAGE = "imapeval_link", "imapeval_lang"
 """Names of the cookies. By https, the first one begins with "__Host-": no other host of the domain can set it."""
 
 _LINK = "imapeval-link"
-"""Header in which a page says whose it is: the cookie is that of the link opened last, maybe in another tab."""
+"""Header in which a page names its rater: the cookie is that of the link opened last, maybe in another tab."""
 
 _MONTH = 31 * 24 * 3600
 """Seconds that a browser keeps the cookies."""
@@ -67,7 +67,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 _Body = Annotated[bytes, Depends(_read_body)]
-"""With it, what waits for the database need not be asynchronous, and keeps no other request waiting."""
+"""With it, functions that use the database need not be asynchronous: they run in threads."""
 
 
 def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
@@ -206,7 +206,7 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
         for kind, status, name in known:
             if isinstance(error, kind):
                 return _reply(HttpError(status, name, str(error)))
-        # Of a database that fails, a rater learns nothing but that it fails.
+        # Raters learn nothing else about a database that fails.
         return _reply(
             HttpError(503, "not-saved", "The study cannot be reached at the moment. Nothing is lost; try again.")
         )
@@ -255,7 +255,7 @@ class _RateLimit:
 
 
 class _Recent(Generic[_T]):
-    """A value that may be some seconds old: requests at once, and those soon after, work it out only once."""
+    """A value that may be some seconds old: concurrent requests, and those soon after, compute it only once."""
 
     def __init__(self, make: Callable[[], _T], seconds: float) -> None:
         self._make, self._seconds = make, seconds
@@ -289,8 +289,8 @@ def _add_headers(app: "App") -> "App":
 def _require_same_origin(request: Request) -> None:
     """Refuse a request that another site's page makes; a strict cookie alone would admit sites on the same domain.
 
-    As `CrossOriginProtection` of Go's net/http does: the browser's own word on it, Sec-Fetch-Site, counts. Without one
-    (old browsers, and all where there is no https) Origin must name this host; a server in front may have changed Host.
+    As in `CrossOriginProtection` of Go's net/http, the browser's Sec-Fetch-Site decides. Without it (old browsers, and
+    all browsers without https), Origin must name this host; a server in front may have changed Host.
 
     Raises:
         HttpError: 403.

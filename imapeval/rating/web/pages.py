@@ -25,7 +25,7 @@ def choose_language(asked: str | None, accepted: str) -> str:
     """Return the language of a page.
 
     Args:
-        asked: What the rater has chosen; anything else than a known language does not count.
+        asked: The language that the rater has chosen; ignored if unknown.
         accepted: The header Accept-Language.
     """
     if asked in LANGUAGES:
@@ -35,7 +35,7 @@ def choose_language(asked: str | None, accepted: str) -> str:
 
 
 def render_enter(settings: StudySettings, lang: str) -> tuple[str, str]:
-    """Return the page that takes the secret out of a link, and its content security policy."""
+    """Return the page that exchanges the secret of a link for a cookie, and its content security policy."""
     return _render("enter.html", lang, scripts=("enter.js",), settings=settings)
 
 
@@ -43,9 +43,9 @@ def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, s
     """Return the page on which a rater rates, and its content security policy.
 
     Args:
-        settings: Of the study.
+        settings: Settings of the study.
         lang: Language of the page.
-        link: Tells a rater from others whose links are opened in the same browser.
+        link: Distinguishes raters whose links are opened in the same browser.
     """
     data = {
         "link": link,
@@ -57,10 +57,10 @@ def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, s
 
 
 def render_owner(settings: StudySettings, lang: str, found: Overview) -> tuple[str, str]:
-    """Return the owner's page, and its content security policy. It changes nothing: that is what the commands are for.
+    """Return the owner's page, and its content security policy. It only shows: changes are made by commands.
 
     Args:
-        settings: Of the study.
+        settings: Settings of the study.
         lang: Language of the page.
         found: State of the study.
     """

@@ -240,7 +240,7 @@ def test_training_gold_attention_and_facts(
         ((*INIT, "--raters", "3", "--panel", "2"), "--panel"),
         ((*INIT, "--repeats", "7"), "--repeats"),
         ((*INIT, "--stop", "mean:style:1"), "--stop"),
-        ((*INIT, "--gold", "data.jsonl"), "right rating"),
+        ((*INIT, "--gold", "data.jsonl"), "correct rating"),
         ((*INIT, "--instructions", "none.txt"), "none.txt"),
     ],
 )

@@ -21,11 +21,9 @@ def serve(
         str, typer.Option(help="Address to listen on. For other computers, put a server with https in front.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")] = DEFAULT_PORT,
-    https: Annotated[
-        bool, typer.Option("--https", help="Browsers come by https: cookies are not sent otherwise.")
-    ] = False,
+    https: Annotated[bool, typer.Option("--https", help="Raters use https, so send cookies by https only.")] = False,
 ) -> None:
-    """Serve a study to its raters and owner. Ctrl-C stops the server; what has been saved is safe at any moment."""
+    """Serve a study to its raters and owner. Ctrl-C stops the server; saved ratings are safe at any moment."""
     from imapeval._optional import require
 
     require_packages()
@@ -47,7 +45,7 @@ def serve(
 
 
 def status(study: Study, *, json_output: Json = False) -> None:
-    """Show how far a study is, how far its raters agree, and whose work to look at."""
+    """Show the progress of a study, the agreement of its raters, and whose work to look at."""
     with open_study(study) as opened:
         from imapeval.rating.monitoring import overview
 
@@ -131,7 +129,7 @@ def backup(
         str, typer.Option(metavar="STUDY", help="New file, or URL of an empty database, which becomes a study as well.")
     ],
 ) -> None:
-    """Copy a whole study as it is at this moment, while raters go on. Copied back, the same command restores it."""
+    """Copy a whole study as it is now, while raters go on. The same command restores it."""
     with open_study(study) as opened:
         from imapeval.rating.export import copy_study
 

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 def init(
     data: Data,
     *,
-    dimensions: Annotated[str, typer.Option(metavar="A,B", help="What is rated, such as accuracy,completeness.")],
+    dimensions: Annotated[
+        str, typer.Option(metavar="A,B", help="Dimensions of the ratings, such as accuracy,completeness.")
+    ],
     scale: Annotated[
         list[str],
         typer.Option(
             metavar="[DIMENSION=]LOW:HIGH:STEP",
-            help="Ratings that can be given, in all dimensions or in one. Repeatable.",
+            help="Possible ratings, in all dimensions or in one. Repeatable.",
         ),
     ],
     raters: Annotated[int, typer.Option(min=1, metavar="N", help="Raters per answer.")] = 3,
@@ -39,16 +41,16 @@ def init(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Answers with their right ratings (ratings.DIMENSION), rated first, with these and the column "
-            "`explanation` as feedback.",
+            help="Practice answers with correct ratings (ratings.DIMENSION), shown as feedback with the column "
+            "`explanation`.",
         ),
     ] = None,
     gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Answers with their right ratings, hidden among the others.")
+        Path | None, typer.Option(metavar="FILE", help="Answers with correct ratings, hidden among the others.")
     ] = None,
     attention: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Answers whose text says how they are to be rated, with these ratings."),
+        typer.Option(metavar="FILE", help="Answers whose text says how to rate them, with those ratings."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=0, metavar="N", help="Answers that each rater rates a second time.")] = 0,
     stop: Annotated[
@@ -62,7 +64,7 @@ def init(
     facts: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Mark the facts of the responses that this run found, for half of the raters."
+            metavar="RUN", help="Mark the facts that this run found in the responses, for half of the raters."
         ),
     ] = None,
     no_reference: Annotated[bool, typer.Option("--no-reference", help="Do not show the clinicians' answers.")] = False,
@@ -90,7 +92,7 @@ def init(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for blocks, orders and repeats.")] = 0,
 ) -> None:
-    """Make a study: which answers are rated, on which scales, by how many raters, in which orders.
+    """Create a study: which answers are rated, on which scales, by how many raters, in which orders.
 
     None of this can be changed later. Then invite raters (`imapeval rate invite`) and start the server (`imapeval rate
     serve`). How many answers and raters give intervals of a wanted width: `imapeval study power --width`, from a pilot.

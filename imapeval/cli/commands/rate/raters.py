@@ -20,13 +20,13 @@ def invite(
     ] = None,
     *,
     reissue: Annotated[
-        bool, typer.Option("--reissue", help="Make new links for raters who have one; the old ones stop working.")
+        bool, typer.Option("--reissue", help="Replace the links of raters; the old ones stop working.")
     ] = False,
-    owner: Annotated[bool, typer.Option("--owner", help="Make a new link for yourself, to the study's pages.")] = False,
+    owner: Annotated[bool, typer.Option("--owner", help="Print a new link for yourself, to the owner's page.")] = False,
     url: BaseUrl = DEFAULT_URL,
     json_output: Json = False,
 ) -> None:
-    """Print a secret link for each rater, to hand over in private. It cannot be shown again, only replaced."""
+    """Print a secret link for each rater, to hand over in private. Links cannot be shown again, only replaced."""
     with open_study(study) as opened:
         from imapeval.rating import administration
 
@@ -46,9 +46,9 @@ def invite(
 
 
 def revoke(
-    study: Study, name: Annotated[str, typer.Argument(metavar="NAME", help="Whose link stops working.")]
+    study: Study, name: Annotated[str, typer.Argument(metavar="NAME", help="Rater whose link stops working.")]
 ) -> None:
-    """Revoke a rater's link at once. The rater's ratings stay, and so do the answers that are left to rate."""
+    """Revoke a rater's link at once. The rater's ratings and unrated answers stay."""
     with open_study(study) as opened:
         from imapeval.rating import administration
 
@@ -58,16 +58,16 @@ def revoke(
 
 def reassign(
     study: Study,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who leaves.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Rater who leaves.")],
     *,
     to: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who takes over, a new rater or one of the study.  [default: all others]"),
+        typer.Option(metavar="NAME", help="New or existing rater who takes over.  [default: all others]"),
     ] = None,
     url: BaseUrl = DEFAULT_URL,
     json_output: Json = False,
 ) -> None:
-    """Give what a rater has not rated to others, never an answer that they had. The rater's link is revoked."""
+    """Give the unrated answers of a rater to others, never an answer that they had. The rater's link is revoked."""
     with open_study(study) as opened:
         from imapeval.rating.reassignment import reassign as hand_over
 
@@ -78,16 +78,16 @@ def reassign(
 def adjudicate(
     study: Study,
     *,
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who settles disputes: nobody who rates in this study.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Adjudicator: somebody who does not rate in this study.")],
     apart: Annotated[
-        float, typer.Option(min=0, metavar="POINTS", help="Answers whose ratings in a dimension lie this far apart.")
+        float, typer.Option(min=0, metavar="POINTS", help="Minimum distance of two ratings in a dimension.")
     ],
     url: BaseUrl = DEFAULT_URL,
     json_output: Json = False,
 ) -> None:
-    """Give the answers on which raters differ most to a further rater, who sees their ratings but no names.
+    """Give the answers on which raters differ most to an adjudicator, who sees their ratings but no names.
 
-    Only answers that have all their ratings are given. Call it again later for further ones.
+    Only answers with all their ratings are given. Run it again later for further ones.
     """
     with open_study(study) as opened:
         from imapeval.rating.monitoring import overview
@@ -106,7 +106,7 @@ def stop(
     study: Study,
     *,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Stop although the rule of the study is not met; the log will say so.")
+        bool, typer.Option("--anyway", help="Stop although the rule is not met; the log says so.")
     ] = False,
 ) -> None:
     """End a study whose stopping rule is met: nobody gets a further answer."""
