@@ -38,9 +38,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         output: What the provider answered.
-        context: Of promptfoo: `vars`, and `config` with the `threshold` that a score has to reach, or may be at most
-            where lower is better (any passes where there is none), `question_key` and `reference_key` (variables that
-            are not called so), and options of `imapeval.Scorer`.
+        context: Context from promptfoo: `vars`, and `config` with `threshold` (minimum score, or maximum where lower is
+            better; every score passes without one), `question_key` and `reference_key` (names of the variables, if
+            they differ), and options of `imapeval.Scorer`.
 
     Returns:
         A `GradingResult`, with a named score for each metric that has one.

@@ -42,7 +42,7 @@ class ImapScoreFixture:
 
     Args:
         scorer: What scores.
-        properties: Of the test, to which the scores are added.
+        properties: Properties of the test, to which the scores are added.
         skip: Whether a check skips the test where an answer has no score; else it fails.
     """
 
@@ -94,7 +94,7 @@ class ImapScoreFixture:
             reference: The clinician's answer, or several, which count as the scorer's `references` says.
             turns: A dialogue in place of `question`; its last turn is the user's.
             lang: "en" or "zh"; None to tell by the question's script.
-            id: Of the answer.
+            id: Id of the answer.
             at_least: The lowest score that passes: of the first metric, or by metric.
             at_most: The highest score that passes, for metrics of which lower is better. Without either, the
                 first metric must give a score, whatever it is.
@@ -206,6 +206,7 @@ class _ScoreSummary:
             return []
         from statistics import fmean
 
+        from imapeval.metrics import registry
         from imapeval.report.thresholds import Verdict
         from imapeval.study.bootstrap import mean_interval
 
@@ -213,7 +214,8 @@ class _ScoreSummary:
         verdicts: list[Verdict] = []
         for limit in self._thresholds:
             scored = [value for value in values.get(limit.metric, ()) if isinstance(value, float)]
-            interval = mean_interval(scored)
+            known = next((known for known in registry.all_metrics() if known.name == limit.metric), None)
+            interval = mean_interval(scored, bounds=(None, None) if known is None else known.range)
             ends = (None, None) if interval is None else (interval.low, interval.high)
             verdicts.append(Verdict(limit, fmean(scored) if scored else None, len(scored), 0, *ends))
         return verdicts

@@ -44,7 +44,7 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
     Args:
         metrics: Names with commas between, or names and metrics of your own; the value is the first one's, the others
             stand in `traces["output"]`.
-        name: Of the column; by default the first metric's.
+        name: Name of the column; by default that of the first metric.
         scorer: A scorer that is there already, in place of options.
         **options: Of `imapeval.Scorer`, such as `llm` and `base_url`.
 

@@ -137,7 +137,7 @@ class Metric(ABC):
         range: Lowest and highest possible score; None where unbounded.
         higher_is_better: Whether a higher score is better.
         mean_of: What a run's mean is the mean of, if the name usually stands for another number; "" otherwise.
-        revision: Of the computation, for the signature; any change that can move a score raises it.
+        revision: Revision of the computation, part of the signature; raised by any change that can move a score.
         concurrency: Most cases that are scored at the same time if `score` is a coroutine.
     """
 

@@ -31,9 +31,9 @@ class SystemComparison:
     """All findings about some systems.
 
     Attributes:
-        signatures: Of the metrics, by name.
+        signatures: Signatures of the metrics, by name.
         standings: The leaderboard of each metric.
-        differences: Of the systems in pairs.
+        differences: Differences between pairs of systems.
         disagreements: Pairs of systems that metrics put in different orders.
         changes: By the first metric, for each pair, the questions that the first system lost and gained most on.
         reasons: From `explain_changes`, by system and id.

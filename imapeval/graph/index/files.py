@@ -42,7 +42,7 @@ class Recall(BaseModel):
     """Recall of an approximate index relative to exact search.
 
     Attributes:
-        share: Of the `k` nearest names by exact search, the share that the index finds, in 0..1.
+        share: Share of the `k` nearest names by exact search that the index finds, in 0..1.
         k: How many nearest names.
         probes: Cells of the index that are searched, chosen to reach the share.
         queries: Number of queries (names of the graph with one character removed) that `share` is averaged over.

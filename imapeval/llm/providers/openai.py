@@ -231,7 +231,7 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
 
 
 _closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
-"""Of the clients in use. Referenced here because a client must outlive its model, for its event loop to close it."""
+"""Generators that close the clients in use. A client must outlive its model, for its event loop to close it."""
 
 
 async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, None]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 PROMPT_VERSION = 1
-"""Of the prompts."""
+"""Version of the prompts."""
 
 RETRY_NOTE = "judge-retry"
 
@@ -30,11 +30,11 @@ SAMPLING_TEMPERATURE = 1.0
 """Where the mean of several completions counts: Liu et al. 2023, section 3.1, "we set n = 20, temperature = 1"."""
 
 _MAX_TOKENS = 1024
-"""Of a completion, as prometheus-eval has it. A score takes six; it is a limit, and models that think need room."""
+"""Limit of a completion, as in prometheus-eval. A score takes six tokens, but models that think need room."""
 
 MAX_LIST_TOKENS = 4096
-"""Of a completion that is a list: 200 facts (`lists`) of some 15 tokens, or ten answers of 500 Chinese characters that
-take half a token each, with room for the JSON around them."""
+"""Limit of a completion that is a list: 200 facts (`lists`) of some 15 tokens, or ten answers of 500 Chinese characters
+at half a token each, with room for the JSON around them."""
 
 _T = TypeVar("_T")
 
@@ -47,7 +47,7 @@ class JudgeRequest:
         task: The prompt.
         lang: Its language.
         texts: What goes into it.
-        schema: Of the JSON that it asks for; None where it asks for something else.
+        schema: JSON schema of the reply; None if the reply is not JSON.
         max_tokens: Most tokens of the completion; None for the usual limit.
         template: The prompt itself, where it is none of ours; then `task` is what it is called.
     """

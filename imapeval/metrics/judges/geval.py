@@ -41,7 +41,7 @@ DIMENSIONS = tuple(DIMENSION_LABELS)
 """The criteria; those that clinicians rated in Wang et al. 2024."""
 
 _CRITERIA: tuple[tuple[str, ...], ...] = (DIMENSIONS, *((name,) for name in DIMENSIONS))
-"""Of each metric."""
+"""The criteria of each metric: all together, and one at a time."""
 
 _SCHEMA = score_schema(ONE_TO_FIVE)
 

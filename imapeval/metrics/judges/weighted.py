@@ -83,7 +83,7 @@ class WeightedJudge(Judge):
 
     @property
     def score_scale(self) -> Scale:
-        """Of the form."""
+        """Scale of the form."""
         return ONE_TO_FIVE
 
     @computed

@@ -42,7 +42,7 @@ def compute_word_perplexity(logprobs: Sequence[float], text: str) -> float:
     """Return exp(-sum / number of words), at least 1.
 
     Args:
-        logprobs: Of the text's tokens.
+        logprobs: Log-probabilities of the text's tokens.
         text: With at least one character that is no white space.
     """
     return _exp(_mean(logprobs, count_words(text)))
@@ -52,7 +52,7 @@ def compute_byte_perplexity(logprobs: Sequence[float], text: str) -> float:
     """Return exp(-sum / number of bytes in UTF-8), at least 1.
 
     Args:
-        logprobs: Of the text's tokens.
+        logprobs: Log-probabilities of the text's tokens.
         text: Not empty.
 
     Raises:
@@ -65,7 +65,7 @@ def compute_bits_per_byte(logprobs: Sequence[float], text: str) -> float:
     """Return -sum / number of bytes / ln 2, at least 0: the binary logarithm of the byte perplexity.
 
     Args:
-        logprobs: Of the text's tokens.
+        logprobs: Log-probabilities of the text's tokens.
         text: Not empty.
 
     Raises:

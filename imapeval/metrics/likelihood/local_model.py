@@ -38,9 +38,9 @@ class _Tokens:
     """A text with what precedes it, as tokens.
 
     Attributes:
-        ids: Of both.
+        ids: Token ids of both.
         first: Where the text's tokens begin in them, at least 1.
-        ends: Of the text's tokens; see `Reading.ends`.
+        ends: Ends of the text's tokens; see `Reading.ends`.
     """
 
     ids: list[int]

@@ -37,7 +37,7 @@ class TokenLogprobs:
     """How likely a model found a text after its prefix.
 
     Attributes:
-        logprobs: Of the text's tokens, natural logarithms.
+        logprobs: Log-probabilities (natural) of the text's tokens.
         ends: Where these tokens end, in characters of the text; never less than the one before, and the last one is
             the text's length. Tokens that hold parts of one character may have the same.
         pieces: Into how many pieces a text was cut that is longer than the model's context.

@@ -75,7 +75,7 @@ class _PreparedLanguage:
 
     Attributes:
         embedder: Gives vectors.
-        weights: Of tokens; None where all weigh the same.
+        weights: Weights of tokens; None where all weigh the same.
         baseline: Precision, recall and F1 of unrelated texts; None where nothing is rescaled.
         identity: Model, layer and baseline, for the signature.
     """
@@ -211,7 +211,7 @@ def match_tokens(
     Args:
         reference: With vectors.
         response: With vectors.
-        weights: Of the tokens of the reference, and of the response; some of each are positive.
+        weights: Weights of the tokens of the reference and of the response; some of each are positive.
         torch: The module.
     """
     units = [torch.nn.functional.normalize(text.vectors, dim=-1) for text in (response, reference)]

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 DEFAULTS: dict[Lang, str] = {"en": "distilbert-base-uncased", "zh": "bert-base-chinese"}
 
 _ITERATIONS = 1_000_000
-"""Of the network simplex: ten times POT's default, which sufficed for every pair of 512 tokens that was tried."""
+"""Iterations of the network simplex: ten times POT's default; enough for every pair of 512 tokens tried."""
 
 _PUNCTUATION = frozenset(string.punctuation)
 
@@ -70,9 +70,9 @@ class _PreparedLanguage:
 
     Attributes:
         embedder: Gives vectors.
-        weights: Of the tokens of either side; None where all weigh the same.
+        weights: Weights of the tokens of either side; None where all weigh the same.
         skipped: Tokens that do not count.
-        identity: Of the model, for the signature.
+        identity: Identity of the model, for the signature.
     """
 
     embedder: TokenEmbedder

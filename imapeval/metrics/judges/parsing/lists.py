@@ -18,7 +18,7 @@ MAX_FACTS = 200
 """Most facts of a list. Forty a page: a list that has more repeats itself in other words."""
 
 MAX_CHARACTERS = 500
-"""Of a fact, a question or an answer; what is longer is none, but a whole text."""
+"""Longest fact, question or answer, in characters; anything longer is a whole text."""
 
 _BOOLEANS = {
     "true": True,

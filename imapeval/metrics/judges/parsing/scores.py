@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LOWEST, HIGHEST = 1, 5
-"""Of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
+"""Bounds of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
 
 LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
 """What stands before a score of nothing in particular."""
@@ -135,7 +135,7 @@ _CORRECTION = re.compile(
 _CLAUSE_END = re.compile(r"[,，;；]")
 
 _MAX_DIGITS = 9
-"""Of a number that is read; more are none of a scale, and thousands are refused by Python."""
+"""Most digits of a number: no scale has more, and Python refuses thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def read_scores(
     Args:
         completion: The completion.
         labels: The labels of each name.
-        scale: Of the form.
+        scale: Scale of the form.
         alone: Whether a number that is all there is may be one.
 
     Raises:
@@ -238,7 +238,7 @@ def find_scores(
     Args:
         body: The completion without thoughts.
         labels: What they may stand behind.
-        scale: Of the form.
+        scale: Scale of the form.
         completion: For errors.
         alone: Whether a number that is all there is may be one.
 

@@ -40,7 +40,7 @@ def weight_by_logprobs(
 
     Args:
         completion: One whose score can be read.
-        scale: Of the form.
+        scale: Scale of the form.
         labels: What the score may stand behind.
         alone: Whether a number that is all there is may be the score.
 
@@ -96,7 +96,7 @@ def _estimate_half(tokens: Sequence[Token], at: int) -> float | None:
     """Return the probability that ".5" follows a digit.
 
     Args:
-        tokens: Of the completion.
+        tokens: Tokens of the completion.
         at: The place behind the digit.
 
     Returns:

@@ -91,8 +91,8 @@ class CustomPrompt:
         name: What its metric is called behind "geval:".
         digest: SHA-256 of the file, in hexadecimal.
         lang: Language that it is written in.
-        languages: Of the texts that it is for.
-        scale: Of its scores.
+        languages: Languages of the texts it rates.
+        scale: Scale of its scores.
         template: What is sent.
         variables: What it has places for.
         labels: What a score stands behind in its form; () where it has none.

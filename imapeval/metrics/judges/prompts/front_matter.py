@@ -77,7 +77,7 @@ def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, E
     """Return what the head of a file says, by key, and the rest of the file.
 
     Args:
-        text: Of the file, with line breaks of one kind.
+        text: Content of the file, with line breaks of one kind.
         keys: Those there may be.
         path: The file, for error messages.
 

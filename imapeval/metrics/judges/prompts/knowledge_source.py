@@ -28,7 +28,7 @@ MAX_PASSAGES = 5
 """Passages that a fact is held against: k = 5 of Min et al. 2023."""
 
 _K1, _B = 1.5, 0.75
-"""Of BM25: the defaults of rank_bm25, with which FActScore ranks."""
+"""Parameters of BM25: the defaults of rank_bm25, with which FActScore ranks."""
 
 _WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
 

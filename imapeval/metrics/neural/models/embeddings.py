@@ -42,7 +42,7 @@ class EmbeddedText:
     """A text in tokens.
 
     Attributes:
-        ids: Of the tokens, special ones included.
+        ids: Ids of the tokens, special ones included.
         special: For each token whether it was added to the text, such as [CLS].
         vectors: Float32 tensor of shape (tokens, dimension) where the model is; None where there is none.
         truncated: Whether the text is longer than the model takes; then these are its first tokens.

@@ -43,8 +43,8 @@ class LoadedModel:
     """A model that is ready.
 
     Attributes:
-        tokenizer: Of transformers, with a padding token.
-        model: Of transformers, in evaluation mode, on the device.
+        tokenizer: Tokenizer from transformers, with a padding token.
+        model: Model from transformers, in evaluation mode, on the device.
         device: "cpu", "cuda" or "mps".
         max_tokens: Most tokens of a text, special ones included.
     """
@@ -56,7 +56,7 @@ class LoadedModel:
 
     @property
     def precision(self) -> str:
-        """Of the weights, as "float32", for the signature."""
+        """Data type of the weights, such as "float32", for the signature."""
         return str(self.model.dtype).removeprefix("torch.")
 
     @property
