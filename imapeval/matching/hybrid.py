@@ -24,8 +24,15 @@ from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated, relate_links
 from imapeval.matching.wording import relate_by_head
 from imapeval.signature import signature
-from imapeval.text.amounts.compare import AmountRelation, Amounts, compare_amounts
-from imapeval.text.comparison import CONTRADICTIONS, WordingVerdict, compare_wordings, measure_wording_similarity
+from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.comparison import (
+    CONTRADICTIONS,
+    ConditionRelation,
+    WordingVerdict,
+    compare_conditions,
+    compare_wordings,
+    measure_wording_similarity,
+)
 from imapeval.text.phrases import parse_phrase
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
@@ -138,7 +145,7 @@ class HybridMatcher:
             for (value, phrase), links in zip(open_, found, strict=True):
                 guess = bool(links) and links[0].how in _GUESSED
                 if links and not (guess and (form is _get_subject or phrase.amounts.items)):
-                    linked[value] = _Linked(links, place > 0 and phrase.stance.denies, phrase.amounts)
+                    linked[value] = _Linked(links, place > 0 and phrase.stance.denies, phrase)
         return {value: linked.get(value, _UNLINKED) for value in values}
 
 
@@ -163,14 +170,14 @@ _GUESSED: frozenset[LinkKind] = frozenset({"index", "kind"})
 
 @dataclass(frozen=True, slots=True)
 class _Linked:
-    """The concepts of a value, whether it denies or advises against them, and its amounts."""
+    """The concepts of a value, whether it denies or advises against them, and the phrase."""
 
     links: tuple[Link, ...]
     denies: bool
-    amounts: Amounts
+    phrase: Phrase
 
 
-_UNLINKED = _Linked((), denies=False, amounts=Amounts((), ""))
+_UNLINKED = _Linked((), denies=False, phrase=parse_phrase(""))
 
 
 @dataclass(frozen=True)
@@ -256,7 +263,9 @@ def _match_pair(
         return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
     ours, theirs = values.links[reference], values.links[response]
     if decision := relate_links(graph, ours.links, theirs.links):
-        relation, evidence = _apply_amounts(*_apply_stance(*decision, ours, theirs), ours, theirs)
+        relation, evidence = _apply_conditions(
+            *_apply_amounts(*_apply_stance(*decision, ours, theirs), ours, theirs), ours, theirs
+        )
         return Match(term, reference, response, relation, similarity, "graph", evidence)
     if decision := relate_by_head(graph, reference, response):
         return Match(term, reference, response, decision[0], similarity, "text", decision[1])
@@ -281,14 +290,14 @@ def _apply_amounts(
     relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
 ) -> tuple[Relation, dict[str, Any]]:
     """Combine the relation of concepts with their amounts: "Advil 200 mg" contradicts "ibuprofen 400 mg"."""
-    amounts = compare_amounts(reference.amounts, response.amounts)
+    amounts = compare_amounts(reference.phrase.amounts, response.phrase.amounts)
     if relation is Relation.CONTRADICTION or amounts in (None, AmountRelation.SAME):
         return relation, evidence
     if amounts is AmountRelation.DIFFERENT:
         if relation is Relation.EXACT:
             return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OTHER_AMOUNT.value}
         return Relation.UNMATCHED, evidence
-    ours, theirs = ({amount.dimension for amount in one.amounts.items} for one in (reference, response))
+    ours, theirs = ({amount.dimension for amount in one.phrase.amounts.items} for one in (reference, response))
     if amounts is AmountRelation.NARROWER_B or (amounts is AmountRelation.ONE_SIDED and ours < theirs):
         by_amounts = Relation.CONTAINMENT
     elif amounts is AmountRelation.NARROWER_A or (amounts is AmountRelation.ONE_SIDED and theirs < ours):
@@ -297,3 +306,25 @@ def _apply_amounts(
         by_amounts = Relation.UNMATCHED
     # "ibuprofen" is the narrower of "ibuprofen" and "NSAID 400 mg" by its kind, and the wider one by its amount.
     return by_amounts if relation in (Relation.EXACT, by_amounts) else Relation.UNMATCHED, evidence
+
+
+def _apply_conditions(
+    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
+) -> tuple[Relation, dict[str, Any]]:
+    """Combine the relation of concepts with their conditions.
+
+    Advice under one condition says nothing about another, except that the same thing at another amount contradicts:
+    "paracetamol above 38 °C" and "paracetamol above 39 °C". A condition on one side narrows it, as an amount does.
+    """
+    conditions = compare_conditions(reference.phrase, response.phrase)
+    if conditions is ConditionRelation.SAME or relation is Relation.UNMATCHED:
+        return relation, evidence
+    evidence = {**evidence, "why": conditions.value}
+    if conditions is ConditionRelation.OTHER:
+        return Relation.UNMATCHED, evidence
+    if conditions is ConditionRelation.OTHER_AMOUNT:
+        return (Relation.CONTRADICTION if relation is Relation.EXACT else Relation.UNMATCHED), evidence
+    if relation is Relation.CONTRADICTION:
+        return relation, evidence
+    narrowed = Relation.CONTAINMENT if conditions is ConditionRelation.NARROWER else Relation.BELONGING
+    return narrowed if relation in (Relation.EXACT, narrowed) else Relation.UNMATCHED, evidence

@@ -2,7 +2,7 @@
 
 Four things decide: the normal forms (an abbreviation in brackets is a name too), the stance ("no surgery needed" is
 not "surgery needed"), the amounts ("5 days" is not "2 weeks", "14 days" is) and words with opposites (acute is not
-chronic).
+chronic). Under different conditions, phrases are neither the same nor contradictory.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
-from imapeval.text.opposites import are_antonyms, are_opposed, find_opposites
-from imapeval.text.phrases import parse_phrase
+from imapeval.text.opposites import TIME_OF_DAY, are_antonyms, are_opposed, find_opposites
+from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
@@ -39,9 +39,28 @@ class WordingVerdict(Enum):
     OPPOSITE = "one affirms what the other denies or advises against"
     OTHER_AMOUNT = "the amounts differ"
     OTHER_SIDE = "they take different sides, such as acute and chronic"
+    OTHER_ORDER = "the same two things change places"
 
 
-CONTRADICTIONS = frozenset({WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT, WordingVerdict.OTHER_SIDE})
+CONTRADICTIONS = frozenset(
+    {WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT, WordingVerdict.OTHER_SIDE, WordingVerdict.OTHER_ORDER}
+)
+
+
+class ConditionRelation(Enum):
+    """How the conditions of two phrases relate. The values are shown to users as reasons."""
+
+    SAME = "the same condition, or none"
+    NARROWER = "only the response states a condition"
+    BROADER = "only the reference states a condition"
+    OTHER_AMOUNT = "the conditions name different amounts"
+    OTHER = "they hold under different conditions"
+
+
+_BY_CONDITIONS = {
+    ConditionRelation.NARROWER: WordingVerdict.NARROWER,
+    ConditionRelation.BROADER: WordingVerdict.BROADER,
+}
 
 
 def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
@@ -61,30 +80,98 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     True
     """
     a, b = parse_phrase(reference), parse_phrase(response)
+    conditions = compare_conditions(a, b)
+    if conditions is ConditionRelation.OTHER:
+        return None
+    verdict = _compare_cores(a, b)
+    if conditions is ConditionRelation.OTHER_AMOUNT:
+        return WordingVerdict.OTHER_AMOUNT if verdict is WordingVerdict.SAME else None
+    return _combine(verdict, _BY_CONDITIONS.get(conditions, WordingVerdict.SAME))
+
+
+def compare_conditions(a: Phrase, b: Phrase) -> ConditionRelation:
+    """Return how the conditions of two phrases relate."""
+    if not (a.condition and b.condition):
+        if a.condition == b.condition:
+            return ConditionRelation.SAME
+        return ConditionRelation.NARROWER if b.condition else ConditionRelation.BROADER
+    first, second = parse_condition(a.condition), parse_condition(b.condition)
+    if first.whole == second.whole:
+        return ConditionRelation.SAME
+    verdict = _compare_cores(first, second)
+    if verdict is WordingVerdict.SAME:
+        return ConditionRelation.SAME
+    # A dose or action "above 38.5" and "below 38.5".
+    return ConditionRelation.OTHER_AMOUNT if verdict is WordingVerdict.OTHER_AMOUNT else ConditionRelation.OTHER
+
+
+def _combine(verdict: WordingVerdict | None, other: WordingVerdict | None) -> WordingVerdict | None:
+    """Combine a verdict with whether the response is also narrower or broader in another respect."""
+    if verdict is WordingVerdict.SAME:
+        return other
+    if verdict in CONTRADICTIONS or other in (verdict, WordingVerdict.SAME):
+        return verdict
+    return None
+
+
+def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
+    """Compare two phrases without their conditions."""
+    if a.whole == b.whole != "":
+        return WordingVerdict.SAME
     same_stance = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
-    # Under different conditions, advice and its opposite may both be right.
-    unconditional = not (a.condition and b.condition) or a.condition == b.condition
-    if _same_name(a, b) and same_stance and agree and a.condition == b.condition:
-        return WordingVerdict.SAME
-    common = _overlap(a.words, b.words)
-    if (
-        not same_stance
-        and unconditional
-        and not (a.stance.asks_for_less or b.stance.asks_for_less)
-        and (common >= SAME_SUBJECT or a.subject == b.subject != "")
-    ):
-        return WordingVerdict.OPPOSITE
+    if same_stance and agree and (verdict := _compare_roles(a, b)):
+        return verdict
+    opposed = _differ_by_opposite(a, b) or _differ_by_antonym(a.words, b.words)
     if not same_stance:
-        return None
-    if unconditional and (_differ_by_opposite(a.core, b.core) or _differ_by_antonym(a.words, b.words)):
+        if opposed or a.stance.asks_for_less or b.stance.asks_for_less:
+            return None
+        return (
+            WordingVerdict.OPPOSITE
+            if _overlap(a.words, b.words) >= SAME_SUBJECT or a.subject == b.subject != ""
+            else None
+        )
+    if opposed:
         return WordingVerdict.OTHER_SIDE
-    if not unconditional:
-        return None
+    if agree and _same_name(a, b):
+        return _compare_times_of_day(a, b)
     if amounts is AmountRelation.DIFFERENT:
-        return WordingVerdict.OTHER_AMOUNT if common >= SAME_SUBJECT else None
-    return _compare_by_amounts(a, b, amounts) if a.words == b.words else None
+        return WordingVerdict.OTHER_AMOUNT if _overlap(a.words, b.words) >= SAME_SUBJECT else None
+    if a.words != b.words:
+        return None
+    return _combine(_compare_by_amounts(a, b, amounts), _compare_times_of_day(a, b))
+
+
+def _compare_times_of_day(a: Phrase, b: Phrase) -> WordingVerdict | None:
+    """Compare the times of day of two phrases, which do not exclude each other.
+
+    "Every morning" is narrower than "once a day", but "morning, noon and night" is three times a day.
+    """
+    ours, theirs = (find_opposites(phrase.core).sides.get(TIME_OF_DAY, frozenset()) for phrase in (a, b))
+    if ours == theirs or (len(ours) != 1 and len(theirs) != 1):
+        return WordingVerdict.SAME
+    return WordingVerdict.BROADER if len(ours) == 1 else WordingVerdict.NARROWER
+
+
+def _compare_roles(a: Phrase, b: Phrase) -> WordingVerdict | None:
+    """Compare what two phrases put in an order: "MRI before biopsy" is "biopsy after MRI"; None if the rest decides."""
+    if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
+        return None
+    first, second, other_first, other_second = map(
+        find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
+    )
+    if not (second and other_second):
+        return None
+    if second == other_second:
+        return WordingVerdict.SAME if first == other_first else None
+    return WordingVerdict.OTHER_ORDER if second <= other_first and other_second <= first else None
+
+
+def _have_same_roles(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases with the same words put the same thing second, if any."""
+    seconds = {phrase.roles and (phrase.roles.kind, find_content_words(phrase.roles.second)) for phrase in (a, b)}
+    return len(seconds) == 1
 
 
 def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) -> WordingVerdict | None:
@@ -92,7 +179,7 @@ def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) ->
     if amounts in (None, AmountRelation.SAME):
         # The same Chinese characters in another order may be other words.
         same_order = 2 * len(a.tokens & b.tokens) >= len(a.tokens | b.tokens) and _rank_amounts(a) == _rank_amounts(b)
-        return WordingVerdict.SAME if same_order and a.condition == b.condition else None
+        return WordingVerdict.SAME if same_order and _have_same_roles(a, b) else None
     if amounts is AmountRelation.ONE_SIDED:
         ours, theirs = ({amount.dimension for amount in phrase.amounts.items} for phrase in (a, b))
         if {*(ours - theirs), *(theirs - ours)} == {"mass", "volume"}:
@@ -100,8 +187,6 @@ def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) ->
             return WordingVerdict.OTHER_AMOUNT
         # The phrase with an additional amount is more specific.
         return WordingVerdict.NARROWER if theirs > ours else WordingVerdict.BROADER if ours > theirs else None
-    if _limits_differ(a, b):
-        return WordingVerdict.OTHER_AMOUNT
     return {AmountRelation.NARROWER_B: WordingVerdict.NARROWER, AmountRelation.NARROWER_A: WordingVerdict.BROADER}.get(
         amounts
     )
@@ -114,24 +199,6 @@ def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
         size = (-inf if amount.low is None else amount.low, inf if amount.high is None else amount.high)
         sizes.setdefault(amount.dimension, []).append(size)
     return {dimension: [sorted(some).index(size) for size in some] for dimension, some in sizes.items()}
-
-
-_LIMIT_RATIO = 1.5
-"""Two limits on the same side differ if one is at least this many times the other: "within one hour", "within one
-week"."""
-
-
-def _limits_differ(a: Phrase, b: Phrase) -> bool:
-    """Return whether both phrases set an upper limit, or both a lower limit, and the limits differ."""
-    for ours in a.amounts.items:
-        for theirs in b.amounts.items:
-            if ours.dimension == theirs.dimension:
-                for side, other in (("low", "high"), ("high", "low")):
-                    limits = getattr(ours, side), getattr(theirs, side)
-                    one_sided = getattr(ours, other) is None and getattr(theirs, other) is None
-                    if one_sided and None not in limits and max(limits) >= _LIMIT_RATIO * min(limits) > 0:
-                        return True
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +233,13 @@ def measure_wording_similarity(reference: str, response: str) -> WordingSimilari
     return WordingSimilarity(overlap, 1 - frame / 2 if replaced else 1.0)
 
 
-def _differ_by_opposite(reference: str, response: str) -> bool:
-    """Return whether two values name different sides of a dimension and otherwise differ little."""
-    a, b = find_opposites(reference), find_opposites(response)
-    return are_opposed(a, b) and _overlap(parse_phrase(a.rest).words, parse_phrase(b.rest).words) >= SAME_SUBJECT
+def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases name different sides of a dimension and otherwise differ little."""
+    if not are_opposed(find_opposites(a.core), find_opposites(b.core)):
+        return False
+    # Without the amounts, which may name a side too: "every morning".
+    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words for phrase in (a, b))
+    return _overlap(ours, theirs) >= SAME_SUBJECT
 
 
 def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:

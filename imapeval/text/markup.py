@@ -22,6 +22,8 @@ INVISIBLE = re.compile(
 # make no difference.
 _WIDE = "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u3000\u2019"
 _IS_WIDE = re.compile(f"[{_WIDE}]")
+_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
+"""Spaces of other widths, which do not break a line or are thinner: between a number and its unit, for example."""
 # Cyrillic letters that look like Latin ones (confusables.txt of Unicode Technical Standard 39). Not the Greek ones,
 # which are also the capitals of β and μ.
 _LOOKALIKES = str.maketrans(
@@ -34,12 +36,12 @@ _ALPHABETS = [chr(code) for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1
 _PLAIN = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))},
     **{ord(c): plain for c in _ALPHABETS if len(plain := unicodedata.normalize("NFKC", c)) == 1 and plain.isalnum()},
-    0x3000: 32,
+    **dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), 32),
     0x2019: 39,
 }
 _MARKS = str.maketrans("，：；！？（）", ",:;!?()")
 """Chinese punctuation, which occurs in an English text only if all of it is full-width."""
-_IS_ODD = re.compile(f"[{_WIDE}\u2100-\u214f\U0001d400-\U0001d7ff]")
+_IS_ODD = re.compile(f"[{_WIDE}{_SPACES}\u2100-\u214f\U0001d400-\U0001d7ff]")
 _HAS_LOOKALIKE = re.compile(f"[{''.join(map(chr, _LOOKALIKES))}]")
 _WORD = re.compile(r"\w+")
 _CYRILLIC = re.compile("[\u0400-\u052f]")

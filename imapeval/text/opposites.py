@@ -27,6 +27,12 @@ def _read_antonyms(pairs: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
+_TIMES_OF_DAY = (
+    r"\bmornings?\b|\bbreakfast\b|\bqam\b|清?晨[起间]?|早(?=上|餐|饭|间|起|[晚饭]|[一二两三半\d]|各|中晚)",
+    r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚",
+    r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|nocte|qhs|qn|qpm|q\.h\.s)\b|晚(?=上|餐|饭|间|[一二两三半\d]|各)|睡前|夜[间里]",
+)
+
 # Each row is one dimension, each pattern one side of it. Chinese patterns are limited to contexts where they have this
 # meaning.
 _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
@@ -73,8 +79,11 @@ _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
         (r"\bsystolic\b|收缩", r"\bdiastolic\b|舒张"),
         (r"\bearly\b|早(?=中?期)", r"中(?=晚?期)", r"\b(?:late|advanced)\b|晚(?=期)"),
         (r"\boral(?:ly)?\b|口服", r"\bintravenous(?:ly)?\b|\bIV\b|静脉", r"\btopical(?:ly)?\b|外用|局部"),
+        _TIMES_OF_DAY,
     )
 )
+TIME_OF_DAY = len(_DIMENSIONS) - 1
+"""Number of the dimension of morning, noon and night."""
 
 
 _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(

@@ -11,12 +11,14 @@ from imapeval.text.amounts.compare import find_amounts
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import read_stance
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
+from imapeval.text.roles import find_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from imapeval.text.amounts.compare import Amounts
     from imapeval.text.negation import Stance
+    from imapeval.text.roles import Roles
     from imapeval.types import Pair
 
 _CONDITION = (
@@ -39,6 +41,13 @@ _BEFORE = re.compile(
 
 _ONLY_CONDITION = re.compile(
     rf"^{_CONDITION}\s|^{_CONDITION_ZH}|(?:的话|情况下)$|^.{{2,}}(?<![小同随按定暂及])时$", re.IGNORECASE
+)
+
+# The words of a condition that only say that it is one; "unless" denies what follows.
+_CONJUNCTION = re.compile(
+    rf"^(?:only )?(?:(?P<negative>unless\b|除非)|(?!until\b|直到)(?:{_CONDITION}|{_CONDITION_ZH}))"
+    r"|(?:的?时候?|的话|的?情况下)$",
+    re.IGNORECASE,
 )
 
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
@@ -117,6 +126,7 @@ class Phrase:
         qualified: Whether brackets hold anything but abbreviations, which may narrow the text outside.
         words: Content words of the subject (Chinese: characters), without amounts and light words.
         tokens: The same, but Chinese as pairs of neighbouring characters; used to measure overlap.
+        roles: What the core puts in an order ("MRI before biopsy"); None if nothing.
     """
 
     core: str
@@ -130,6 +140,7 @@ class Phrase:
     qualified: bool
     words: frozenset[str]
     tokens: frozenset[str]
+    roles: Roles | None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -160,6 +171,7 @@ def parse_phrase(value: str) -> Phrase:
         not all(map(is_abbreviation, inside)),
         words.union("".join(chinese)),
         words.union(*([run[i : i + 2] for i in range(len(run) - 1)] or [run] for run in chinese)),
+        find_roles(amounts.rest),
     )
 
 
@@ -179,6 +191,21 @@ def split_condition(value: str) -> tuple[str, str]:
         if any(map(str.isalnum, core)):
             return core, next(filter(None, found.groups())).strip()
     return value, ""
+
+
+def parse_condition(condition: str) -> Phrase:
+    """Parse a condition without its conjunction, so that "if it swells" and "when it swells" are the same.
+
+    >>> parse_condition("when the fever lasts").whole, parse_condition("unless it swells").stance.polarity
+    ('the fever last', 'denied')
+    """
+    return parse_phrase(_CONJUNCTION.sub(lambda found: " not " if found["negative"] else "", condition))
+
+
+def find_content_words(text: str) -> frozenset[str]:
+    """Return the content words of a text, as stems, and its Chinese characters."""
+    latin, chinese = _find_words(text)
+    return frozenset(map(stem, latin)).union("".join(chinese))
 
 
 def is_condition(text: str) -> bool:

@@ -41,6 +41,12 @@ def matcher(tmp_path_factory):
         ("fever", "no high fever", Relation.UNMATCHED, "graph"),
         ("high fever", "fever", Relation.BELONGING, "graph"),
         ("fever", "high fever", Relation.CONTAINMENT, "graph"),
+        # Under different conditions nothing follows, whatever the graph says.
+        ("aspirin if the pain lasts", "Aspirin if the knee swells", Relation.UNMATCHED, "graph"),
+        ("avoid aspirin if you bleed", "take aspirin if you have a cold", Relation.UNMATCHED, "graph"),
+        ("high fever if it rains", "fever when it snows", Relation.UNMATCHED, "graph"),
+        ("high fever above 39 °C if it rains", "fever", Relation.BELONGING, "graph"),
+        ("high fever", "fever if it rains", Relation.UNMATCHED, "graph"),
         ("severe dizziness", "dizziness", Relation.BELONGING, "text"),
         ("fever", "aspirin", Relation.UNMATCHED, "encoder"),
     ],

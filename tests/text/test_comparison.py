@@ -26,12 +26,18 @@ SAME = [
     ("避免饮酒", "不要饮酒"),
     ("avoid alcohol", "do not drink alcohol"),
     ("do not stop the tablets", "continue the tablets"),
+    ("see a doctor if the fever lasts", "see a doctor when the fever lasts"),
+    ("MRI before biopsy", "before biopsy, MRI"),
+    ("MRI before biopsy", "biopsy after MRI"),
+    ("bleeding is caused by warfarin", "warfarin causes bleeding"),
+    ("一天三次", "早中晚各一次"),
 ]
 NARROWER = [
     ("ibuprofen", "ibuprofen 400 mg"),
     ("ibuprofen", "ibuprofen (400 mg)"),
     ("rest for 1-4 weeks", "rest for 2 weeks"),
-    ("体温38℃以上", "体温39℃以上"),
+    ("once a day", "every morning"),
+    ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
     ("no surgery needed", "surgery needed"),
@@ -49,6 +55,17 @@ OTHER_AMOUNT = [
     ("布洛芬0.3克", "布洛芬0.2克"),
     ("ibuprofen (400 mg)", "ibuprofen (200 mg)"),
     ("每8h一次", "每6h一次"),
+    # Two limits on the same side are two targets.
+    ("体温38℃以上", "体温39℃以上"),
+    ("HbA1c below 6.5%", "HbA1c below 8%"),
+    ("target blood pressure below 130/80", "target blood pressure below 150/90"),
+    ("空腹血糖低于5.3 mmol/L", "空腹血糖低于7.8 mmol/L"),
+    ("take paracetamol if the fever is above 38.5", "take paracetamol if the fever is above 39.5"),
+    ("take paracetamol if the fever is above 38.5", "take paracetamol if the fever is below 38.5"),
+    (
+        "call an ambulance if a seizure lasts more than 5 minutes",
+        "call an ambulance if a seizure lasts more than 30 minutes",
+    ),
 ]
 OTHER_SIDE = [
     ("acute pancreatitis", "chronic pancreatitis"),
@@ -72,12 +89,37 @@ OTHER_SIDE = [
     ("二度烧伤", "III度烧伤"),
     ("肺癌早期", "晚期肺癌"),
     ("early lung cancer", "advanced lung cancer"),
+    ("every morning", "every evening"),
+    ("prednisone every morning", "prednisone nightly"),
+    ("take 5 mg in the morning", "take 5 mg at bedtime"),
+    ("睡前服用", "晨起服用"),
+    ("早餐前", "晚餐前"),
+]
+OTHER_ORDER = [
+    ("give ibuprofen instead of aspirin", "give aspirin instead of ibuprofen"),
+    ("instead of aspirin, give ibuprofen", "give aspirin instead of ibuprofen"),
+    ("switch from aspirin to clopidogrel", "switch from clopidogrel to aspirin"),
+    ("replace aspirin with clopidogrel", "replace clopidogrel with aspirin"),
+    ("MRI before biopsy", "biopsy before MRI"),
+    ("MRI before biopsy", "MRI after biopsy"),
+    ("first CT, then MRI", "first MRI, then CT"),
+    ("warfarin causes bleeding", "bleeding causes warfarin"),
+    ("paracetamol is safer than ibuprofen", "ibuprofen is safer than paracetamol"),
+    ("青霉素优于头孢", "头孢优于青霉素"),
+    ("从阿司匹林换成氯吡格雷", "从氯吡格雷换成阿司匹林"),
+    ("先做CT再做MRI", "先做MRI再做CT"),
+    ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
     ("acute on chronic kidney failure", "chronic kidney failure"),
     ("high blood pressure", "low salt diet"),
     ("高血压", "低盐饮食"),
     ("oral antibiotics", "antibiotics"),
+    ("see a doctor if the fever lasts three days", "see a doctor if there is blood in the stool"),
+    ("avoid ibuprofen if you have asthma", "take ibuprofen if you have arthritis"),
+    ("ibuprofen (if kidneys are healthy)", "ibuprofen (if kidneys are damaged)"),
+    ("take aspirin if the fever is above 38.5", "do not take aspirin if the fever is below 38.5"),
+    ("如果胸痛就服用阿司匹林", "如果感冒就服用阿司匹林"),
     ("penicillin", "antibiotic therapy"),
     ("避免油腻食物", "清淡饮食"),
     ("腹部不适", "腹部疼痛"),
@@ -118,6 +160,7 @@ _TURNED: dict[WordingVerdict | None, WordingVerdict] = {
         *((*pair, WordingVerdict.OPPOSITE) for pair in OPPOSITE),
         *((*pair, WordingVerdict.OTHER_AMOUNT) for pair in OTHER_AMOUNT),
         *((*pair, WordingVerdict.OTHER_SIDE) for pair in OTHER_SIDE),
+        *((*pair, WordingVerdict.OTHER_ORDER) for pair in OTHER_ORDER),
         *((*pair, WordingVerdict.NARROWER) for pair in NARROWER),
         *((*pair, None) for pair in OPEN),
     ],

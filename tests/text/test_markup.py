@@ -60,6 +60,11 @@ def test_positions_in_the_original():
     assert original[plain.to_original(start, start + 1)[0] :].startswith("&amp;")
 
 
+@pytest.mark.parametrize("space", "\u00a0\u2002\u2009\u202f\u205f\u3000")
+def test_spaces_of_other_widths_are_ordinary_ones(space):
+    assert PlainText(f"ibuprofen 400{space}mg, rest{space}").text == "ibuprofen 400 mg, rest "
+
+
 PIECES = st.sampled_from(
     [
         "rest ",

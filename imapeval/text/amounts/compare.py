@@ -207,6 +207,9 @@ def _within(inner: Amount, outer: Amount) -> bool:
 
 
 def _overlap(a: Amount, b: Amount) -> bool:
+    if _is_limit(a) and _is_limit(b) and (a.low is None) == (b.low is None):
+        # "Below 130" and "below 150" have much in common, but as targets or limits they are two.
+        return _same(a, b)
     for lower, upper in ((a, b), (b, a)):
         if lower.high is None or upper.low is None:
             continue
@@ -217,6 +220,10 @@ def _overlap(a: Amount, b: Amount) -> bool:
         elif lower.high < upper.low:
             return False
     return True
+
+
+def _is_limit(amount: Amount) -> bool:
+    return (amount.low is None) != (amount.high is None)
 
 
 def _ends_agree(x: float | None, y: float | None, a: Amount, b: Amount) -> bool:

@@ -1,0 +1,91 @@
+"""Which of two things comes first, is chosen, or causes the other: "MRI before biopsy" is not "biopsy before MRI".
+
+A bag of words is the same for both, so phrases with such a word are also compared by the place of what it joins.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# A is first, is chosen or is the cause, and B is the other. Every gap has a maximum length, to keep matching linear.
+_A, _B = r"(?P<a>\S.{0,80}?)", r"(?P<b>\S.{0,80})"
+_FIRST_B = r"(?P<b>\S.{0,80}?)"
+_LAST_A = r"(?P<a>\S.{0,80})"
+_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("choice", rf"^(?:instead of|rather than|in place of) {_FIRST_B}, {_LAST_A}$"),
+        ("choice", rf"\b(?:replac(?:e|ed|ing)) {_FIRST_B} (?:with|by) {_LAST_A}$"),
+        ("choice", rf"\b(?:switch|chang|convert|mov|step)\w* (?:from )?{_FIRST_B} (?:in)?to {_LAST_A}$"),
+        ("choice", rf"\bfrom {_FIRST_B} to {_LAST_A}$"),
+        ("choice", rf"\bsubstitut\w+ {_A} for {_B}$"),
+        (
+            "choice",
+            rf"^{_A},? (?:instead of|rather than|in place of|in preference to|as opposed to|than|preferred (?:to|over)|superior to"
+            rf"|(?:chosen|favou?red|recommended) over|preferable to|replac(?:es|ing)) {_B}$",
+        ),
+        ("choice", rf"^{_FIRST_B} (?:is |are )?(?:inferior to|replaced (?:by|with)) {_LAST_A}$"),
+        ("sequence", rf"^(?:before|prior to) {_FIRST_B}, {_LAST_A}$"),
+        ("sequence", rf"^(?:after|following|once) {_A}, {_B}$"),
+        ("sequence", rf"^{_A},? (?:before|prior to|(?:and )?then|followed by|preced(?:es|ing)) {_B}$"),
+        ("sequence", rf"^{_FIRST_B},? (?:after|following|preceded by) {_LAST_A}$"),
+        (
+            "cause",
+            rf"^{_FIRST_B} (?:is |are |was |were )?(?:caused by|due to|the result of|results? from|secondary to) {_LAST_A}$",
+        ),
+        (
+            "cause",
+            rf"^{_A} (?:can |may |might |could )?(?:causes?|leads? to|results? in|triggers?|induces?|produces?) {_B}$",
+        ),
+        ("choice", rf"(?:从|由|将|把){_FIRST_B}(?:换|改|转|更换|替换|转换|调整)(?:成|为|用|到){_LAST_A}$"),
+        ("choice", rf"^{_FIRST_B}(?:换成|换为|改为|改成|改用|换用|转为){_LAST_A}$"),
+        ("choice", rf"^(?:用|以|使用)?{_A}(?:代替|替代|取代|而非|而不是|优于|好于|胜过|强于){_B}$"),
+        ("choice", rf"^{_FIRST_B}(?:不如|劣于|差于|逊于){_LAST_A}$"),
+        ("choice", rf"^{_A}比{_B}$"),
+        ("sequence", rf"^先{_A}[,，]?(?:之后|然后|接着|随后|最后|再|后){_B}$"),
+        ("sequence", rf"^{_A}[,，]?(?:之后|然后|接着|随后)再?{_B}$"),
+        ("sequence", rf"^{_A}[,，]?再(?=[做行查用服吃给打进使接]){_B}$"),
+        ("sequence", rf"^{_FIRST_B}(?:之|以)?前[,，]?(?=先|应|需|要|须|做|行|进行|服|用|给|查|使用){_LAST_A}$"),
+        ("sequence", rf"^{_A}(?:之|以)?后[,，]?(?=再|才|应|需|要|须|做|行|进行|服|用|给|查|使用){_B}$"),
+        ("cause", rf"^{_FIRST_B}(?:是?由|因){_LAST_A}(?:引起|导致|造成|所致|引发)的?$"),
+        ("cause", rf"^{_A}(?:会|可|可能|能)?(?:引起|导致|造成|引发|诱发){_B}$"),
+    )
+)
+_HINT = re.compile(
+    r"instead|rather|place of|replac|substitut|\bto\b|than|prefer|over|before|prior|then|follow|preced|after|once|caus|due"
+    r"|result|lead|trigger|induc|produc|secondary|换|改|转|代替|替代|取代|而非|而不是|[优好胜强差劣逊]|不如|比|先|后|前|再|接着|引|导致|造成|所致|诱发",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What a phrase puts first, chooses or calls the cause, and the other thing.
+
+    Attributes:
+        kind: What joins the two: "sequence", "choice" or "cause".
+        first: What comes first, is chosen, or is the cause, as written.
+        second: The other.
+    """
+
+    kind: str
+    first: str
+    second: str
+
+
+def find_roles(text: str) -> Roles | None:
+    """Return the two things that a phrase puts in an order; None if there are none.
+
+    >>> find_roles("switch from aspirin to clopidogrel")
+    Roles(kind='choice', first='clopidogrel', second='aspirin')
+    >>> find_roles("biopsy after MRI") == find_roles("MRI before biopsy")
+    True
+    >>> find_roles("fluids and rest")
+    """
+    if not _HINT.search(text):
+        return None
+    for kind, pattern in _PATTERNS:
+        if found := pattern.search(text):
+            return Roles(kind, found["a"], found["b"])
+    return None
