@@ -103,8 +103,9 @@ def _summarise_group(
 ) -> SummaryRow:
     scored = [(r.outcome.value, sample_by_id[r.id].question) for r in results if isinstance(r.outcome, Score)]
     values, questions = [value for value, _ in scored], [question for _, question in scored]
-    interval = mean_interval(values, seed=seed, clusters=questions)
     known = next((known for known in registry.all_metrics() if known.name == metric), None)
+    bounds = (None, None) if known is None else known.range
+    interval = mean_interval(values, seed=seed, clusters=questions, bounds=bounds)
     together = [sample_by_id[r.id] for r in results if isinstance(r.outcome, Score)]
     return SummaryRow(
         metric,

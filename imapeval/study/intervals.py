@@ -134,6 +134,30 @@ def wilson_interval(share: float, size: float, *, quantile: float) -> Interval:
     return Interval(min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
 
 
+def share_interval(right: Floats, clusters: Counts, *, confidence: float) -> Interval | None:
+    """Return the score interval of a mean of numbers between 0 and 1, which is never of zero width.
+
+    Wilson's for independent answers that are right or wrong, else `score_interval` with clusters left out in turn.
+
+    Args:
+        right: 0..1, shape (n,).
+        clusters: Of each answer, from 0 without gaps, shape (n,).
+        confidence: Above 0 and below 1.
+
+    Returns:
+        None with fewer than two clusters.
+    """
+    size = int(clusters.max(initial=0)) + 1
+    if size < 2:
+        return None
+    mean = float(right.mean())
+    if size == len(right) and np.isin(right, (0.0, 1.0)).all():
+        return wilson_interval(mean, size, quantile=normal_quantile(confidence))
+    sums, counts = np.bincount(clusters, right), np.bincount(clusters)
+    left_out = (right.sum() - sums) / (len(right) - counts)
+    return score_interval(mean, left_out, bounds=(0.0, 1.0), size=size, confidence=confidence)
+
+
 def score_interval(
     value: float,
     left_out: Floats,

@@ -1,3 +1,4 @@
+import pytest
 import sacrebleu
 
 from imapeval.evaluation.runs import Result
@@ -14,9 +15,19 @@ def test_rows_per_metric_and_system():
     assert (every.system, every.n, every.failed, every.mean) == ("", 3, 1, 0.5)
     assert every.low is not None
     assert every.low < 0.5 < every.high
-    assert (x.system, x.n, x.failed, x.mean, x.low, x.high) == ("D/x", 2, 0, 0.5, 0.0, 1.0)
+    assert (x.system, x.n, x.failed, x.mean) == ("D/x", 2, 0, 0.5)
+    # scipy 1.16: binomtest(1, 2).proportion_ci(method="wilson")
+    assert (x.low, x.high) == pytest.approx((0.0945, 0.9055), abs=1e-4)
     assert y == SummaryRow("m", "D/y", 1, 1, 0.5, None, None)  # one answer: nothing to draw from
     assert absent == SummaryRow("n", "", 0, 0, None, None, None)
+
+
+def test_twenty_right_of_twenty_are_no_certainty():
+    samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
+    results = [Result(sample.id, "exact-match", Score(1.0), "m") for sample in samples]
+    (row,) = summarise(samples, results, metrics=["exact-match"], seed=0)
+    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
+    assert (row.low, row.high) == pytest.approx((0.8389, 1.0), abs=1e-4)
 
 
 def test_one_system_has_one_row():

@@ -10,6 +10,7 @@ from imapeval.study.bootstrap import (
     number_clusters,
     percentile_interval,
 )
+from imapeval.study.intervals import wilson_interval
 
 VALUES = np.random.default_rng(5).gamma(2.0, size=80).tolist()
 
@@ -122,3 +123,30 @@ def test_the_interval_of_two_values_reaches_from_one_to_the_other():
     interval = mean_interval([1.0, 2.0])
     assert interval is not None
     assert (interval.low, interval.high) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize("right", [20, 19, 7])
+def test_right_or_wrong_has_wilsons_interval(right: int):
+    values = [1.0] * right + [0.0] * (20 - right)
+    expected = stats.binomtest(right, 20).proportion_ci(method="wilson")
+    interval = mean_interval(values, bounds=(0.0, 1.0))
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_right_or_wrong_answers_in_clusters():
+    # Three equal answers to a question are one; the jackknife divides by n - 1, and the quantile is Student's.
+    values = [float(number % 4 > 0) for number in range(40) for _ in range(3)]
+    expected = wilson_interval(0.75, 39, quantile=float(stats.t.ppf(0.975, 39)))
+    interval = mean_interval(values, clusters=[number for number in range(40) for _ in range(3)])
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_equal_values_have_no_interval_of_zero_width():
+    assert mean_interval([0.5] * 20) is None
+    assert mean_interval([0.0] * 20, bounds=(0.0, None)) is None
+    expected = wilson_interval(0.5, 20, quantile=float(stats.t.ppf(0.975, 19)))
+    interval = mean_interval([50.0] * 20, bounds=(0.0, 100.0))
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((100 * expected.low, 100 * expected.high), abs=1e-9)

@@ -12,12 +12,11 @@ import numpy as np
 
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.closed.choices import READINGS
-from imapeval.study.intervals import normal_quantile, score_interval, wilson_interval
+from imapeval.study.intervals import share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Interval
     from imapeval.study.closed.logs import ClosedAnswer
 
 
@@ -87,7 +86,8 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidenc
     right = [float(answer.right or False) for answer in answers]
     counts = Counter(answer.choice.reading for answer in answers)
     read = [answer.right for answer in answers if answer.right is not None]
-    interval = _find_interval(answers, right, confidence)
+    clusters = number_clusters([answer.group or (answer.item,) for answer in answers])
+    interval = share_interval(np.array(right), clusters, confidence=confidence)
     names = dict.fromkeys(name for answer in answers for name in answer.scores)
     by_item = {answer.item: answer for answer in answers}.values()
     golds = Counter(label for answer in by_item for label in answer.gold)
@@ -106,18 +106,6 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidenc
         always_one=max(golds.values()) / len(by_item) if golds else 0.0,
         guessing=fmean(sizes) if len(sizes) == len(by_item) else None,
     )
-
-
-def _find_interval(answers: Sequence[ClosedAnswer], right: Sequence[float], confidence: float) -> Interval | None:
-    clusters = number_clusters([answer.group or (answer.item,) for answer in answers])
-    size = int(clusters.max()) + 1
-    if size < 2:
-        return None
-    if size == len(answers):
-        return wilson_interval(fmean(right), size, quantile=normal_quantile(confidence))
-    sums, counts = np.bincount(clusters, right), np.bincount(clusters)
-    left_out = (sum(right) - sums) / (len(right) - counts)
-    return score_interval(fmean(right), left_out, bounds=(0.0, 1.0), size=size, confidence=confidence)
 
 
 def measure_order_effects(answers: Sequence[ClosedAnswer]) -> list[OrderEffect]:

@@ -36,9 +36,9 @@ def contrast_systems(
     """Compare metrics by a coefficient between systems.
 
     Coefficients are those of `correlate`. An interval is the percentiles of the resampled differences, and p is twice
-    the smaller share of them on one side of 0, with which 0 counts: below .05 where the 95% interval does not hold 0. A
-    resample in which a difference is undefined counts as the lowest possible one for the lower end and as the highest
-    for the upper end. The systems stay the ones they are.
+    the smaller share of them on one side of 0, half of those at 0 included: below .05 where the 95% interval lies on
+    one side. A resample in which a difference is undefined counts as the lowest possible one for the lower end and as
+    the highest for the upper end. The systems stay the ones they are.
 
     Args:
         answers: With finite scores.
@@ -74,7 +74,7 @@ def contrast_systems(
             least = _add_mean(found.lows[:, one] - found.highs[:, other], use[:, number])
             most = _add_mean(found.highs[:, one] - found.lows[:, other], use[:, number])
             low[:, number], high[:, number] = np.quantile(least, tail, axis=0), np.quantile(most, 1 - tail, axis=0)
-            beyond = np.minimum((least <= _ROUNDING).sum(axis=0), (most >= -_ROUNDING).sum(axis=0))
+            beyond = np.minimum(_count_below(least), _count_below(-most))
             p[:, number] = np.minimum((2 * beyond + 1) / (permutations + 1), 1.0)
     known = ~np.isnan(first)
     return Contrast(
@@ -92,3 +92,8 @@ def _add_mean(differences: Floats, use: Flags) -> Floats:
     """Append the mean over the dimensions in use: shape (b, d) in, (b, d + 1) out."""
     mean = (differences * use).sum(axis=1, keepdims=True) / max(1, int(use.sum()))
     return np.concatenate([differences, mean], axis=1)
+
+
+def _count_below(differences: Floats) -> Floats:
+    """Return how many differences are below 0, and half of those at 0, shape (d + 1,)."""
+    return ((differences <= _ROUNDING).sum(axis=0) + (differences < -_ROUNDING).sum(axis=0)) / 2

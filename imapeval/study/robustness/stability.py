@@ -129,7 +129,9 @@ def _name_facets(rated: Rated) -> list[str]:
 def _summarise(
     metric: str, facet: str, group: str, stability: Floats, questions: Counts, *, seed: int, resamples: int
 ) -> Stability:
-    interval = mean_interval(stability.tolist(), clusters=questions.tolist(), seed=seed, resamples=resamples)
+    interval = mean_interval(
+        stability.tolist(), clusters=questions.tolist(), bounds=(0.0, 1.0), seed=seed, resamples=resamples
+    )
     return Stability(
         metric=metric,
         facet=facet,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import percentile_interval, resample_means, widen_confidence
+from imapeval.metrics import registry
+from imapeval.study.bootstrap import mean_interval, percentile_interval, resample_means, widen_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,13 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
         shared[metric] = bool(complete.any())
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
             used[metric, number] = scores[complete if shared[metric] else there]
-    several = {key: scores for key, scores in used.items() if len(scores) > 1}
+    # The others have the intervals of shares, or none.
+    several = {
+        key: scores
+        for key, scores in used.items()
+        if len(scores) > 1 and not np.isin(scores, (0.0, 1.0)).all() and np.ptp(scores) > 0
+    }
+    bounds = {metric.name: metric.range for metric in registry.all_metrics()}
     replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))
     rows: list[Standing] = []
     for column, metric in enumerate(answers.metrics):
@@ -118,9 +125,10 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
         for number in order:
             system, scores = answers.systems[number], used[metric, number]
             drawn = replicates.get((metric, number))
-            interval = (
-                None if drawn is None else percentile_interval(drawn, confidence=widen_confidence(0.95, len(scores)))
-            )
+            if drawn is None:
+                interval = mean_interval(scores.tolist(), bounds=bounds.get(metric, (None, None)))
+            else:
+                interval = percentile_interval(drawn, confidence=widen_confidence(0.95, len(scores)))
             rows.append(
                 Standing(
                     metric,

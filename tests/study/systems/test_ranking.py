@@ -72,3 +72,16 @@ def test_changes_begin_with_the_greatest_loss(answers: SystemAnswers):
     assert [row.gain for row in rows] == pytest.approx(sorted(a - c))
     worst = int(np.argmin(a - c))
     assert (rows[0].question, rows[0].first_ids, rows[0].second_ids) == (f"q{worst}", (f"A{worst}",), (f"C{worst}",))
+
+
+def test_right_or_wrong_has_the_interval_of_a_share(answers: SystemAnswers):
+    right = np.repeat([[1.0], [0.0], [0.5]], 40, axis=0)
+    right[40:50] = 1.0
+    whole = replace(answers, metrics=("exact-match",), scores=right)
+    all_right, ten_right, half = (
+        next(row for row in rank_systems(whole, compare_systems(whole)) if row.system == name) for name in "ABC"
+    )
+    # scipy 1.16: binomtest(40, 40) and binomtest(10, 40), proportion_ci(method="wilson")
+    assert (all_right.low, all_right.high) == pytest.approx((0.9124, 1.0), abs=1e-4)
+    assert (ten_right.low, ten_right.high) == pytest.approx((0.1419, 0.4019), abs=1e-4)
+    assert (half.low or 0) < 0.4 < 0.6 < (half.high or 0)
