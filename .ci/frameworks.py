@@ -34,7 +34,7 @@ EXTRAS = {
     "openevals": "openevals",
     "langfuse": "langfuse",
     "promptfoo": "serve",
-    "serve": "serve",
+    "serve": "rate",
     "ray": "ray",
 }
 """The extras of each integration; its tests are tests/integrations/NAME/."""
@@ -57,7 +57,10 @@ SHARED = (
 )
 """What the tests of all of them rest on."""
 
-ELSEWHERE = {"serve": ("imapeval/serve/", "docs/serve.md"), "ray": ("evaluation/workers", "evaluation/ray_workers")}
+ELSEWHERE = {
+    "serve": ("imapeval/serve/", "imapeval/rating/", "docs/serve.md"),
+    "ray": ("evaluation/workers", "evaluation/ray_workers"),
+}
 """What else concerns one of them."""
 
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
