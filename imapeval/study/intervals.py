@@ -9,6 +9,11 @@ Bootstrap", section 4.3) widens the quantiles for both; so do we. At 25 question
 Coefficients that count pairs (Kendall's, pairwise accuracy) are left as they are: resampling overstates the spread that
 single pairs add, by 3 to 4% at 50 answers, which is as much.
 
+Where neither resamples nor influences differ from the coefficient (all answers in perfect order, the same one for
+each question), that does not mean that other questions would give the same: the coefficient then has Wilson's interval,
+as a share of as many answers as there are clusters, with its place between its bounds for the share. So no interval has
+zero width; these are wider than they would have to be.
+
 Functions of arrays take many coefficients at once: the shape (...) is any, such as (metrics, dimensions).
 """
 
@@ -24,7 +29,7 @@ import numpy as np
 from imapeval.study.bootstrap import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from imapeval.study.arrays import Counts, Floats
 
@@ -44,10 +49,11 @@ def bca_intervals(
     *,
     influences: Floats,
     clusters: Counts,
+    bounds: tuple[float, float],
     confidence: float,
     widened: bool = True,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of BCa intervals.
+    """Return the ends of BCa intervals; Wilson's where all replicates are equal to the value.
 
     Args:
         values: The coefficients, shape (...); NaN has no interval.
@@ -55,6 +61,7 @@ def bca_intervals(
         highs: The same with the highest possible value there: what cannot be computed widens the interval.
         influences: Of each cluster on the coefficients, shape (clusters, ...).
         clusters: How many clusters each coefficient was computed from, shape (...).
+        bounds: Lowest and highest possible value.
         confidence: Above 0 and below 1.
         widened: For few clusters; not for coefficients that count pairs.
 
@@ -80,8 +87,7 @@ def bca_intervals(
         # Beyond a pole of the correction the end is the outermost replicate.
         quantile = bias + shifted / np.maximum(1 - acceleration * shifted, np.finfo(np.float64).eps)
         ends.append(_take_quantile(side, _map(_NORMAL.cdf, np.clip(quantile, -40.0, 40.0))))
-    empty = np.isnan(values) | (clusters < 2)
-    return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])
+    return _complete(values, ends, clusters, bounds, confidence)
 
 
 def jackknife_intervals(
@@ -95,7 +101,8 @@ def jackknife_intervals(
     """Return the ends of intervals from standard errors by the infinitesimal jackknife, on Fisher's scale.
 
     The coefficient, brought to -1..1, is mapped by arctanh (for shares this is half the log odds), where its spread
-    hardly depends on its value; the interval is symmetric there, with Student's quantile of clusters - 1.
+    hardly depends on its value; the interval is symmetric there, with Student's quantile of clusters - 1. Where no
+    cluster has an influence it is Wilson's.
 
     Args:
         values: The coefficients, shape (...); NaN has no interval.
@@ -105,7 +112,7 @@ def jackknife_intervals(
         confidence: Above 0 and below 1.
 
     Returns:
-        Two arrays of shape (...); NaN with fewer than two clusters. A value at a bound is its own interval.
+        Two arrays of shape (...); NaN with fewer than two clusters.
     """
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
     scaled = (values - middle) / half
@@ -115,8 +122,22 @@ def jackknife_intervals(
     slope = np.where(inside, 1 - scaled**2, 1.0)
     fisher = np.arctanh(np.where(inside, scaled, 0.0))
     ends = [np.where(inside, np.tanh(fisher + sign * error / slope), scaled) * half + middle for sign in (-1, 1)]
-    empty = np.isnan(values) | (clusters < 2)
-    return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])
+    return _complete(values, ends, clusters, bounds, confidence)
+
+
+def _complete(
+    values: Floats, ends: Sequence[Floats], clusters: Counts, bounds: tuple[float, float], confidence: float
+) -> tuple[Floats, Floats]:
+    """Return intervals with Wilson's in place of those of zero width, and none for fewer than two clusters."""
+    low, high = (np.where(np.isnan(values) | (clusters < 2), np.nan, end) for end in ends)
+    lowest, length = bounds[0], bounds[1] - bounds[0]
+    quantile = normal_quantile(confidence)
+    for place in np.argwhere(high - low <= _ROUNDING * length):
+        at = tuple(place.tolist())
+        share = min(1.0, max(0.0, (float(values[at]) - lowest) / length))
+        found = wilson_interval(share, int(clusters[at]), quantile=quantile)
+        low[at], high[at] = lowest + found.low * length, lowest + found.high * length
+    return low, high
 
 
 def wilson_interval(share: float, size: float, *, quantile: float) -> Interval:

@@ -28,6 +28,7 @@ def bootstrap(name: str, x: np.ndarray, y: np.ndarray, codes: np.ndarray, resamp
         replicates,
         influences=influences,
         clusters=np.array([[clusters]]),
+        bounds=(-1, 1),
         confidence=confidence,
     )
     return float(ends[0][0, 0]), float(ends[1][0, 0])
@@ -73,6 +74,7 @@ def test_equal_to_scipy_s_bca_on_the_same_resamples(statistic, seed: int, widene
         replicates,
         influences=(without.mean() - without)[:, None],
         clusters=np.array([40]),
+        bounds=(-1, 1),
         confidence=0.95,
         widened=widened,
     )
@@ -166,7 +168,7 @@ def test_undefined_replicates_widen_and_one_cluster_has_none():
     lows = np.linspace(0.4, 0.6, 100)[:, None]
     highs = lows.copy()
     lows[:10], highs[:10] = -1, 1
-    arguments = {"influences": np.zeros((9, 1)), "confidence": 0.95}
+    arguments = {"influences": np.zeros((9, 1)), "bounds": (-1, 1), "confidence": 0.95}
     ends = bca_intervals(np.array([0.5]), lows, highs, clusters=np.array([9]), **arguments)
     assert (ends[0].item(), ends[1].item()) == (-1.0, 1.0)
     none = bca_intervals(np.array([0.5]), lows, highs, clusters=np.array([1]), **arguments)
@@ -175,16 +177,37 @@ def test_undefined_replicates_widen_and_one_cluster_has_none():
     assert np.isnan(absent).all()
 
 
-def test_a_value_at_a_bound_is_its_own_interval():
+def test_no_interval_has_zero_width():
+    # A perfect coefficient counts as 2,000 right answers of 2,000.
+    wilson = stats.binomtest(2000, 2000).proportion_ci(method="wilson").low
     x = np.arange(2000.0)
-    assert linear("spearman", x, x).tolist() == [1.0, 1.0]
-    assert linear("pairwise_accuracy", x, x, bounds=(0.0, 1.0)).tolist() == [1.0, 1.0]
+    assert linear("pairwise_accuracy", x, x, bounds=(0.0, 1.0)) == pytest.approx([wilson, 1.0], abs=1e-9)
+    for name, value in (("spearman", 1.0), ("kendall_tau_b", 1.0), ("pearson", 1.0), ("spearman", -1.0)):
+        ends = sorted((value, value * (2 * wilson - 1)))
+        assert linear(name, x, value * x) == pytest.approx(ends, abs=1e-9), name
+        # Resamples of a perfect order are perfect.
+        assert bootstrap(name, x[:40], value * x[:40], np.arange(40), 200) == pytest.approx(
+            sorted((value, value * (2 * stats.binomtest(40, 40).proportion_ci(method="wilson").low - 1))), abs=1e-9
+        ), name
+    # So are twelve questions with the same coefficient, which is not at its bound: 9 of 12 for .5.
+    same = np.full((100, 1), 0.5)
+    expected = stats.binomtest(9, 12).proportion_ci(method="wilson")
+    low, high = bca_intervals(
+        same[0], same, same, influences=np.zeros((12, 1)), clusters=np.array([12]), bounds=(-1, 1), confidence=0.95
+    )
+    assert [low.item(), high.item()] == pytest.approx([2 * expected.low - 1, 2 * expected.high - 1], abs=1e-9)
 
 
 def test_all_replicates_on_one_side_keep_a_finite_interval():
     replicates = np.linspace(0.6, 0.7, 50)[:, None]
     ends = bca_intervals(
-        np.array([0.5]), replicates, replicates, influences=np.ones((9, 1)), clusters=np.array([9]), confidence=0.95
+        np.array([0.5]),
+        replicates,
+        replicates,
+        influences=np.ones((9, 1)),
+        clusters=np.array([9]),
+        bounds=(-1, 1),
+        confidence=0.95,
     )
     assert 0.6 <= ends[0].item() <= ends[1].item() <= 0.7
 
@@ -194,6 +217,12 @@ def test_beyond_the_pole_of_the_correction_the_end_is_the_outermost_replicate():
     replicates = np.linspace(0.2, 0.7, 50)[:, None]
     influences = np.array([[0.3], [0.0]])
     ends = bca_intervals(
-        np.array([0.5]), replicates, replicates, influences=influences, clusters=np.array([2]), confidence=0.95
+        np.array([0.5]),
+        replicates,
+        replicates,
+        influences=influences,
+        clusters=np.array([2]),
+        bounds=(-1, 1),
+        confidence=0.95,
     )
     assert ends[1].item() == pytest.approx(0.7)

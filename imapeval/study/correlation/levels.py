@@ -266,6 +266,7 @@ class _RowBuilder:
             estimates.highs,
             influences=estimates.influences,
             clusters=clusters,
+            bounds=find_coefficient(self._name).bounds,
             confidence=confidence,
             widened=not find_coefficient(self._name).counts_pairs or self._level in ("within-question", "system"),
         )
