@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -152,7 +152,7 @@ def _differences(mine: Sequence[RatingRecord], counted: Sequence[RatingRecord]) 
     rows: list[tuple[float, float, float]] = []
     for record in mine:
         pairs = [
-            (value, float(np.mean(given)))
+            (value, fmean(given))
             for name, value in record.values.items()
             if (
                 given := [
@@ -163,8 +163,7 @@ def _differences(mine: Sequence[RatingRecord], counted: Sequence[RatingRecord]) 
             )
         ]
         if pairs:
-            own, rest = np.mean(pairs, axis=0)
-            rows.append((float(own), float(rest), float(record.order)))
+            rows.append((fmean(own for own, _ in pairs), fmean(rest for _, rest in pairs), float(record.order)))
     return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
 

@@ -1,6 +1,9 @@
 """The raters' pages in a real browser."""
 
+import csv
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +18,7 @@ from imapeval.rating.model import Fact
 from imapeval.rating.reassignment import adjudicate, reassign
 from imapeval.rating.setup import StudyContent
 from imapeval.study.data.ratings import read_ratings
+from imapeval.types import Sample
 from tests.rating.site import ANSWERS, Site, enter, serve
 
 pytestmark = pytest.mark.slow
@@ -85,7 +89,7 @@ def rate_by_keyboard(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_two_raters_finish_by_keyboard(visitor: Visitor, site: Site):
+def test_two_raters_finish_by_keyboard(visitor: Visitor, site: Site, tmp_path: Path):
     """One on a phone's width, one in Chinese."""
     phone = visitor.visit(site, "anna", viewport={"width": 390, "height": 844})
     chinese = visitor.visit(site, "ben", locale="zh-CN")
@@ -103,6 +107,36 @@ def test_two_raters_finish_by_keyboard(visitor: Visitor, site: Site):
     assert (len(rows.ids), sorted(rows.raters)) == (12, ["anna", "ben"])
     ratings = rows.split("accuracy")
     assert sorted(set(ratings.ravel().tolist())) == [0, 1, 2, 3, 4, 5]
+    # What they entered goes through the export into the report of a study.
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(to_row(one)) + "\n" for one in ANSWERS))
+    call(tmp_path, "score", "answers.jsonl", "--metrics", "rouge1,chrf", "--out", "run")
+    call(tmp_path, "rate", "export", site.study.database.place, "--out", "ratings.csv")
+    call(tmp_path, "study", "report", "run", "--ratings", "ratings.csv", "--resamples", 50, "--out", "report")
+    with (tmp_path / "ratings.csv").open(newline="", encoding="utf-8") as file:
+        exported = {(row["id"], row["rater"]): float(row["ratings.accuracy"]) for row in csv.DictReader(file)}
+    assert exported == {
+        (id_, rater): ratings[row, column]
+        for row, id_ in enumerate(rows.ids)
+        for column, rater in enumerate(rows.raters)
+    }
+    page = (tmp_path / "report" / "study.html").read_text(encoding="utf-8")
+    assert all(name in page for name in ("rouge1", "chrf", "accuracy", "completeness"))
+
+
+def to_row(sample: Sample) -> dict[str, object]:
+    return {
+        "id": sample.id,
+        "question": sample.question,
+        "references": list(sample.references),
+        "response": sample.response,
+        "system": sample.system,
+    }
+
+
+def call(folder: Path, *args: object) -> None:
+    command = [sys.executable, "-m", "imapeval", *map(str, args)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_connection_and_a_reload_lose_nothing(visitor: Visitor, site: Site):

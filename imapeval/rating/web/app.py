@@ -255,7 +255,10 @@ class _RateLimit:
 
 
 class _Recent(Generic[_T]):
-    """A value that may be some seconds old: concurrent requests, and those soon after, compute it only once."""
+    """A value that may be some seconds old: concurrent requests, and those soon after, compute it only once.
+
+    At most a tenth of the time is spent on it.
+    """
 
     def __init__(self, make: Callable[[], _T], seconds: float) -> None:
         self._make, self._seconds = make, seconds
@@ -264,9 +267,11 @@ class _Recent(Generic[_T]):
 
     def __call__(self) -> _T:
         with self._lock:
-            if self._made is None or time.monotonic() - self._made[0] > self._seconds:
+            begun = time.monotonic()
+            if self._made is None or begun > self._made[0]:
                 value = self._make()
-                self._made = time.monotonic(), value
+                ended = time.monotonic()
+                self._made = ended + max(self._seconds, 9 * (ended - begun)), value
             return self._made[1]
 
 
