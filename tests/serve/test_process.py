@@ -178,28 +178,25 @@ def test_a_long_answer_holds_up_nobody(reads: str, model: str, tmp_path: Path):
     options = [] if reads == "offline" else ["--llm", "openai:x", "--base-url", model]
     question = "How is it treated?"
     hostile = {"question": question, "reference": f"Rest. {LONG}", "response": LONG}
-    done: list[float] = []
-    waits: list[float] = []
 
-    def take(given: dict[str, Any]) -> float:
-        begun = time.monotonic()
+    def take(given: dict[str, Any]) -> None:
         # On a busy machine the long answer may take more than its minute.
         assert post(port, given)[0] in ((200, 504) if given is hostile else (200,))
-        return time.monotonic() - begun
 
     with started(*options, OPENAI_API_KEY="x", IMAPEVAL_CACHE=str(tmp_path)) as (_, port):
         small = {"question": question, "reference": "An inhaler.", "response": "rest"}
         take(small)
-        asking = threading.Thread(target=lambda: done.append(take(hostile)))
+        asking = threading.Thread(target=take, args=(hostile,))
         asking.start()
         time.sleep(0.5)
+        meanwhile = 0
         while asking.is_alive():
+            meanwhile += 1
             # Another text each time, so that nothing is remembered.
-            waits.append(take(small | {"response": f"rest for {len(waits) + 2} days"}))
+            take(small | {"response": f"rest for {meanwhile} days"})
         asking.join()
-    # None of them waited for the long answer.
-    assert len(waits) > 3
-    assert max(waits) < done[0] / 2
+    # One that waits for the long answer would be the last.
+    assert meanwhile > 3
 
 
 @pytest.mark.slow
