@@ -13,6 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.normalise import is_short_name
 from imapeval.text.opposites import TIME_OF_DAY, are_antonyms, are_opposed, find_opposites
 from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase
 
@@ -258,7 +259,8 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
     """Return whether two values are the same name.
 
     A text in the brackets of both, such as "(oral)" or "(if needed)", names neither. "Diabetes (type 1)" is not the
-    same as "diabetes", but "computed tomography (CT)" is the same as "computed tomography".
+    same as "diabetes", but "computed tomography (CT)" is the same as "computed tomography". Brackets after more than a
+    short name explain its end only: "cervicitis with bacterial vaginosis (infection)" is more than an infection.
     """
     if a.whole == b.whole:
         return a.whole != ""
@@ -269,7 +271,10 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
         return not a.inside.isdisjoint(b.inside)
     if a.outside == b.outside != "" and not a.qualified and not b.qualified:
         return True
-    return a.outside in b.inside or b.outside in a.inside
+    return any(
+        one.outside in other.inside and (not other.qualified or is_short_name(other.outside))
+        for one, other in ((a, b), (b, a))
+    )
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -234,6 +234,20 @@ def is_abbreviation(inside: str) -> bool:
     return len(normalise(inside)) <= _MAX_ABBREVIATION and not has_chinese(inside) and any(map(str.isupper, inside))
 
 
+_MAX_RENAMED_WORDS, _MAX_RENAMED_CHARACTERS = 4, 10
+
+
+def is_short_name(norm: str) -> bool:
+    """Return whether a normal form is so short that a text in brackets after it is another name of the whole of it.
+
+    >>> is_short_name("the white one"), is_short_name("a possible cervicitis with bacterial vaginosis")
+    (True, False)
+    """
+    if has_chinese(norm):
+        return len(norm) <= _MAX_RENAMED_CHARACTERS
+    return norm.count(" ") < _MAX_RENAMED_WORDS
+
+
 _ENDING = re.compile(
     r"(?:'s|ments?|(?:at)?ions?|ated?|ating|ives?|ivity|ists?|ities|ity|ous|ical|ic|al|us|ings?|ies|ied|iers?|ers?|est|ed"
     r"|es|en|ly|n|s|e|y)$"

@@ -111,6 +111,7 @@ OTHER_ORDER = [
     ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
+    ("signs of cervicitis with bacterial vaginosis (infection)", "infection"),
     ("acute on chronic kidney failure", "chronic kidney failure"),
     ("high blood pressure", "low salt diet"),
     ("高血压", "低盐饮食"),

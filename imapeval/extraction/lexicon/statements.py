@@ -18,6 +18,7 @@ from imapeval.text.negation import (
     find_denying_predicate,
     find_governor,
     find_negator,
+    is_negated,
     strip_final_verb,
 )
 from imapeval.text.phrases import is_condition
@@ -73,7 +74,7 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"^(?:多(?![发囊动肽种余次个梦糖])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
+        r"^(?:多(?![发囊动肽种余次个梦糖])|因(?![素子])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
         r"|[应会是可]|需要|建议|注意|保持|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
     ),
 }
@@ -272,6 +273,9 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             loose, forced = False, item.introduced
             governing = "" if own and not forced else governor
             open_ended = not own and place == 0
+        elif governing and not forced and _denies_by_itself(item):
+            # "Avoid smoking, and aspirin should not be taken"; 不宜接种流感疫苗，也不接种肺炎球菌疫苗.
+            loose, governing = False, ""
         elif (
             governing
             and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
@@ -293,6 +297,11 @@ def _prepend_governor(piece: Piece, governing: str, lang: Lang) -> Piece:
     if _OWN_VERB[lang].match(piece.text) and (lang == "zh" or not find_negator(governing, lang)):
         governing = strip_final_verb(governing)
     return replace(piece, text=f"{governing}{'' if lang == 'zh' else ' '}{piece.text}")
+
+
+def _denies_by_itself(item: _Item) -> bool:
+    """Return whether an item after a comma, or with a predicate, has a negation of its own."""
+    return bool(find_denying_predicate(item.piece.text)) or (item.comma and is_negated(item.piece.text))
 
 
 def _is_clause(text: str, lang: Lang) -> bool:
@@ -326,9 +335,8 @@ def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -
         while predicate and place and (conjoined[place] or (lang == "en" and place < last)):
             place -= 1
             text = completed[place].text
-            if find_governor(text) == text or _CLAUSE[lang].search(text) or find_denying_predicate(text):
+            if find_governor(text) or _CLAUSE[lang].search(text) or find_denying_predicate(text):
                 break
-            # The governor before the list is already included: "no biopsy or surgery is needed".
             completed[place] = replace(pieces[place], text=f"{text}{'' if lang == 'zh' else ' '}{predicate}")
     return completed
 

@@ -22,7 +22,7 @@ from imapeval.graph.linking.spelling import (
 from imapeval.graph.model import Link
 from imapeval.text.language import has_chinese
 from imapeval.text.negation import is_negated
-from imapeval.text.normalise import normalise
+from imapeval.text.normalise import is_short_name, normalise
 from imapeval.text.stages import strip_stage
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Linker:
             return found
         if found := self._name_links(outside, "kind" if narrowed else "brackets", 1.0, types):
             return () if any(map(is_negated, inside)) else found
-        for part in inside:
+        for part in inside if is_short_name(outside) else ():
             if found := self._name_links(part, "brackets", _INSIDE_SCORE, types):
                 return found
         for form in filter(phrases.is_phrase, (norm, outside)):

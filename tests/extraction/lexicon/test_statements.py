@@ -34,6 +34,9 @@ ENGLISH = {
     "Take no aspirin or ibuprofen.": ["Take no aspirin", "Take no ibuprofen"],
     "It is neither contagious nor dangerous.": ["neither contagious", "neither dangerous"],
     "Without fever or rash.": ["Without fever", "Without rash"],
+    # A clause with a negation of its own is not governed as well.
+    "Avoid smoking, and aspirin should not be taken.": ["Avoid smoking", "aspirin should not be taken"],
+    "No surgery, and exercise is not forbidden.": ["No surgery", "exercise is not forbidden"],
     # Also from behind, and with its subject.
     "NSAIDs and smoking should be avoided.": ["NSAIDs should be avoided", "smoking should be avoided"],
     "Coffee and tea must not be drunk.": ["Coffee must not be drunk", "tea must not be drunk"],
@@ -119,6 +122,9 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
+    "不宜接种流感疫苗，也不接种肺炎球菌疫苗。": ["不宜接种流感疫苗", "不接种肺炎球菌疫苗"],
+    "避免吸烟，意识障碍者不应行高压氧治疗。": ["避免吸烟", "意识障碍者不应行高压氧治疗"],
+    "不能吃，因其含氯化钾。": ["不能吃", "因其含氯化钾"],
     "不要A、B或C。": ["不要A", "不要B", "不要C"],
     "无A、B。": ["无A", "无B"],
     "不要喝咖啡、浓茶或啤酒。": ["不要喝咖啡", "不要喝浓茶", "不要喝啤酒"],

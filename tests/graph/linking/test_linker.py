@@ -73,6 +73,7 @@ def link(linker, value, **options):
         ("阿莫西林", [("d:amoxicillin", "exact")]),
         ("computed tomography (CT)", [("t:ct", "brackets")]),
         ("the white ones (amoxicillin)", [("d:amoxicillin", "brackets")]),
+        ("the white ones among all my old tablets (amoxicillin)", []),  # the brackets explain the end only
         ("take amoxicillin capsules", [("d:amoxicillin", "core")]),
         ("口服阿莫西林胶囊", [("d:amoxicillin", "core")]),
         ("CT scan", [("t:ct", "core")]),
