@@ -1,13 +1,14 @@
 """How often a metric is called as good as another within a margin: `python benchmarks/metric_margins.py`.
 
-Simulated studies of two metrics whose Pearson correlations with the ratings differ by a known amount; `imapeval study
-compare --margin .1` asks whether the second is as good as the first. Where it is worse by the margin exactly, it must
-be called so in 5% of studies at most. Prints a Markdown table; one answer a question, two systems.
+Simulated studies of two metrics whose correlations with the ratings (Pearson's, Spearman's) differ by a known amount;
+`imapeval study compare --margin .1` asks whether the second is as good as the first. Where it is worse by the margin
+exactly, it must be called so in 5% of studies at most. Prints a Markdown table; one answer a question, two systems.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import product
 
 import numpy as np
 
@@ -23,26 +24,31 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1000)
     repeats = parser.parse_args().repeats
     rng = np.random.default_rng(0)
-    print("| questions | true difference | level | called as good | called equivalent |")
-    print("|---|---|---|---|---|")
-    for questions in (50, 200, 800):
-        for difference in (0.1, 0.05, 0.0):
-            for level in ("global", "within-system"):
-                good = equivalent = 0
-                for _ in range(repeats):
-                    rated = draw(rng, questions, FIRST - difference)
-                    (row,) = compare(rated, coefficient="pearson", level=level, margin=MARGIN, resamples=1)
-                    good += bool(row.second_as_good)
-                    equivalent += bool(row.first_as_good and row.second_as_good)
-                shares = f"{good / repeats:.3f} | {equivalent / repeats:.3f}"
-                print(f"| {questions} | {difference:g} | {level} | {shares} |", flush=True)
+    print("| coefficient | questions | true difference | level | called as good | called equivalent |")
+    print("|---|---|---|---|---|---|")
+    for coefficient, questions, difference, level in product(
+        ("pearson", "spearman"), (50, 200, 800), (0.1, 0.05, 0.0), ("global", "within-system")
+    ):
+        # Pearson's r of normal scores that have these coefficients (Pearson 1907 for Spearman's).
+        first, second = (
+            2 * np.sin(np.pi * value / 6) if coefficient == "spearman" else value
+            for value in (FIRST, FIRST - difference)
+        )
+        good = equivalent = 0
+        for _ in range(repeats):
+            rated = draw(rng, questions, first, second)
+            (row,) = compare(rated, coefficient=coefficient, level=level, margin=MARGIN, resamples=1)
+            good += bool(row.second_as_good)
+            equivalent += bool(row.first_as_good and row.second_as_good)
+        shares = f"{good / repeats:.3f} | {equivalent / repeats:.3f}"
+        print(f"| {coefficient} | {questions} | {difference:g} | {level} | {shares} |", flush=True)
 
 
-def draw(rng: np.random.Generator, questions: int, second: float) -> Rated:
-    """Return a study in which the metrics correlate with the ratings at `FIRST` and `second`, and share some noise."""
+def draw(rng: np.random.Generator, questions: int, first: float, second: float) -> Rated:
+    """Return a study in which the metrics correlate with the ratings at `first` and `second`, and share some noise."""
     ratings, shared, one, other = rng.normal(size=(4, questions))
     noises = (0.6 * shared + 0.8 * one, 0.6 * shared + 0.8 * other)
-    scores = [r * ratings + (1 - r**2) ** 0.5 * noise for r, noise in zip((FIRST, second), noises, strict=True)]
+    scores = [r * ratings + (1 - r**2) ** 0.5 * noise for r, noise in zip((first, second), noises, strict=True)]
     return Rated(
         ids=tuple(map(str, range(questions))),
         questions=np.arange(questions),

@@ -47,8 +47,7 @@ def measure(systems: int, between: float, name: str, *, repetitions: int, draws:
     signs = generator.choice((-1, 1), size=(draws, systems))
     by_adds = (np.abs(adds @ signs.T) >= np.abs(observed)[:, None] - 1e-9).sum(axis=1)
     u, v = (
-        stats.rankdata(side, axis=1) if coefficient.uses_ranks else stats.zscore(side, axis=1)
-        for side in (first, second)
+        stats.zscore(side, axis=1) if name == "pearson" else stats.rankdata(side, axis=1) for side in (first, second)
     )
     by_scores, by_both = np.zeros(repetitions), np.zeros(repetitions)
     # Single answers: the system's part, and as much of their own.

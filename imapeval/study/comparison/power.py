@@ -26,6 +26,7 @@ from imapeval.study.comparison.closed_form import FIELLER, variance_of_differenc
 from imapeval.study.comparison.compare import compare
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL
+from imapeval.study.intervals import student_quantile
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
     from imapeval.study.data.findings import CoefficientName, Comparison, Level
     from imapeval.study.data.rated import Rated
-
-_INTERVAL = 2 * NormalDist().inv_cdf(0.975)
-"""Standard errors that a 95% interval is wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +150,6 @@ def smallest_difference(
     return r1 - low
 
 
-def find_power(r1: float, r2: float, n: int, *, between: float, alpha: float = 0.05, spearman: bool = False) -> float:
-    """Return the chance that n independent answers tell two correlations apart (the inverse of `required_answers`).
-
-    Raises:
-        ValueError: A number is out of range.
-    """
-    _check(r1, r2, between=between, power=0.8, alpha=alpha, design_effect=1.0)
-    variance = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0)
-    shift = abs(atanh(r1) - atanh(r2)) * sqrt(max(n - 3, 0) / variance)
-    normal, at = NormalDist(), NormalDist().inv_cdf(1 - alpha / 2)
-    return normal.cdf(shift - at) + normal.cdf(-shift - at)
-
-
 def plan_sample_size(
     r1: float,
     r2: float,
@@ -250,7 +235,8 @@ def _plan_pair(pilot: Rated, row: Comparison, power: float, alpha: float) -> Pow
         return _explain(blank, row.reason or "the two metrics have no correlation")
     spearman = row.coefficient == "spearman"
     # The interval is on the scale of the correlation; Fisher's z is steeper there by 1 / (1 - r^2).
-    error = (high - low) / _INTERVAL / (1 - ((r1 + r2) / 2) ** 2)
+    length = 2 * student_quantile(0.975, row.questions - 1)
+    error = (high - low) / length / (1 - ((r1 + r2) / 2) ** 2)
     try:
         usual = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) / (row.n - 3)
         design = error**2 / usual

@@ -78,7 +78,6 @@ class Coefficient:
         bounds: Lowest and highest possible value.
         min_rows: Fewest answers (or systems, at system level) that have one.
         counts_pairs: It is a share of pairs of answers (`intervals` says what follows for its interval).
-        uses_ranks: Only the order of the numbers counts.
         calibrates_ties: It takes the threshold up to which scores count as tied (`pairs.calibrate_ties`).
         system_level_only: It compares systems, not answers.
     """
@@ -88,7 +87,6 @@ class Coefficient:
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     min_rows: ClassVar[int] = MIN_ROWS
     counts_pairs: ClassVar[bool] = False
-    uses_ranks: ClassVar[bool] = False
     calibrates_ties: ClassVar[bool] = False
     system_level_only: ClassVar[bool] = False
 

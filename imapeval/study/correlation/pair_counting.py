@@ -29,7 +29,6 @@ class KendallTauB(Coefficient):
     name = "kendall_tau_b"
     title = "Kendall's tau-b"
     counts_pairs = True
-    uses_ranks = True
 
     def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
         return self.resample(x[None], y[None], weights, codes=np.arange(len(x)))[:, 0, 0]
@@ -132,7 +131,6 @@ class PairwiseAccuracy(KendallTauB):
     title = "pairwise accuracy"
     bounds = (0.0, 1.0)
     min_rows = 2
-    uses_ranks = False
     calibrates_ties = True
 
     def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:

@@ -79,7 +79,6 @@ class Spearman(Pearson):
 
     name = "spearman"
     title = "Spearman's rho"
-    uses_ranks = True
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
         """Return the average rank of each number less the mean rank, as exact as the weights are whole."""

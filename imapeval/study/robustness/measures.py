@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
-from imapeval.study.correlation.coefficients import MIN_ROWS
+from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 from imapeval.study.robustness.statistics import (
     reversed_pairs_share,
     reversed_systems_share,
     weighted_icc,
     weighted_mean,
-    weighted_rank_correlation,
     weighted_sd,
     within_unit_sd,
 )
@@ -157,13 +156,16 @@ def _reword(table: Floats, questions: Counts) -> dict[StatisticName, _WeightedRo
     def relate(weights: Floats) -> Floats:
         return weighted_mean(np.abs(y - x), weights) / np.where((spread := weighted_sd(x, weights)) > 0, spread, np.nan)
 
+    def order(weights: Floats) -> Floats:
+        if len(x) < MIN_ROWS:
+            return np.full(len(weights), np.nan)
+        return find_coefficient("spearman").weighted(x, y, weights)
+
     return {
         "change": _WeightedRows(lambda weights: weighted_mean(y - x, weights), of_rows, None, few),
         "absolute_change": _WeightedRows(lambda weights: weighted_mean(np.abs(y - x), weights), of_rows, None, few),
         "relative_change": _WeightedRows(relate, of_rows, None, equal),
-        "spearman": _WeightedRows(
-            lambda weights: weighted_rank_correlation(x, y, weights), of_rows, (-1.0, 1.0), equal
-        ),
+        "spearman": _WeightedRows(order, of_rows, (-1.0, 1.0), equal),
         "reversed_pairs": _WeightedRows(
             lambda weights: reversed_pairs_share(x, y, weights), of_rows, (0.0, 1.0), equal
         ),

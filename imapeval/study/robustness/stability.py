@@ -18,9 +18,8 @@ from imapeval.study.bootstrap import (
     number_clusters,
     percentile_interval,
 )
-from imapeval.study.correlation.coefficients import explain_undefined
+from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.correlation.product_moment import average_ranks
-from imapeval.study.robustness.statistics import weighted_rank_correlation
 from imapeval.study.subgroups.slices import BINS, divide_answers
 from imapeval.types import Score
 
@@ -178,7 +177,7 @@ def _relate(
         return StabilityError(metric, dimension, None, None, None, len(rows), why.reason)
 
     def correlate(weights: Floats) -> Floats:
-        return weighted_rank_correlation(stable, error, weights)
+        return find_coefficient("spearman").weighted(stable, error, weights)
 
     value = float(correlate(np.ones((1, len(rows))))[0])
     codes = number_clusters(rated.questions[rows].tolist())

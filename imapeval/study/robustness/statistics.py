@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.icc import measure_icc
-from imapeval.study.correlation.coefficients import MIN_ROWS, Undefined, find_coefficient
+from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
@@ -32,16 +32,6 @@ def weighted_sd(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of values, shape (n,), by each row of weights, shape (m, n); NaN for one row."""
     centred = values - values.mean()
     return np.sqrt(_divide(_sum_squares(centred, weights), weights.sum(axis=1) - 1))
-
-
-def weighted_rank_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Return Spearman's rho of x and y, shape (n,), by each row of weights, shape (m, n).
-
-    NaN where a side is constant among the rows with a weight, or there are fewer rows than `MIN_ROWS`.
-    """
-    if len(x) < MIN_ROWS:
-        return np.full(len(weights), np.nan)
-    return find_coefficient("spearman").weighted(x, y, weights)
 
 
 def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:

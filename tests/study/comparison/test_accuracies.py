@@ -63,7 +63,7 @@ def test_pairwise_accuracy_within_questions():
     (row,) = compare(rated, coefficient="pairwise_accuracy", level="within-question", resamples=20_000)
     assert (row.first_value, row.second_value) == pytest.approx((first.mean(), second.mean()), abs=1e-12)
     assert row.p == pytest.approx(expected.pvalue, abs=4 * (2 * 0.25 / 20_000) ** 0.5)
-    reach = 1.959964 * stats.sem(first - second)
+    reach = stats.t.ppf(0.975, QUESTIONS - 1) * stats.sem(first - second)
     assert (row.low, row.high) == pytest.approx((row.difference - reach, row.difference + reach), abs=1e-6)
 
 

@@ -157,7 +157,9 @@ def test_the_interval_is_the_jackknifes(coefficient: CoefficientName):
     left_out = np.array([difference(every[every != question]) for question in every])
     error = np.sqrt((QUESTIONS - 1) / QUESTIONS * ((left_out - left_out.mean()) ** 2).sum())
     # Deleting a question is not infinitesimal: the two differ by a few percent with thirty questions.
-    assert (found.high[0, 0] - found.low[0, 0]) / 2 / 1.959964 == pytest.approx(error, rel=0.08)
+    assert (found.high[0, 0] - found.low[0, 0]) / 2 / stats.t.ppf(0.975, QUESTIONS - 1) == pytest.approx(
+        error, rel=0.08
+    )
     assert (found.high[0, 0] + found.low[0, 0]) / 2 == pytest.approx(difference(every), abs=1e-12)
 
 

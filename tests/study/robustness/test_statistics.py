@@ -10,7 +10,6 @@ from imapeval.study.robustness.statistics import (
     reversed_systems_share,
     weighted_icc,
     weighted_mean,
-    weighted_rank_correlation,
     weighted_sd,
     within_unit_sd,
 )
@@ -91,7 +90,6 @@ def test_a_weight_stands_for_equal_rows(x, y, weights):
         (weighted_mean, (x,)),
         (weighted_sd, (x,)),
         (reversed_pairs_share, (x, y)),
-        (weighted_rank_correlation, (x, y)),
         (weighted_icc, (table,)),
         (within_unit_sd, (table,)),
     ):

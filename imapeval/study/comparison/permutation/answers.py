@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from imapeval.study.comparison.permutation.swaps import (
     find_normal_p,
 )
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.intervals import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +76,7 @@ def contrast_answers(
     permuted differences then have: their variance, the sum of the squares of what is swapped, is known without drawing
     any.
 
-    Intervals are the difference and the normal quantile times its infinitesimal-jackknife standard error, questions
+    Intervals are the difference and Student's quantile times its infinitesimal-jackknife standard error, questions
     taken as wholes (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, section 6.3).
 
     Args:
@@ -102,7 +102,7 @@ def contrast_answers(
     squares = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.influences)
     # The usual factor for a sample of questions; with one there is no telling.
     errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
+    reach = student_quantile((1 + confidence) / 2, max(1, questions - 1)) * errors
     if _count_fewest(answers) > MANY_QUESTIONS:
         swapped = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.adds)
         p = find_normal_p(difference, np.sqrt(swapped))

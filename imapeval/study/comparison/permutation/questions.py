@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from imapeval.study.comparison.permutation.swaps import (
 )
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.pairs import calibrate_ties
+from imapeval.study.intervals import student_quantile
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
@@ -42,7 +42,7 @@ def contrast_questions(
     Metrics that differ on more than `MANY_QUESTIONS` questions have the p of the normal distribution which their
     permuted differences then have.
 
-    Intervals are the mean difference and the normal quantile times its standard error over questions.
+    Intervals are the mean difference and Student's quantile times its standard error over questions.
 
     Args:
         answers: With finite scores.
@@ -80,7 +80,7 @@ def contrast_questions(
     )
     apart = np.where(use, values[:, pairs.first] - values[:, pairs.second], 0.0)
     difference = first - second
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * _find_errors(apart, use, difference)
+    reach = student_quantile((1 + confidence) / 2, max(1, questions - 1)) * _find_errors(apart, use, difference)
     widest = chosen.bounds[1] - chosen.bounds[0]
     p = find_normal_p(difference, _find_spread(apart, defined))
     counted = np.flatnonzero(((np.count_nonzero(apart, axis=-1) <= MANY_QUESTIONS) & (defined > 0)).any(axis=0))
