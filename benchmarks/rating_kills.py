@@ -25,15 +25,12 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import sqlalchemy as sa
+from postgresql import Server, find_programs, run_server
 
 from imapeval.rating import Dimension, RatingStudy, StudySettings, schema
 from imapeval.rating.administration import invite
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from tests.rating.postgresql import Server, find_programs, run_server
 
 RATERS = 4
 DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))

@@ -91,6 +91,8 @@ def list_log(study: RatingStudy) -> list[dict[str, Any]]:
             detail = dict(event.detail)
             if "rater" in detail:
                 detail["rater"] = names[detail["rater"]]
+                # The same: nobody is renamed.
+                detail.pop("name", None)
             lines.append({"at": event.at, "by": "owner", "what": event.kind, **detail})
         lines += [
             {

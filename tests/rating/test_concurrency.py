@@ -25,9 +25,9 @@ from imapeval.rating.store import RatingStudy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from benchmarks.postgresql import Server
     from imapeval.rating import Entry, Rater
     from tests.rating.conftest import Studies
-    from tests.rating.postgresql import Server
 
 CLIENT = Path(__file__).with_name("rating_client.py")
 KILLS = 8

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from benchmarks.postgresql import Server
 from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import schema, store
 from imapeval.rating.administration import reissue
@@ -20,7 +21,6 @@ from imapeval.rating.model import Span
 from imapeval.rating.setup import StudyContent
 from imapeval.rating.web import app
 from tests.rating.conftest import Studies
-from tests.rating.postgresql import Server
 from tests.rating.site import ANSWERS, Site, enter, serve
 
 NEVER_MISSING = ("cache-control", "content-security-policy", "referrer-policy", "x-content-type-options")
