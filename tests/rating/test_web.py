@@ -1,10 +1,13 @@
 """The web app on a real server, over HTTP."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from imapeval.rating.administration import revoke
+from imapeval.rating.monitoring import overview
+from imapeval.rating.web import app
 from imapeval.study.data.ratings import read_ratings
 from tests.rating.site import SYSTEMS, Site, enter
 
@@ -57,6 +60,14 @@ def test_who_may_see_what(site: Site):
     revoke(site.study, "anna")
     assert site.ask("/api/next", secret=anna)[0] == 401
     assert site.ask("/session", {"secret": anna})[0] == 401
+
+
+def test_the_owners_page_is_computed_once_in_a_while(site: Site, monkeypatch: pytest.MonkeyPatch):
+    computed: list[object] = []
+    monkeypatch.setattr(app, "overview", lambda study: computed.append(study) or overview(study))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: site.ask("/", secret=site.secrets["owner"])[0], range(8)))
+    assert (found, len(computed)) == ([200] * 8, 1)
 
 
 def test_cookies_and_headers(site: Site):
