@@ -46,7 +46,7 @@ async def test_geval_is_weighted_by_real_probabilities(llama_url, tmp_path, monk
         assert 1 < result.outcome.value < 5
         assert result.outcome.value % 1 > 1e-6
         assert result.signature.startswith(
-            "geval:accuracy|weights:auto|samples:5|model:openai:smollm2@http://127.0.0.1"
+            "geval:accuracy|samples:5|weights:auto|model:openai:smollm2@http://127.0.0.1"
         )
 
 

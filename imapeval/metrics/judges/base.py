@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from imapeval.errors import UsageError
 from imapeval.extraction.injection_filter import is_about_score
+from imapeval.extraction.repeated import gather_readings
 from imapeval.llm.structured import templates
-from imapeval.metrics.base import Metric, computed, resource, unsigned
+from imapeval.metrics.base import Metric, computed, option, resource, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, RETRY_NOTE, JudgeClient
 from imapeval.metrics.judges.prompts.answer_text import clean_answer, has_content
 from imapeval.threads import offload
+from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,3 +115,60 @@ class Judge(Metric):
             return clean_answer(case.response, score_asked=is_about_score(case.question, reference), labels=labels)
 
         return await offload(clean, case.response, case.question, reference)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledJudge(Judge):
+    """A judge that judges a case several times if wanted; `--votes N` asks for at least N times.
+
+    Attributes:
+        samples: How often a case is judged; see `JudgeClient.repeat`.
+    """
+
+    samples: int = option("judgements whose mean counts; one is greedy, several are sampled", 1)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.samples < 1:
+            raise ValueError(f"samples {self.samples} is less than 1")
+
+    def prepare(self, resources: MetricResources) -> Self:
+        """Return it with the model to ask, and as many samples as are wanted; see `Metric.prepare`."""
+        repeated = replace(self, samples=max(self.samples, resources.votes))
+        return super(SampledJudge, repeated).prepare(resources)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiStepJudge(SampledJudge):
+    """A judge whose requests build on earlier replies; a subclass defines `judge_once`, whose outcomes are averaged."""
+
+    @abstractmethod
+    async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
+        """Judge one case once.
+
+        Args:
+            case: The case.
+            answer: The response without what is not a statement of it; states something.
+            client: Whom to ask.
+        """
+
+    @abstractmethod
+    def judge_empty(self) -> Outcome:
+        """Return the outcome of a response that states nothing."""
+
+    async def score(self, case: Case) -> Outcome:
+        """Return the mean of the judgements if more than half of them give a score, else the first failure."""
+        answer = await self.clean_response(case)
+        if answer is None:
+            return self.judge_empty()
+        needed = self.samples // 2 + 1
+        work = (self.judge_once(case, answer, client) for client in self.get_client().repeat(self.samples))
+        outcomes = await gather_readings(work, needed=needed)
+        scores = [outcome for outcome in outcomes if isinstance(outcome, Score)]
+        if len(scores) < needed:
+            return next(outcome for outcome in outcomes if not isinstance(outcome, Score))
+        if self.samples == 1:
+            return scores[0]
+        values = tuple(score.value for score in scores)
+        parts = {part: fmean(score.parts[part] for score in scores) for part in scores[0].parts}
+        return Score(fmean(values), parts, (values,))

@@ -78,23 +78,32 @@ class JudgeClient:
     """Asks a model for judgements; what its server can be held to is learnt once.
 
     Args:
-        model: Who is asked.
+        model: The model to ask.
+        seed: Seed of sampled completions; None for completions without sampling.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, seed: int | None = None) -> None:
         self.model = model
+        self._seed = seed
         self._asker = StructuredOutputClient(model, retry_note=RETRY_NOTE)
+
+    def repeat(self, samples: int) -> list[JudgeClient]:
+        """Return clients that sample with different seeds, which share what is learnt; one is without sampling."""
+        if samples == 1:
+            return [self]
+        clients = [JudgeClient(self.model, seed=seed) for seed in range(1, samples + 1)]
+        for client in clients:
+            client._asker = self._asker
+        return clients
 
     async def ask(
         self,
         question: JudgeRequest,
         understand: Callable[[Completion], _T],
         *,
-        temperature: float = 0.0,
-        seed: int | None = None,
         logprobs: int = 0,
     ) -> _T:
-        """Ask and understand; where the completion has a fault that asking again may mend, once more.
+        """Ask and understand; where the completion has a fault that asking again may fix, once more.
 
         Raises:
             SampleError: Neither completion can be used, or the model did not answer.
@@ -110,8 +119,8 @@ class JudgeClient:
                 schema_name=question.task,
                 json=form is OutputFormat.JSON and question.schema is not None,
                 max_tokens=_MAX_TOKENS if question.max_tokens is None else question.max_tokens,
-                temperature=temperature,
-                seed=seed,
+                temperature=0.0 if self._seed is None else SAMPLING_TEMPERATURE,
+                seed=self._seed,
                 logprobs=logprobs,
             )
 
@@ -131,12 +140,7 @@ class JudgeClient:
             SampleError: As `ask`, of the first that failed.
             ServiceError: As `ask`.
         """
-        if samples == 1:
-            return [await self.ask(question, understand)]
-        work = (
-            self.ask(question, understand, temperature=SAMPLING_TEMPERATURE, seed=seed)
-            for seed in range(1, samples + 1)
-        )
+        work = (client.ask(question, understand) for client in self.repeat(samples))
         return await gather_readings(work, needed=samples // 2 + 1)
 
 

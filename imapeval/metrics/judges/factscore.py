@@ -22,7 +22,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import computed, option
-from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.base import MultiStepJudge
 from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
 from imapeval.metrics.judges.prompts import knowledge_source as source
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.signature import Value
     from imapeval.types import Outcome
 
@@ -41,7 +42,7 @@ _ABSTAINED = Failure("metric", "abstained", "the response states no fact, so tha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FActScore(Judge):
+class FActScore(MultiStepJudge):
     """FActScore, 0..1; parts `facts` and `supported`, how many there are, `precision`, and `penalty` (1: none).
 
     Attributes:
@@ -70,6 +71,7 @@ class FActScore(Judge):
 
     def __post_init__(self) -> None:
         """Check the options."""
+        MultiStepJudge.__post_init__(self)
         if self.gamma < 0:
             raise ValueError(f"gamma {self.gamma} is negative")
 
@@ -82,25 +84,26 @@ class FActScore(Judge):
     def describe_state(self) -> Mapping[str, Value]:
         """Return the knowledge source, the model and the prompts."""
         name = source.load(self.knowledge).name if self.knowledge else "reference"
-        return {"source": name, **Judge.describe_state(self)}
+        return {"source": name, **MultiStepJudge.describe_state(self)}
 
-    async def score(self, case: Case) -> Outcome:
+    def judge_empty(self) -> Outcome:
+        """Return that it abstains."""
+        return _ABSTAINED
+
+    async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the share of supported facts."""
-        answer = await self.clean_response(case)
-        if answer is None:
-            return _ABSTAINED
         texts = {"question": case.question, "answer": answer}
         question = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-        facts = await self.ask(question, lambda completion: read_facts(completion.text))
+        facts = await client.ask(question, lambda completion: read_facts(completion.text))
         if not facts:
             return _ABSTAINED
         # A fact without a verdict leaves the share unknown.
-        verdicts = await gather_or_raise(self._support(fact, case) for fact in facts)
+        verdicts = await gather_or_raise(self._support(fact, case, client) for fact in facts)
         precision, penalty = fmean(verdicts), _compute_length_penalty(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
         return Score(precision * penalty, {name: float(value) for name, value in parts.items()})
 
-    async def _support(self, fact: str, case: Case) -> bool:
+    async def _support(self, fact: str, case: Case, client: JudgeClient) -> bool:
         shown = case.reference
         if self.knowledge:
             passages = await asyncio.to_thread(source.load(self.knowledge).search, fact)
@@ -110,7 +113,7 @@ class FActScore(Judge):
             shown = "\n\n".join(passages)
         texts = {"question": case.question, "source": shown, "fact": fact}
         question = JudgeRequest(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
-        return await self.ask(question, lambda completion: read_support(completion.text))
+        return await client.ask(question, lambda completion: read_support(completion.text))
 
 
 def build_factscore() -> list[FActScore]:

@@ -10,19 +10,19 @@ An empty response, one without a single letter or digit, scores 1 without being 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
-from imapeval.metrics.base import computed, option, unsigned
-from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.base import computed, unsigned
+from imapeval.metrics.judges.base import SampledJudge
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest
 from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST, read_result
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from imapeval.metrics.base import Case, MetricResources, Requirement
+    from imapeval.metrics.base import Case, Requirement
     from imapeval.types import Outcome
 
 _RUBRIC = "prometheus-rubric"
@@ -32,12 +32,11 @@ _MARKER = re.compile(r"#(?=##)|\[(?=\s*(?:RESULT|SCORE)\s*\])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prometheus(Judge):
+class Prometheus(SampledJudge):
     """Prometheus's absolute grade, 1..5; parts `samples`, how many grades it is the mean of.
 
     Attributes:
         with_reference: Whether the judge sees the reference.
-        samples: See `JudgeClient.ask_repeatedly`.
     """
 
     formula = "the whole number from 1 to 5 that the language model gives by the rubric after its feedback"
@@ -45,12 +44,6 @@ class Prometheus(Judge):
     range = (float(LOWEST), float(HIGHEST))
 
     with_reference: bool = unsigned(default=True)
-    samples: int = option("completions whose mean counts; one is greedy, several are sampled", 1)
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        if self.samples < 1:
-            raise ValueError(f"samples {self.samples} is less than 1")
 
     @computed
     def name(self) -> str:
@@ -72,11 +65,6 @@ class Prometheus(Judge):
     def prompt_names(self) -> tuple[str, ...]:
         """The format and the rubric."""
         return (self.name, _RUBRIC)
-
-    def prepare(self, resources: MetricResources) -> Self:
-        """Return it with the model to ask, and as many completions as are wanted; see `Metric.prepare`."""
-        repeated = replace(self, samples=max(self.samples, resources.votes))
-        return super(Prometheus, repeated).prepare(resources)
 
     async def score(self, case: Case) -> Outcome:
         """Return the grade."""

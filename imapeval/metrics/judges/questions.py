@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.base import Judge, MultiStepJudge
 from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.lists import (
     ANSWERS_SCHEMA,
@@ -70,7 +70,7 @@ _NO_RESPONSE_QUESTIONS = Failure(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestEval(Judge):
+class QuestEval(MultiStepJudge):
     """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions`, those of both texts."""
 
     name = "questeval:llm"
@@ -83,12 +83,12 @@ class QuestEval(Judge):
     range = (0.0, 1.0)
     prompt_names = (_QUESTIONS, _ANSWERS)
 
-    async def score(self, case: Case) -> Outcome:
+    def judge_empty(self) -> Outcome:
+        """Return 0."""
+        return Score(0.0)
+
+    async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean of precision and recall."""
-        answer = await self.clean_response(case)
-        if answer is None:
-            return Score(0.0)
-        client = self.get_client()
         of_reference, of_response = await gather_or_raise(
             _make_questions(text, case.lang, client) for text in (case.reference, answer)
         )
@@ -103,7 +103,7 @@ class QuestEval(Judge):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QAFactEval(Judge):
+class QAFactEval(MultiStepJudge):
     """QAFactEval by a language model, 0..1.
 
     Parts: `questions`, those that are not left out; `answered`, the share of them that the reference answers; `f1`, the
@@ -120,12 +120,12 @@ class QAFactEval(Judge):
     range = (0.0, 1.0)
     prompt_names = (_QUESTIONS, _ANSWERS, _OVERLAP)
 
-    async def score(self, case: Case) -> Outcome:
+    def judge_empty(self) -> Outcome:
+        """Return 0."""
+        return Score(0.0)
+
+    async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean overlap."""
-        answer = await self.clean_response(case)
-        if answer is None:
-            return Score(0.0)
-        client = self.get_client()
         made = await _make_questions(answer, case.lang, client)
         own = await _answer(list(made), answer, case.lang, client)
         kept = {

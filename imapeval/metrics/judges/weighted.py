@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import computed, option
-from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.base import SampledJudge
 from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, Scale, read_scores
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Score, average_repetitions
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.llm.protocol import Completion
-    from imapeval.metrics.base import MetricResources
     from imapeval.metrics.judges.client import JudgeRequest
 
 TOP_TOKENS = 20
@@ -48,7 +47,7 @@ def average_scores(scores: Mapping[str, Score]) -> Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightedJudge(Judge):
+class WeightedJudge(SampledJudge):
     """A judge whose score is weighted where the server tells probabilities, else the mean of samples.
 
     Attributes:
@@ -72,8 +71,7 @@ class WeightedJudge(Judge):
         """Check the options."""
         if self.weights not in WEIGHTS:
             raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
-        if self.samples < 1:
-            raise ValueError(f"samples {self.samples} is less than 1")
+        SampledJudge.__post_init__(self)
         scale = self.score_scale
         if self.weights == "logprobs" and not scale.has_single_digits:
             raise ValueError(
@@ -90,11 +88,6 @@ class WeightedJudge(Judge):
     def range(self) -> tuple[float | None, float | None]:
         """The scale of the form."""
         return float(self.score_scale.low), float(self.score_scale.high)
-
-    def prepare(self, resources: MetricResources) -> Self:
-        """Return it with the model to ask, and as many completions as are wanted; see `Metric.prepare`."""
-        repeated = replace(self, samples=max(self.samples, resources.votes))
-        return super(WeightedJudge, repeated).prepare(resources)
 
     async def rate(self, request: JudgeRequest, *, labels: Sequence[str]) -> Score | Failure:
         """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).

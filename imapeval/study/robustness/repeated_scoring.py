@@ -118,7 +118,7 @@ def _sample_ratings(metric: Metric) -> Metric:
         return metric
     raise UsageError(
         f"the metric {metric.name!r} is not repeated by --votes. Name metrics on imaps, or judges whose ratings are "
-        "averaged: imapscore, judge, blend, geval, prometheus."
+        "averaged: imapscore, judge, blend, geval, prometheus, factscore."
     )
 
 

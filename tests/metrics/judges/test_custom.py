@@ -291,7 +291,7 @@ def test_it_is_signed_with_its_file(load):
     metric = load(TEXT)
     signed = metric.prepare(MetricResources(llm=ScriptedModel([], identity="m1"))).signature
     assert re.fullmatch(
-        r"geval:empathy\|weights:auto\|samples:5\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
+        r"geval:empathy\|samples:5\|weights:auto\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
         r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:5",
         signed,
     )

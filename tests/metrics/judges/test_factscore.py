@@ -1,5 +1,6 @@
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +51,33 @@ async def test_few_facts_are_penalised_where_that_is_wanted(gamma, penalty):
     outcome = await judge(ScriptedModel(reply), CASE, gamma=gamma)
     assert outcome.value == pytest.approx(2 / 3 * penalty, abs=1e-12)
     assert outcome.parts["penalty"] == pytest.approx(penalty, abs=1e-12)
+
+
+async def test_votes_repeat_all_of_its_steps():
+    def say_otherwise(request):
+        # The second time, the first fact is not supported either.
+        if request.seed == 2 and FACTS[0] in request.messages[-1].content:
+            return '{"supported": false}'
+        return reply(request)
+
+    model = ScriptedModel(say_otherwise)
+    (outcome,) = await METRIC.prepare(MetricResources(llm=model, votes=3)).ascore_batch([CASE])
+    assert outcome.repetitions == (pytest.approx((2 / 3, 1 / 3, 2 / 3)),)
+    assert outcome.value == pytest.approx(5 / 9, abs=1e-12)
+    assert outcome.parts["supported"] == pytest.approx(5 / 3, abs=1e-12)
+    assert Counter(request.seed for request in model.requests) == {1: 4, 2: 4, 3: 4}
+    assert {request.temperature for request in model.requests} == {1.0}
+
+
+@pytest.mark.parametrize(("texts", "kinds"), [(2, [Score]), (1, [Failure])])
+async def test_more_than_half_of_its_votes_count(texts, kinds):
+    def state_facts(request):
+        if request.schema_name == "atomic-facts" and request.seed > texts:
+            return '{"facts": []}'
+        return reply(request)
+
+    outcomes = await METRIC.prepare(MetricResources(llm=ScriptedModel(state_facts), votes=3)).ascore_batch([CASE])
+    assert [type(outcome) for outcome in outcomes] == kinds
 
 
 @pytest.mark.parametrize("response", ["", "…", "🙂"])
@@ -134,7 +162,7 @@ async def test_what_the_knowledge_has_no_word_of_is_not_asked_about(tmp_path):
 
 def test_what_it_needs_and_how_it_is_signed(passages, tmp_path):
     assert METRIC.requires == {"llm", "reference"}
-    assert {option.name for option in list_options(METRIC)} == {"knowledge", "gamma"}
+    assert {option.name for option in list_options(METRIC)} == {"samples", "knowledge", "gamma"}
     with_books = set_options(METRIC, {"knowledge": str(passages)})
     assert with_books.requires == {"llm"}
     assert "|source:books.jsonl#" in with_books.signature

@@ -323,7 +323,7 @@ def test_it_is_signed_with_everything_that_counts():
     assert len(signatures) == 8
     assert {option.name for option in list_options(metric)} == {"weights", "samples"}
     signed = prepared("geval:accuracy", ScriptedModel([], identity="m1")).signature
-    assert signed.startswith("geval:accuracy|weights:auto|samples:5|model:m1|prompts:geval.v1#")
+    assert signed.startswith("geval:accuracy|samples:5|weights:auto|model:m1|prompts:geval.v1#")
 
 
 def test_without_a_model_it_says_how_to_name_one():

@@ -36,7 +36,7 @@ async def test_a_judge_on_imaps_sees_their_text(name, reference, response):
     assert second.value == 3.0
     texts = find_texts(model.requests[0].messages[-1].content)
     assert texts == {"question": CASE.question, "reference": reference, "answer": response}
-    assert f"{name}|weights:auto" in prepared.signature
+    assert f"{name}|samples:5|weights:auto" in prepared.signature
 
 
 async def test_lines_of_an_imap_are_no_forgeries():
