@@ -1,9 +1,10 @@
 """How often intervals of a system's mean rating hold the true mean: `python benchmarks/ppi_coverage.py`.
 
 Simulated studies: `rated` questions with ratings on a grid of half points (0 to 5), ten times as many answers with a
-score only, the score correlated with the rating; one answer a question, or three. Prints a Markdown table: coverage of
-the 95% interval of `imapeval study estimate`, its width beside that of the ratings alone, and the same for the share
-of right answers (Rogan and Gladen, Lang and Reiczigel).
+score only, the score correlated with the rating; one answer a question, or three. Prints two Markdown tables. First:
+coverage of the 95% interval of `imapeval study estimate`, its width beside that of the ratings alone, and the same for
+the share of right answers (Rogan and Gladen, Lang and Reiczigel). Second, of ratings that are nearly all 2.5, the others
+3: the share of samples that are estimated at all, coverage of those, and what it would be of all samples.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import argparse
 
 import numpy as np
 
-from imapeval.study.calibration.prediction_powered import estimate_mean
+from imapeval.study.calibration.prediction_powered import estimate_mean, estimate_systems
 from imapeval.study.calibration.rogan_gladen import correct_share
+from imapeval.study.data.rated import Rated
 
 
 def draw(rng: np.random.Generator, questions: int, answers: int, strength: float) -> tuple[np.ndarray, ...]:
@@ -57,6 +59,38 @@ def main() -> None:
                     f"| {rated} | {answers} | {strength:g} | {inside / repeats:.3f} | {ratio:.2f} | {held} |",
                     flush=True,
                 )
+
+    print("\n| rated questions | rated 3 | estimated | coverage | without the rule |")
+    print("|---|---|---|---|---|")
+    for rated in (5, 10, 20, 50):
+        for rare in (0.1, 0.3):
+            held, without = [], 0
+            for _ in range(repeats):
+                ratings = np.where(rng.random(11 * rated) < rare, 3.0, 2.5)
+                scores = ratings + 0.3 * rng.normal(size=len(ratings))
+                true = 2.5 + 0.5 * rare
+                found = estimate_mean(ratings[:rated], scores[:rated], scores[rated:])
+                without += found.low <= true <= found.high
+                row = estimate_rare(np.where(np.arange(len(ratings)) < rated, ratings, np.nan), scores)
+                held += [] if row is None else [row[0] <= true <= row[1]]
+            share = f"{np.mean(held):.3f}" if held else "-"
+            print(f"| {rated} | {rare:g} | {len(held) / repeats:.3f} | {share} | {without / repeats:.3f} |", flush=True)
+
+
+def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> tuple[float, float] | None:
+    """Return the interval of one system, None where nothing is estimated."""
+    n = len(ratings)
+    study = Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n),
+        systems=("",) * n,
+        metrics=("m",),
+        scores=scores[:, None],
+        dimensions=("d",),
+        ratings=ratings[:, None],
+    )
+    (row,), _ = estimate_systems(study, "m", "d")
+    return None if row.low is None or row.high is None else (row.low, row.high)
 
 
 def hold_share(ratings: np.ndarray, scores: np.ndarray, more: np.ndarray, share: float) -> bool:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 MIN_RATED = 5
 """Rated questions: with fewer, neither weight nor variance can be estimated."""
 
+MIN_DIFFERENT = 3
+"""Rated questions with another rating than the most frequent one. With fewer, one rating decides on weight and
+variance, and many samples of such ratings are all equal (benchmarks/ppi_coverage.py, second table)."""
+
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
@@ -69,7 +73,7 @@ class SystemMean:
         value, low, high: The mean rating with the metric's help, and its interval; None where it is undefined.
         plain, plain_low, plain_high: The mean of the ratings alone.
         weight: Of the scores; 0 where they say nothing.
-        worth: How many ratings alone would give so narrow an interval.
+        worth: How many ratings alone would give so narrow an interval; as many as there are answers, at most.
         note: Why there is no value, or what speaks against it.
         group: The answers' group, where they were divided; "" for all answers.
     """
@@ -226,7 +230,7 @@ def estimate_systems(
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     sign = -1.0 if metric in rated.lower_is_better else 1.0
-    systems = np.array(rated.systems)
+    systems, scale = np.array(rated.systems), rated.scales.get(dimension)
     rows: list[SystemMean] = []
     found: dict[str, tuple[MeanEstimate, MeanEstimate]] = {}
     for system in dict.fromkeys(rated.systems):
@@ -237,6 +241,13 @@ def estimate_systems(
         questions = rated.questions[with_both]
         if (clusters := len(np.unique(questions))) < MIN_RATED:
             note = f"{clusters} rated questions with a score are fewer than {MIN_RATED}"
+            rows.append(SystemMean(system, dimension, metric, n, unrated, note=note))
+            continue
+        if (different := _count_different(ratings[with_both], questions)) < MIN_DIFFERENT:
+            note = (
+                f"{different} of {clusters} rated questions have another rating than the most frequent one, fewer than "
+                f"{MIN_DIFFERENT}: how far off a mean of them is cannot be told"
+            )
             rows.append(SystemMean(system, dimension, metric, n, unrated, note=note))
             continue
         helped, plain = (
@@ -252,6 +263,8 @@ def estimate_systems(
             for weight in (None, 0.0)
         )
         found[system] = helped, plain
+        if scale is not None:
+            helped, plain = (_clip(mean, scale.low, scale.high) for mean in (helped, plain))
         notes = [note] if (note := _doubt(scores[with_both], scores[only_scored], sign=sign)) else []
         if unscored := int((theirs & np.isnan(scores) & np.isfinite(ratings)).sum()):
             notes.append(f"{unscored} rated answers without a score by {metric} are left out")
@@ -266,11 +279,25 @@ def estimate_systems(
                 *(helped.value, helped.low, helped.high),
                 *(plain.value, plain.low, plain.high),
                 weight=helped.weight,
-                worth=n * alone / variance if variance else None,
+                worth=min(n * alone / variance, n + unrated) if variance else None,
                 note="; ".join(notes) or None,
             )
         )
-    return rows, _subtract(found, dimension, metric, confidence)
+    length = None if scale is None else scale.high - scale.low
+    return rows, _subtract(found, dimension, metric, confidence, length=length)
+
+
+def _count_different(ratings: Floats, questions: Counts) -> int:
+    """Return how many questions have another mean rating than the most frequent one."""
+    _, codes, sizes = np.unique(questions, return_inverse=True, return_counts=True)
+    _, frequencies = np.unique(np.round(np.bincount(codes, ratings) / sizes, 9), return_counts=True)
+    return len(sizes) - int(frequencies.max())
+
+
+def _clip(mean: MeanEstimate, low: float, high: float) -> MeanEstimate:
+    """Return an estimate with its ends on the scale, where the mean must be."""
+    value, below, above = (min(max(number, low), high) for number in (mean.value, mean.low, mean.high))
+    return replace(mean, value=value, low=below, high=above)
 
 
 def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
@@ -289,7 +316,12 @@ def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None
 
 
 def _subtract(
-    found: dict[str, tuple[MeanEstimate, MeanEstimate]], dimension: str, metric: str, confidence: float
+    found: dict[str, tuple[MeanEstimate, MeanEstimate]],
+    dimension: str,
+    metric: str,
+    confidence: float,
+    *,
+    length: float | None,
 ) -> list[SystemDifference]:
     names: Sequence[str] = list(found)
     rows: list[SystemDifference] = []
@@ -298,6 +330,8 @@ def _subtract(
             helped, plain = (
                 _differ(one, other, confidence) for one, other in zip(found[first], found[second], strict=True)
             )
+            if length is not None:
+                helped, plain = (_clip(difference, -length, length) for difference in (helped, plain))
             rows.append(
                 SystemDifference(
                     *(first, second, dimension, metric),

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.calibration.prediction_powered import estimate_mean, estimate_systems
+from imapeval.study.calibration.prediction_powered import (
+    SystemDifference,
+    SystemMean,
+    estimate_mean,
+    estimate_systems,
+)
 from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 
 EXPECTED = json.loads((Path(__file__).parents[1] / "expected" / "ppi.json").read_text(encoding="utf-8"))
 RATINGS, SCORES, UNRATED = (np.array(EXPECTED[name]) for name in ("ratings", "scores", "unrated"))
@@ -150,3 +156,37 @@ def test_what_is_left_out_and_scores_of_which_low_is_good_are_named_as_they_are(
     assert note is not None
     assert f"(mean {scores[best[3:], 0].mean():.3f})" in note
     assert note.endswith("; 3 rated answers without a score by m are left out")
+
+
+def few(given: list[float], *, scale: Scale | None = None) -> tuple[list[SystemMean], list[SystemDifference]]:
+    """Two systems, of which so many answers are rated, and 200 are not."""
+    generator = np.random.default_rng(5)
+    n = len(given) + 200
+    ratings = np.tile([*given, *[np.nan] * 200], 2)
+    scores = np.nan_to_num(ratings, nan=2.6) + generator.normal(scale=0.2, size=2 * n)
+    rated = Rated(
+        tuple(map(str, range(2 * n))), np.arange(2 * n), ("a",) * n + ("b",) * n, ("m",), scores[:, None], ("d",),
+        ratings[:, None], scales={} if scale is None else {"d": scale},
+    )  # fmt: skip
+    return estimate_systems(rated, "m", "d")
+
+
+def test_of_nearly_constant_ratings_nothing_is_estimated():
+    # The one rating of 3 decides on weight and variance: 2.51, 2.45 to 2.56, "worth 127 ratings" of 5.
+    rows, differences = few([3.0, 2.5, 2.5, 2.5, 2.5])
+    assert [row.value for row in rows] == [None, None]
+    assert rows[0].note is not None
+    assert "1 of 5 rated questions" in rows[0].note
+    assert differences == []
+    rows, _ = few([3.0, 2.5, 2.0, 3.5, 2.5])
+    assert rows[0].value is not None
+    # The unrated answers cannot be worth more than they would be with ratings.
+    assert (rows[0].worth or 0) <= 205
+
+
+def test_no_interval_leaves_the_scale():
+    rows, differences = few([5.0, 5.0, 5.0, 0.0, 0.0, 1.0], scale=Scale(0, 5, 1))
+    for row in rows:
+        assert 0 <= (row.plain_low or 0) <= (row.low or 0) <= (row.high or 0) <= 5
+        assert (row.plain_high or 9) <= 5
+    assert -5 <= differences[0].low <= differences[0].high <= 5
