@@ -48,7 +48,7 @@ def compare(
         typer.Option(metavar="VALUE", help="Say which systems are equivalent: they differ by less than VALUE."),
     ] = None,
     changes: Annotated[
-        int, typer.Option(min=0, metavar="N", help="List the N questions that a system lost, and gained, most on.")
+        int, typer.Option(min=0, metavar="N", help="List the N questions with the largest losses and gains.")
     ] = 5,
     table: Annotated[
         list[Path] | None,

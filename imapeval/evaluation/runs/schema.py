@@ -31,7 +31,7 @@ class _Price(_StrictModel):
 
 
 class Usage(_StrictModel):
-    """What a language model has cost: the content of `Ledger.report`."""
+    """Usage and cost of a language model: the content of `Ledger.report`."""
 
     calls: _Count
     cached: _Count

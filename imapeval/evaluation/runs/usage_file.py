@@ -1,4 +1,4 @@
-"""What a language model has cost, on disk: overwritten with every call, so that a killed process hides no cost."""
+"""Usage and cost of a language model, on disk: rewritten at every call, so that a killed process hides no cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns of the data are which of a sample's: named by the user, by our own names, or by usual other names."""
+"""Maps columns of the data to the fields of a sample: as the user names them, by our names, or by common names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 """What other data sets call our columns, in lower case."""
 
 _ANSWER = ("answer", "答案")
-"""What may be the reference as well as the response."""
+"""Names that could be either the reference or the response."""
 
 _NUMBERED_REFERENCE = re.compile(r"references?_?([0-9]+)")
 

@@ -1,6 +1,6 @@
 """Deleting indexes: those of a graph that was replaced, and those in the user's cache.
 
-An index records its graph and is rejected for any other, so a stale one does no harm; but it may take gigabytes.
+An index records its graph and is rejected for any other, so a stale index is harmless, but it may take gigabytes.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _PROMPTS: dict[Lang, tuple[str, str]] = {"en": ("Question: {}\nAnswer:", " "), "zh": ("问题：{}\n回答：", "")}
 """What stands before an answer, and between both: the English is the form of most tasks of lm-evaluation-harness."""
 
-_NO_REFERENCE = Failure("metric", "no-reference-tokens", "the reference holds no text whose likelihood could be told")
+_NO_REFERENCE = Failure("metric", "no-reference-tokens", "the reference has no text, so its likelihood is undefined")
 
 _HARNESS = "Jelinek et al. 1977, Perplexity; as in lm-evaluation-harness 0.4.13"
 
@@ -201,6 +201,6 @@ def _make_outcome(value: float, parts: Mapping[str, float]) -> Outcome:
         return NOT_FINITE
     if math.isinf(value):
         return Failure(
-            "metric", "overflow", "the perplexity is above 1.8e308; bits-per-byte or relaxed-cross-entropy can tell it"
+            "metric", "overflow", "the perplexity is above 1.8e308; use bits-per-byte or relaxed-cross-entropy"
         )
     return Score(value, parts)

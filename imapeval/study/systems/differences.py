@@ -3,8 +3,8 @@
 Intervals are percentile bootstrap intervals over questions, widened for few of them (`bootstrap.mean_interval`).
 p-values are those of a permutation test: where two systems answered the same questions, the sign of each question's
 difference is drawn (Fisher 1935, The Design of Experiments, section 21; all 2^n signs of few questions are tried);
-otherwise questions are dealt to the two systems anew. Where all differences but those of 0 are of one size, as between
-right and wrong, the test is computed exactly: it is McNemar's (1947).
+otherwise questions are reassigned to the two systems at random. Where all differences but those of 0 are of one size,
+as between right and wrong, the test is computed exactly: it is McNemar's (1947).
 """
 
 from __future__ import annotations
