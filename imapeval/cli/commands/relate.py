@@ -31,7 +31,7 @@ def relate(
     """
     from imapeval.evaluation.pipeline import open_graph, open_llm, open_matcher
     from imapeval.explain.evidence import explain_match
-    from imapeval.matching.protocol import relate_values as relate_values
+    from imapeval.matching.protocol import relate_values
     from imapeval.metrics.imapscore import compute_credit
 
     language = parse_lang(lang, reference, response)

@@ -11,7 +11,8 @@
       in several lines.
     ---
 
-What YAML has beyond that is refused, or read as the text that it is.
+What YAML has beyond that is refused, or read as the text that it is. PyYAML would refuse heads that people write, such
+as a value with a colon in it.
 """
 
 from __future__ import annotations
@@ -107,13 +108,13 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
         # What is indented, or an item, belongs to the key above.
         if line[0].isspace() or _ITEM.fullmatch(line):
             if current is None:
-                raise InputError(f"{stripped!r} belongs to no key", path=path, line=number, fix=_mend(keys))
+                raise InputError(f"{stripped!r} belongs to no key", path=path, line=number, fix=_suggest_fix(keys))
             current.append(stripped)
             continue
         match = _KEY.fullmatch(line)
         if match is None or match["key"].lower() not in keys:
             told = f"{stripped!r} is not a line of front matter" if match is None else f"unknown key {match['key']!r}"
-            raise InputError(told, path=path, line=number, fix=_mend(keys))
+            raise InputError(told, path=path, line=number, fix=_suggest_fix(keys))
         key = match["key"].lower()
         if key in found:
             raise InputError(f"the key {key!r} is there twice", path=path, line=number, fix="Keep one of them.")
@@ -138,5 +139,5 @@ def _unquote(text: str) -> str:
     return text[1:-1] if quoted else text
 
 
-def _mend(keys: Sequence[str]) -> str:
+def _suggest_fix(keys: Sequence[str]) -> str:
     return f"Keys are: {', '.join(keys)}. Write each as 'key: value', a list as lines with '- ' below its key."
