@@ -187,6 +187,7 @@ def test_a_study_stops_by_its_rule(imapeval: Command, answers: Path):
     assert "stopped" in run(imapeval, "status", "study.db")
 
 
+@pytest.mark.slow
 def test_training_gold_attention_and_facts(
     imapeval: Command, answers: Path, write_data: Callable[..., Path], tmp_path: Path
 ):
