@@ -177,6 +177,6 @@ def _list_contradictions(rows: Sequence[FactRow]) -> str:
     by_term: dict[str, list[str]] = {}
     for row in rows[:_MAX_NAMED]:
         by_term.setdefault(row.terms, []).append(f"{row.reference} against {row.response}")
-    told = [f"{term}: {', '.join(pairs)}" for term, pairs in by_term.items()]
+    lines = [f"{term}: {', '.join(pairs)}" for term, pairs in by_term.items()]
     more = len(rows) - _MAX_NAMED
-    return "; ".join([*told, f"{more} more"] if more > 0 else told)
+    return "; ".join([*lines, f"{more} more"] if more > 0 else lines)

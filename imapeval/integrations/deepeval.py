@@ -217,7 +217,7 @@ class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
         assessment: Everything that came out for the last test case; in a notebook it shows the facts as a table.
 
     Raises:
-        UsageError: Something that is named is not there, or cannot be meant.
+        UsageError: Something that is named is not there, or is invalid.
     """
 
     _case = _cases.LLMTestCase

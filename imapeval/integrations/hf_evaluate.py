@@ -57,7 +57,7 @@ class HfImapScore(_evaluate.Metric):
         **options: Of `imapeval.Scorer`, such as `metrics` and `llm`, and of `evaluate.Metric`, such as `cache_dir`.
 
     Raises:
-        UsageError: Something that is named is not there, or cannot be meant.
+        UsageError: Something that is named is not there, or is invalid.
     """
 
     def __init__(self, config_name: str | None = None, *, scorer: Scorer | None = None, **options: Any) -> None:

@@ -65,7 +65,7 @@ def imapscore(
         **options: Of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
 
     Raises:
-        UsageError: Something that is named is not there, or cannot be meant.
+        UsageError: Something that is named is not there, or is invalid.
     """
     opened = choose_scorer(scorer, {"metrics": metrics, **options})
 
@@ -140,8 +140,8 @@ async def _ascore(scorer: Scorer, given: dict[str, Any]) -> Assessment:
 
 
 def _to_inspect_score(found: Assessment, *, answer: str | None) -> Any:
-    told = found.to_dict()
-    metadata = {name: told[name] for name in ("metrics", "imaps", "usage") if told[name] is not None}
+    record = found.to_dict()
+    metadata = {name: record[name] for name in ("metrics", "imaps", "usage") if record[name] is not None}
     failures = [outcome for outcome in found.outcomes.values() if isinstance(outcome, Failure)]
     shared = {
         "answer": answer,
@@ -168,12 +168,12 @@ def _write_explanation(found: Assessment) -> str:
 
 
 def _precomputed_fields(found: Assessment) -> dict[str, Any]:
-    failure, told = found.failure, found.to_dict()
+    failure, record = found.failure, found.to_dict()
     return {
         "value": _NOT_SCORED if found.value is None else found.value,
         "explanation": _write_explanation(found),
         # A record has no reason; this is where Inspect reads one from.
-        "metadata": told["metrics"][found.metric] | ({"unscored_reason": failure.kind} if failure else {}),
+        "metadata": record["metrics"][found.metric] | ({"unscored_reason": failure.kind} if failure else {}),
     }
 
 

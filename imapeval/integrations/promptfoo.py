@@ -46,7 +46,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         A `GradingResult`, with a named score for each metric that has one.
 
     Raises:
-        UsageError: Something in `config` cannot be meant.
+        UsageError: Something in `config` is invalid.
         ImapEvalError: What concerns all answers alike, such as a server that is down. promptfoo shows it as a failed
             assertion.
     """

@@ -49,7 +49,7 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
         **options: Of `imapeval.Scorer`, such as `llm` and `base_url`.
 
     Raises:
-        UsageError: Something that is named is not there, or cannot be meant.
+        UsageError: Something that is named is not there, or is invalid.
     """
 
     def __init__(

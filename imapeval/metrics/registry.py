@@ -72,7 +72,7 @@ def get(name: str) -> Metric:
 
     Raises:
         UsageError: There is none; gives the three nearest names.
-        InputError: The prompt file cannot be read, or not be meant.
+        InputError: The prompt file cannot be read or is invalid.
     """
     if name.startswith(GEVAL_FILE):
         from imapeval.metrics.judges.custom import open_prompt_metric

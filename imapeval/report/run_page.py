@@ -174,13 +174,13 @@ def _read_status(run: Run, samples: Sequence[Sample], results: Sequence[Result],
     done, total = sum(count >= needed for count in outcomes.values()), len(samples)
     if finished := run.manifest.get("finished"):
         return RunStatus("finished", done, total, f"The run finished on {_format_time(finished)}.")
-    told = f"{done:,} of {pluralize(total, 'answer')} done"
+    progress = f"{done:,} of {pluralize(total, 'answer')} done"
     if usage := run.manifest.get("usage"):
-        told += f"; language model: {format_report(usage)}"
+        progress += f"; language model: {format_report(usage)}"
     if live:
         now = _format_time(datetime.now(UTC).isoformat())
-        return RunStatus("live", done, total, f"The run goes on: {told} (as of {now}).")
-    text = f"The run was interrupted: {told}."
+        return RunStatus("live", done, total, f"The run goes on: {progress} (as of {now}).")
+    text = f"The run was interrupted: {progress}."
     if command := run.manifest.get("command", []):
         # Without the folder, the command would begin another run.
         given = any(word.partition("=")[0] == "--out" for word in command)

@@ -150,8 +150,8 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         )
         failure = found if isinstance(found, Failure) else None
         imaps = () if isinstance(found, Failure) else found
-        told = [json.loads(imap_files.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
-        return _JsonResponse({"id": texts.id, "imaps": told, "failure": _failure_to_dict(failure)})
+        records = [json.loads(imap_files.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
+        return _JsonResponse({"id": texts.id, "imaps": records, "failure": _failure_to_dict(failure)})
 
     @app.post(
         "/relate", response_model=schema.Related, responses=_document_errors(_POST_STATUSES), operation_id="relate"
@@ -243,8 +243,8 @@ def _describe_invalid_request(error: RequestValidationError) -> HttpError:
 
 def _assessments_to_dict(given: schema.Answers, assessed: Sequence[Assessment]) -> dict[str, Any]:
     whole = Assessments(assessed)
-    told = [item.to_dict() | {"id": answer.id} for item, answer in zip(assessed, given.answers, strict=True)]
-    return {"answers": told, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
+    results = [item.to_dict() | {"id": answer.id} for item, answer in zip(assessed, given.answers, strict=True)]
+    return {"answers": results, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 
 
 def _failure_to_dict(failure: Failure | None) -> dict[str, Any] | None:

@@ -60,12 +60,13 @@ def _render_schema(name: str, shape: Mapping[str, Any]) -> str:
         f"<td>{_render_type(kind)}</td><td>{escape(kind.get('description', ''))}</td></tr>"
         for field, kind in shape.get("properties", {}).items()
     )
-    told = escape(shape.get("description", ""))
+    description = escape(shape.get("description", ""))
     examples = "".join(
         f"<pre>{escape(json.dumps(example, ensure_ascii=False, indent=2))}</pre>"
         for example in shape.get("examples", ())
     )
-    return f'<h3 id="{escape(name)}"><code>{escape(name)}</code></h3><p>{told}</p><table>{rows}</table>{examples}'
+    heading = f'<h3 id="{escape(name)}"><code>{escape(name)}</code></h3>'
+    return f"{heading}<p>{description}</p><table>{rows}</table>{examples}"
 
 
 def _render_type(kind: Mapping[str, Any]) -> str:

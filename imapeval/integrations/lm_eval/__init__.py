@@ -118,7 +118,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         the task has to say that `count` is its aggregation.
 
     Raises:
-        UsageError: The filter `imapscore` is not the last of the task, or an option of it cannot be meant.
+        UsageError: The filter `imapscore` is not the last of the task, or an option of it is invalid.
         ImapEvalError: What concerns all answers alike, such as a server that is down.
     """
     answer = results[0]
@@ -150,5 +150,5 @@ def _log_unscored(assessed: Assessments) -> None:
     failures = [o for item in assessed for o in item.outcomes.values() if isinstance(o, Failure)]
     if failures:
         kinds = Counter(f"{failure.stage}/{failure.kind}" for failure in failures)
-        told = ", ".join(f"{kind} ({number})" for kind, number in kinds.most_common())
-        _log.warning("%d of %d answers are not scored by all metrics: %s", len(assessed.failed), len(assessed), told)
+        counts = ", ".join(f"{kind} ({number})" for kind, number in kinds.most_common())
+        _log.warning("%d of %d answers are not scored by all metrics: %s", len(assessed.failed), len(assessed), counts)

@@ -150,7 +150,7 @@ def load_geval(path: str | Path) -> CustomGEval:
         path: The file; see `imapeval.metrics.judges.prompts.custom_prompt` for its form.
 
     Raises:
-        InputError: The file cannot be read, or not be meant; names line and mend.
+        InputError: The file cannot be read, or is invalid; names the line and the fix.
         UsageError: Its name is that of a metric of ours.
     """
     # No shell does that behind "geval-file:"; Path.expanduser raises where there is no such user.

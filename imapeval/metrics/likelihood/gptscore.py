@@ -46,7 +46,7 @@ _ASPECTS: dict[str, dict[Lang, str]] = {
 """BAGEL_demos.json, "asp_definition", with the colon replaced as score_d2t.py does."""
 
 _TEMPLATES: dict[Lang, tuple[str, str]] = {"en": ("{} In other words ,", " "), "zh": ("{}换句话说，", "")}
-"""What stands before the text whose likelihood is told, and between both."""
+"""What stands before the text whose likelihood is measured, and between both."""
 
 _DIRECTIONS = {"response": ("response",), "reference": ("reference",), "both": ("response", "reference")}
 
@@ -60,7 +60,9 @@ class GptScore(LikelihoodMetric):
     """
 
     aspect: str = option(f"what the instruction asks for: {', '.join(_ASPECTS)}", "informativeness")
-    direction: str = option("whose likelihood is told after the other: response, reference, or both (mean)", "response")
+    direction: str = option(
+        "text whose likelihood counts, given the other: response, reference, both (mean)", "response"
+    )
 
     def __post_init__(self) -> None:
         for name, value, known in (("aspect", self.aspect, _ASPECTS), ("direction", self.direction, _DIRECTIONS)):

@@ -137,9 +137,9 @@ class AlignScore(NeuralMetric):
             if isinstance(pairs, Failure):
                 yield pairs
                 continue
-            told = [[next(supported) for _ in claim] for claim in pairs]
-            value = fmean(max(value for value, _ in claim) for claim in told)
-            yield make_outcome(value, {}, truncated=any(row.truncated for claim in told for _, row in claim))
+            claims = [[next(supported) for _ in claim] for claim in pairs]
+            value = fmean(max(value for value, _ in claim) for claim in claims)
+            yield make_outcome(value, {}, truncated=any(row.truncated for claim in claims for _, row in claim))
 
 
 def build() -> list[AlignScore]:

@@ -303,15 +303,15 @@ def _find_baseline(model: str, lang: Lang) -> Path:
 
 
 def _read_baseline(path: Path, layer: int) -> tuple[float, float, float]:
-    mend = "Give a file with the columns LAYER,P,R,F, one line per layer, as those of the package bert-score."
+    fix = "Give a file with the columns LAYER,P,R,F, one line per layer, as those of the package bert-score."
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 if int(row["LAYER"]) == layer:
                     precision, recall, f1 = (float(row[column]) for column in "PRF")
                     if max(precision, recall, f1) >= 1:
-                        raise InputError(f"the baseline of layer {layer} is not below 1", path=path, fix=mend)
+                        raise InputError(f"the baseline of layer {layer} is not below 1", path=path, fix=fix)
                     return precision, recall, f1
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"no file of baselines ({error!r})", path=path, fix=mend) from error
-    raise InputError(f"there is no baseline of layer {layer}", path=path, fix=mend)
+        raise InputError(f"no file of baselines ({error!r})", path=path, fix=fix) from error
+    raise InputError(f"there is no baseline of layer {layer}", path=path, fix=fix)

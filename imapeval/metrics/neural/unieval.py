@@ -96,10 +96,10 @@ class UniEval(NeuralMetric):
             if isinstance(each, Failure):
                 yield each
                 continue
-            told = {dimension: [next(answers) for _ in texts] for dimension, texts in each.items()}
-            parts = {dimension: fmean(value for _, value in answers) for dimension, answers in told.items()}
+            rated = {dimension: [next(answers) for _ in texts] for dimension, texts in each.items()}
+            parts = {dimension: fmean(value for _, value in answers) for dimension, answers in rated.items()}
             yield make_outcome(
-                fmean(parts.values()), parts, truncated=any(row.truncated for some in told.values() for row, _ in some)
+                fmean(parts.values()), parts, truncated=any(row.truncated for some in rated.values() for row, _ in some)
             )
 
 

@@ -114,7 +114,7 @@ def read_prompt(path: Path) -> CustomPrompt:
     """Read a prompt.
 
     Raises:
-        InputError: The file cannot be read, or not be meant; names line and mend.
+        InputError: The file cannot be read, or is invalid; names the line and the fix.
     """
     content, text = _read_text(path)
     text = _resolve_placeholders(text, path)
@@ -144,8 +144,8 @@ def read_prompt(path: Path) -> CustomPrompt:
     variables = frozenset(found["name"] for message in messages for found in _PLACEHOLDER.finditer(message.content))
     if not variables & _RESPONSE_VARIABLES:
         single = ", with two braces on each side" if re.search(r"(?<!\{)\{\w+\}(?!\})", text) else ""
-        mend = f"Write {{{{response}}}} where the answer goes{single}."
-        raise InputError("has no place for the response", path=path, fix=mend)
+        fix = f"Write {{{{response}}}} where the answer goes{single}."
+        raise InputError("has no place for the response", path=path, fix=fix)
     digest = hashlib.sha256(content).hexdigest()
     template = PromptTemplate(
         path.name, templates.delimit_texts(_add_note(_tag_placeholders(messages), lang), lang=lang)
@@ -166,9 +166,9 @@ def _read_text(path: Path) -> tuple[bytes, str]:
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        told = (error.strerror if isinstance(error, OSError) else None) or error
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise InputError(
-            f"cannot be read ({told})",
+            f"cannot be read ({reason})",
             path=path,
             fix="Name the file of a prompt; on a command line its path may hold no comma.",
         ) from error
@@ -195,8 +195,8 @@ def _resolve_placeholders(text: str, path: Path) -> str:
     named = _PLACEHOLDER.sub(rename, text)
     if (at := _PLACEHOLDER.sub(lambda found: " " * len(found[0]), text).find("{{")) >= 0:
         shown = text[at : at + 20].partition("\n")[0]
-        mend = "Write {{response}} for a place, and single braces for braces."
-        raise _make_error(text, at, f"{shown!r} begins a place and does not end it", mend, path)
+        fix = "Write {{response}} for a place, and single braces for braces."
+        raise _make_error(text, at, f"{shown!r} begins a place and does not end it", fix, path)
     return named
 
 
@@ -206,8 +206,8 @@ def _list_variables(name: str) -> str:
     return f"{hint}Variables are: {', '.join(VARIABLES)}. Write single braces for braces."
 
 
-def _make_error(text: str, at: int, problem: str, mend: str, path: Path) -> InputError:
-    return InputError(problem, path=path, line=text.count("\n", 0, at) + 1, fix=mend)
+def _make_error(text: str, at: int, problem: str, fix: str, path: Path) -> InputError:
+    return InputError(problem, path=path, line=text.count("\n", 0, at) + 1, fix=fix)
 
 
 def _read_name(head: Mapping[str, Entry], path: Path) -> str:
@@ -243,18 +243,18 @@ def _find_scale(body: str, path: Path) -> Scale:
     """Return the scale that the text of a prompt names."""
     stated = {Scale(int(found["low"]), int(found["high"])) for found in _STATED.finditer(body)}
     if len(stated) != 1:
-        told = "names no scale" if not stated else f"names several scales: {', '.join(sorted(map(str, stated)))}"
+        problem = "names no scale" if not stated else f"names several scales: {', '.join(sorted(map(str, stated)))}"
         raise InputError(
-            told, path=path, fix="Say which one it is in a head, the lines '---', 'scale: 1..5' and '---' at the top."
+            problem, path=path, fix="State it in a head: the lines '---', 'scale: 1..5' and '---' at the top."
         )
     return _check_scale(stated.pop(), None, path)
 
 
 def _check_scale(scale: Scale, line: int | None, path: Path) -> Scale:
     if not 1 < scale.high - scale.low + 1 <= MAX_SCALE_SIZE:
-        told = "is reversed" if scale.low > scale.high else f"has to have 2 to {MAX_SCALE_SIZE} scores"
-        mend = "Write the lowest score first, such as 1..5; the highest has to be the best."
-        raise InputError(f"the scale {scale} {told}", path=path, line=line, fix=mend)
+        problem = "is reversed" if scale.low > scale.high else f"has to have 2 to {MAX_SCALE_SIZE} scores"
+        fix = "Write the lowest score first, such as 1..5; the highest has to be the best."
+        raise InputError(f"the scale {scale} {problem}", path=path, line=line, fix=fix)
     return scale
 
 
@@ -286,15 +286,15 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
     """Return our form around criteria and steps."""
     steps = head["steps"]
     if steps.text.startswith("["):
-        mend = "Write each step as a line below its key: - Read the question."
-        raise InputError("the steps are in brackets", path=path, line=steps.line, fix=mend)
+        fix = "Write each step as a line below its key: - Read the question."
+        raise InputError("the steps are in brackets", path=path, line=steps.line, fix=fix)
     given = list(TEXTS)
     if "given" in head:
         entry = head["given"]
         given = [resolve_variable(word) or word for word in entry.words]
         if unknown := [word for word in given if word not in VARIABLES]:
-            mend = _list_variables(unknown[0])
-            raise InputError(f"{unknown[0]!r} is not a variable", path=path, line=entry.line, fix=mend)
+            fix = _list_variables(unknown[0])
+            raise InputError(f"{unknown[0]!r} is not a variable", path=path, line=entry.line, fix=fix)
     texts = {
         "name": name,
         "low": str(scale.low),

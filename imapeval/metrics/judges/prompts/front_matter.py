@@ -83,7 +83,7 @@ def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, E
         path: The file, for error messages.
 
     Raises:
-        InputError: The head has no end, or a line that cannot be meant; names it.
+        InputError: The head has no end, or an invalid line; names it.
     """
     lines = text.split("\n")
     if not _FENCE.fullmatch(lines[0]):
@@ -113,8 +113,8 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
             continue
         match = _KEY.fullmatch(line)
         if match is None or match["key"].lower() not in keys:
-            told = f"{stripped!r} is not a line of front matter" if match is None else f"unknown key {match['key']!r}"
-            raise InputError(told, path=path, line=number, fix=_suggest_fix(keys))
+            problem = f"{stripped!r} is no line of front matter" if match is None else f"unknown key {match['key']!r}"
+            raise InputError(problem, path=path, line=number, fix=_suggest_fix(keys))
         key = match["key"].lower()
         if key in found:
             raise InputError(f"the key {key!r} is there twice", path=path, line=number, fix="Keep one of them.")

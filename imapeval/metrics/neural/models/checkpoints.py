@@ -85,8 +85,8 @@ def describe_missing_config(metric: str, model: str) -> str:
     """Return what has to be fetched before a metric can have its encoder's vocabulary; "" if nothing."""
     if find_config(model) is not None:
         return ""
-    told = f"configuration and vocabulary of {model}"
-    return f"{told}: --set {metric}.encoder=FOLDER, or let them be fetched from the Hugging Face hub"
+    needed = f"configuration and vocabulary of {model}"
+    return f"{needed}: --set {metric}.encoder=FOLDER, or let them be fetched from the Hugging Face hub"
 
 
 def fetch_config(model: str) -> Path:
@@ -105,10 +105,10 @@ def fetch_config(model: str) -> Path:
         return Path(hub.snapshot_download(model, allow_patterns=list(_CONFIG_FILES)))
     # ValueError: huggingface_hub's own check of the name.
     except (OSError, HTTPError, ValueError) as error:
-        told = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         raise ResourceError(
             f"configuration and vocabulary of {model!r} are neither a folder here nor in the hub's cache, and cannot "
-            f"be fetched from the hub ({told}). Give a folder that holds config.json and the tokenizer's files."
+            f"be fetched from the hub ({reason}). Give a folder that holds config.json and the tokenizer's files."
         ) from error
 
 

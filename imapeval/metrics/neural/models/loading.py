@@ -84,8 +84,8 @@ def choose_device(device: Device) -> str:
     if device == "auto":
         return next(name for name, is_there in there.items() if is_there)
     if not there[device]:
-        told = ", ".join(name for name, is_there in there.items() if is_there)
-        raise UsageError(f"there is no device {device!r} here, or torch was installed without it. There is: {told}.")
+        available = ", ".join(name for name, is_there in there.items() if is_there)
+        raise UsageError(f"no device {device!r} here, or torch was installed without it. Available: {available}.")
     return device
 
 
@@ -183,8 +183,8 @@ def _load(model: str, place: Path, kind: Kind, device: str) -> LoadedModel:
         safetensors.SafetensorError,
     ) as error:
         # What transformers says can run over pages, with every model that there is.
-        told = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ResourceError(f"the model {model!r} in {place} cannot be loaded as {kind}: {told}") from error
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ResourceError(f"the model {model!r} in {place} cannot be loaded as {kind}: {reason}") from error
     # transformers fills what is missing with random numbers, and says so in a log only. A pooler is no part of what an
     # encoder is used for here.
     missing = sorted(key for key in report["missing_keys"] if not (kind == "encoder" and key.startswith("pooler.")))

@@ -200,7 +200,7 @@ def test_scales(write, scale, expected):
         ("(1-5) {{#if x}} {{response}}", r"\{\{#if x\}\} is not a variable"),
         ('(1-5) {{"score": 4}} {{response}}', r"is not a variable.*single braces"),
         ("(1-5) {{response}}\n{{question}", r"line 2: '\{\{question\}' begins a place and does not end it"),
-        ("Rate it: {{response}}", r"names no scale\. Say which one it is in a head"),
+        ("Rate it: {{response}}", r"names no scale\. State it in a head"),
         ("A (1-5), B (1-3): {{response}}", r"names several scales: 1\.\.3, 1\.\.5"),
         ("A (5-1): {{response}}", r"the scale 5\.\.1 is reversed"),
         ("---\nname: a\nscale: 5..1\n---\n{{response}}", r"line 3: the scale 5\.\.1 is reversed\. Write the lowest"),
@@ -212,7 +212,7 @@ def test_scales(write, scale, expected):
         ("---\nscale:\n---\n{{response}}", r"line 2: the key 'scale' has no value"),
         ("---\nscale: 1..5\nscale: 1..3\n---\n{{response}}", r"line 3: the key 'scale' is there twice"),
         ("---\nscales: 1..5\n---\n{{response}}", r"line 2: unknown key 'scales'\. Keys are: name, scale, languages"),
-        ("---\nhello\n---\n{{response}}", r"line 2: 'hello' is not a line of front matter"),
+        ("---\nhello\n---\n{{response}}", r"line 2: 'hello' is no line of front matter"),
         ("---\n- a\n---\n{{response}}", r"line 2: '- a' belongs to no key"),
         ("---\nname: a/b\n---\n(1-5) {{response}}", r"line 2: the name 'a/b' is none of a metric"),
         (
