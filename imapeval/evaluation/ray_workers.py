@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from imapeval._optional import require
-from imapeval.errors import ServiceError
+from imapeval.errors import ServiceError, UsageError
 from imapeval.evaluation.workers import BatchScorer, WorkerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.evaluation.workers import FinishedResults, ScoredBatch
+    from imapeval.evaluation.workers import FinishedResults, ScoredBatch, Worker
     from imapeval.types import Sample
 
-RESTARTS = 100
-"""Times that Ray replaces an actor whose process or machine is gone."""
+PLACE_SECONDS = 120
+"""How long an actor may wait for its place: Ray takes some seconds, a cluster that others use takes longer."""
 
 _CONNECT_SECONDS = 5
 
@@ -32,12 +32,13 @@ class RayPool:
 
     Args:
         address: Address of a cluster ("auto": the one of this machine); None for Ray on this computer alone.
-        size: Number of actors; None for the processors of the cluster.
+        size: Number of actors; None for the processors of the cluster, or its GPUs.
         gpu: Whether each of them needs a GPU.
 
     Raises:
         MissingExtraError: Ray is not installed.
         ServiceError: There is no cluster at this address.
+        UsageError: The cluster is too small.
     """
 
     def __init__(self, *, address: str | None = None, size: int | None = None, gpu: bool = False) -> None:
@@ -56,31 +57,67 @@ class RayPool:
                 "address to run on this computer alone.",
                 kind="unreachable",
             ) from error
-        self.size = size or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self.size = self._fit(size, gpu=gpu)
         self.host: str = "127.0.0.1" if address is None else self._ray.util.get_node_ip_address()
-        self._gpu = gpu
-        self._actors: list[Any] = []
-        self._busy = [0] * self.size
+        self._options: dict[str, int] = {"num_cpus": 1, "num_gpus": int(gpu)}
 
-    def start(self, scorer: BatchScorer) -> None:
-        """Create the actors; see `WorkerPool.start`."""
-        actor = self._ray.remote(num_cpus=1, num_gpus=int(self._gpu), max_restarts=RESTARTS)(BatchScorer)
-        self._actors = [actor.remote(scorer.open_parts, scorer.references) for _ in range(self.size)]
+    def _fit(self, size: int | None, *, gpu: bool) -> int:
+        """Return how many workers there are; Ray itself would wait for ever for what the cluster does not have."""
+        there = self._ray.cluster_resources()
+        places = {name: int(there.get(name, 0)) for name in ("CPU", *(("GPU",) if gpu else ()))}
+        most = min(places.values())
+        if most < (size or 1):
+            self.close()
+            has = " and ".join(f"{count} {name}s" for name, count in places.items())
+            raise UsageError(
+                f"{size or 1} workers do not fit into Ray's {has}, one for each worker. Take fewer --workers, "
+                "or start Ray on more machines."
+            )
+        return size or most
 
-    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
-        """Score a batch; see `WorkerPool.submit`."""
-        place = min(range(self.size), key=self._busy.__getitem__)
-        self._busy[place] += 1
+    async def open(self, scorer: BatchScorer) -> Worker:
+        """Start an actor; see `WorkerPool.open`."""
+        actor = self._ray.remote(**self._options)(BatchScorer).remote(scorer.open_parts, scorer.references)
+        worker = _Actor(self._ray, actor)
         try:
-            return await asyncio.wrap_future(self._actors[place].score.remote(samples, finished).future())
-        except (self._ray.exceptions.RayActorError, self._ray.exceptions.WorkerCrashedError) as error:
-            raise WorkerDiedError from error
-        finally:
-            self._busy[place] -= 1
-
-    def restart(self) -> None:
-        """Do nothing: Ray restarts actors by itself."""
+            await asyncio.wait_for(worker.wait_for(actor.__ray_ready__.remote()), PLACE_SECONDS)
+        except TimeoutError as error:
+            worker.end()
+            raise WorkerDiedError(
+                f"Ray has had no place for a worker for {PLACE_SECONDS} s. Wait until others need less of the cluster, "
+                "or take fewer --workers."
+            ) from error
+        return worker
 
     def close(self) -> None:
         """End the actors, and Ray where it was started for them."""
         self._ray.shutdown()
+
+
+class _Actor:
+    """An actor of Ray; see `Worker`."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray = ray
+        self._actor = actor
+
+    async def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
+        """Score a batch; see `Worker.score`."""
+        return await self.wait_for(self._actor.score.remote(samples, finished))
+
+    async def wait_for(self, reference: Any) -> Any:
+        """Return what the actor makes.
+
+        Raises:
+            WorkerDiedError: It ended before.
+        """
+        errors = self._ray.exceptions
+        try:
+            return await asyncio.wrap_future(reference.future())
+        except (errors.RayActorError, errors.WorkerCrashedError, errors.ObjectLostError) as error:
+            self.end()
+            raise WorkerDiedError("an actor died") from error
+
+    def end(self) -> None:
+        """End the actor, of which Ray may only have lost sight, and give its place back."""
+        self._ray.kill(self._actor)

@@ -8,21 +8,21 @@ import os
 import signal
 import threading
 from collections import deque
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from functools import partial
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Protocol
 
 from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.evaluation.evaluate import BATCH, InMemoryStore, evaluate, full_signatures, list_pending
 from imapeval.evaluation.runs import Result
 from imapeval.llm.sharing import STOPPED, ModelServer
+from imapeval.redaction import get_logger
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from multiprocessing.connection import Connection
 
     from imapeval.evaluation.combine import References
     from imapeval.evaluation.evaluate import ResultStore
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 MAX_DEATHS = 3
-"""New workers that may die without a sample, after which scoring stops."""
+"""New workers that may die without a sample, one after the other, in place of one."""
 
 _KILLED = Failure(
     "worker",
@@ -43,24 +43,39 @@ _KILLED = Failure(
 FinishedResults = dict[tuple[str, str, str], Result]
 """Results that are there already, by `Result.key`."""
 
-_Batch = tuple[list["Sample"], FinishedResults]
-
 _LARGEST_BATCH = 8 * BATCH
 """Samples of a batch with a language model: enough that waiting for the last completions is a small part of it."""
 
 _BATCHES = 4
 """Batches for each worker, at least, so that all of them end at about the same time."""
 
+_END_SECONDS = 5.0
+"""How long a process may take to end before it is killed, and to be gone then."""
+
+_log = get_logger(__name__)
+
 ScoredBatch = tuple[InMemoryStore, "ImapEvalError | None"]
 """What was scored of a batch, and the error that affects all samples alike, if there was one."""
 
 
 class WorkerDiedError(Exception):
-    """A worker ended before its batch was finished."""
+    """A worker ended before its batch was finished, or cannot be started."""
+
+
+class Worker(Protocol):
+    """A process that scores batches, here or on another machine."""
+
+    async def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
+        """Score a batch.
+
+        Raises:
+            WorkerDiedError: The worker ended before.
+        """
+        ...
 
 
 class WorkerPool(Protocol):
-    """Processes that score batches, here or on other machines.
+    """Where workers are started.
 
     Attributes:
         size: Number of workers.
@@ -70,24 +85,16 @@ class WorkerPool(Protocol):
     size: int
     host: str
 
-    def start(self, scorer: BatchScorer) -> None:
-        """Start the workers, with what each of them does."""
-        ...
-
-    def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> Awaitable[ScoredBatch]:
-        """Score a batch in a worker.
+    async def open(self, scorer: BatchScorer) -> Worker:
+        """Start a worker, with what it does.
 
         Raises:
-            WorkerDiedError: The worker ended before.
+            WorkerDiedError: There is no place for it.
         """
         ...
 
-    def restart(self) -> None:
-        """Replace the workers that died. Called when no batch is under way."""
-        ...
-
     def close(self) -> None:
-        """End the workers."""
+        """End the workers at once."""
         ...
 
 
@@ -142,12 +149,12 @@ async def evaluate_in_workers(
     """Score samples as `imapeval.evaluation.evaluate.evaluate` does, in several processes.
 
     Each worker is given a batch at a time. When a worker dies, its batch is scored again, after all others and alone;
-    if that ends a worker again, its halves, until the sample is found that does it, which is given a `Failure`. The
-    workers are ended.
+    if that ends a worker again, its halves, until the sample is found that does it, which is given a `Failure`. Where
+    no worker can be started in place of one that died, the others go on. The workers are ended.
 
     Args:
         samples: Samples with unique ids.
-        workers: The processes, not started.
+        workers: Where workers are started.
         open_parts: Opens the pipeline in a worker, with the language model as `llm` if there is one; must be picklable.
         parts: The pipeline, opened in this process.
         llm: The language model, which this process asks for all workers.
@@ -157,7 +164,7 @@ async def evaluate_in_workers(
         stop: Once set, no further batch is started, and no further request is sent.
 
     Raises:
-        ServiceError: Workers die without a sample. Results finished before are in `run`.
+        ServiceError: No worker can be started, or all die without a sample. Results finished before are in `run`.
         ImapEvalError: Something affects all samples alike; likewise.
     """
     signatures = full_signatures(parts.metrics, extractor=parts.extractor, matcher=parts.matcher, references=references)
@@ -167,26 +174,15 @@ async def evaluate_in_workers(
     if progress is not None:
         progress(len(samples) - len(todo))
     size = BATCH if llm is None else min(_LARGEST_BATCH, max(BATCH, len(todo) // (_BATCHES * workers.size)))
-    waiting: deque[_Batch] = deque(
-        (batch, _select_finished(batch, signatures, run.finished))
-        for batch in (todo[start : start + size] for start in range(0, len(todo), size))
-    )
-    suspects: list[_Batch] = []
-    running: dict[asyncio.Future[ScoredBatch], _Batch] = {}
+    waiting = deque(todo[start : start + size] for start in range(0, len(todo), size))
+    suspects: deque[list[Sample]] = deque()
+    idle: list[Worker] = []
+    failed = asyncio.Event()
 
     def stopped() -> bool:
-        return stop is not None and stop.is_set()
+        return failed.is_set() or (stop is not None and stop.is_set())
 
-    def submit(batch: _Batch) -> None:
-        running[asyncio.ensure_future(workers.submit(*batch))] = batch
-
-    def take(future: asyncio.Future[ScoredBatch]) -> _Batch | None:
-        """Store what a worker made; return the batch if the worker died."""
-        batch = running.pop(future)
-        try:
-            made, error = future.result()
-        except WorkerDiedError:
-            return batch
+    def store(batch: Sequence[Sample], made: InMemoryStore, error: ImapEvalError | None = None) -> None:
         if differing := {result.signature for result in made.results}.difference(signatures.values()):
             raise ServiceError(
                 f"a worker scores otherwise than this process: {min(differing)!r} is not among the signatures of this "
@@ -197,69 +193,88 @@ async def evaluate_in_workers(
         if error is not None and not (stopped() and isinstance(error, ServiceError) and error.kind == STOPPED):
             raise error
         if progress is not None:
-            progress(len(batch[0]))
-        return None
+            progress(len(batch))
+
+    def suspect(batch: list[Sample]) -> None:
+        suspects.append(batch)
+
+    def search(batch: list[Sample]) -> None:
+        """Look for the sample that ends workers in a batch that was scored alone."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            suspects.extendleft((batch[middle:], batch[:middle]))
+        else:
+            (sample,) = batch
+            names = [metric.name for metric in pending[sample.id]]
+            killed = [Result(sample.id, name, _KILLED, signatures[name]) for name in names]
+            store(batch, InMemoryStore(results=killed))
+
+    async def work(batches: deque[list[Sample]], died: Callable[[list[Sample]], None]) -> None:
+        """Have one worker after the other score batches while there are any."""
+        worker: Worker | None = None
+        while batches and not stopped():
+            if worker is None:
+                worker = idle.pop() if idle else await _open_worker(workers, scorer)
+                continue
+            batch = batches.popleft()
+            try:
+                made = await worker.score(batch, _select_finished(batch, signatures, run.finished))
+            except WorkerDiedError:
+                worker = None
+                died(batch)
+            else:
+                store(batch, *made)
+        if worker is not None:
+            idle.append(worker)
+
+    async def work_or_stop(batches: deque[list[Sample]], died: Callable[[list[Sample]], None]) -> None:
+        """Work; after an error, the others still finish their batches, but no requests."""
+        try:
+            await work(batches, died)
+        except WorkerDiedError as error:
+            _log.warning("%s", error)
+            raise
+        except BaseException:
+            failed.set()
+            if server is not None:
+                server.refuse()
+            raise
 
     server = None if llm is None else ModelServer(llm, host=workers.host, workers=workers.size, stop=stop)
     async with server or nullcontext():
-        workers.start(BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references))
+        scorer = BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references)
         try:
-            while running or ((waiting or suspects) and not stopped()):
-                # One more than there are workers, so that none waits for this process.
-                while waiting and len(running) <= workers.size and not stopped():
-                    submit(waiting.popleft())
-                alone = not running
-                if alone:
-                    submit(suspects.pop())
-                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                died = [take(future) for future in ended]
-                if any(died):
-                    # Where one process ends, those beside it may be ended, too.
-                    died += [take(future) for future in (await asyncio.wait(running))[0]] if running else []
-                    await _restart(workers)
-                for batch in filter(None, died):
-                    if not alone:
-                        suspects.append(batch)
-                    elif len(batch[0]) > 1:
-                        suspects += _halve(batch)
-                    else:
-                        (sample,) = batch[0]
-                        names = [metric.name for metric in pending[sample.id]]
-                        run.add(imaps=(), results=[Result(sample.id, n, _KILLED, signatures[n]) for n in names])
-                        if progress is not None:
-                            progress(1)
+            for batches, died, count in ((waiting, suspect, workers.size), (suspects, search, 1)):
+                some = (work_or_stop(batches, died) for _ in range(min(count, len(batches))))
+                ends = [end for end in await asyncio.gather(*some, return_exceptions=True) if end is not None]
+                for end in ends:
+                    if not isinstance(end, WorkerDiedError):
+                        raise end
+                if batches and not stopped():
+                    raise ServiceError(str(ends[0]), kind="worker-died")
         finally:
-            # After an error, workers still wait for completions: the server answers them while they end, in a thread.
-            if server is not None:
-                server.refuse()
             await asyncio.to_thread(workers.close)
-            await asyncio.gather(*running, return_exceptions=True)
     if not stopped():
         run.finish()
 
 
-async def _restart(workers: WorkerPool) -> None:
-    """Replace the workers that died, and see whether the new ones live without a sample.
+async def _open_worker(workers: WorkerPool, scorer: BatchScorer) -> Worker:
+    """Start a worker that has opened the pipeline.
 
     Raises:
-        ServiceError: They do not.
+        WorkerDiedError: None can be started, or several died before they had a sample.
+        ImapEvalError: As opening the pipeline raises it.
     """
     for _ in range(MAX_DEATHS):
-        workers.restart()
+        worker = await workers.open(scorer)
         with suppress(WorkerDiedError):
-            await workers.submit([], {})
-            return
-    raise ServiceError(
-        f"workers died, and {MAX_DEATHS} new ones before they scored anything. They may have run out of memory: take "
-        "fewer --workers.",
-        kind="worker-died",
+            _, error = await worker.score([], {})
+            if error is not None:
+                raise error
+            return worker
+    raise WorkerDiedError(
+        f"{MAX_DEATHS} workers died before they scored anything. They may have run out of memory: take fewer --workers."
     )
-
-
-def _halve(batch: _Batch) -> list[_Batch]:
-    samples, finished = batch
-    middle = len(samples) // 2
-    return [(samples[middle:], finished), (samples[:middle], finished)]
 
 
 def _select_finished(
@@ -280,50 +295,92 @@ class ProcessPool:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self._workers: list[_Process] = []
+        self._threads = ThreadPoolExecutor(size)
 
-    def start(self, scorer: BatchScorer) -> None:
-        """Start the processes as they are needed; see `WorkerPool.start`."""
-        self._scorer = scorer
-        spawn = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(self.size, mp_context=spawn, initializer=_start_worker, initargs=(scorer,))
-
-    async def submit(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
-        """Score a batch; see `WorkerPool.submit`."""
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _score_batch, samples, finished)
-        except BrokenProcessPool as error:
-            raise WorkerDiedError from error
-
-    def restart(self) -> None:
-        """Start all processes anew: the others are ended with the one that died."""
-        self.close()
-        self.start(self._scorer)
+    async def open(self, scorer: BatchScorer) -> Worker:
+        """Start a process; see `WorkerPool.open`."""
+        worker = _Process(scorer, self._threads)
+        self._workers.append(worker)
+        return worker
 
     def close(self) -> None:
-        """End the processes after the batches that they have begun."""
-        self._pool.shutdown(cancel_futures=True)
+        """End the processes; see `WorkerPool.close`."""
+        for worker in self._workers:
+            worker.dismiss()
+        for worker in self._workers:
+            worker.end()
+        self._threads.shutdown()
 
 
-_scorer: BatchScorer
+class _Process:
+    """A process with a pipe of its own, so that its end is noticed at once and concerns no other; see `Worker`."""
+
+    def __init__(self, scorer: BatchScorer, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+        self._busy = False
+        spawn = multiprocessing.get_context("spawn")
+        self._connection, other = spawn.Pipe()
+        self._process = spawn.Process(target=_work, args=(other, scorer))
+        # Ctrl-C and a closed terminal reach all processes; the first one decides what is still finished. The new one
+        # inherits what is blocked here, so that it is not interrupted while it starts either.
+        ignored = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, "pthread_sigmask")}
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ignored) if ignored else None
+        try:
+            self._process.start()
+        finally:
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            # The process has the only one then, and this end is told when it is gone.
+            other.close()
+
+    async def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
+        """Score a batch; see `Worker.score`."""
+        self._busy = True
+        made = await asyncio.get_running_loop().run_in_executor(self._threads, self._exchange, (samples, finished))
+        self._busy = False
+        return made
+
+    def _exchange(self, batch: tuple[Sequence[Sample], FinishedResults]) -> ScoredBatch:
+        try:
+            self._connection.send(batch)
+            return self._connection.recv()
+        except (EOFError, OSError) as error:
+            self.end()
+            raise WorkerDiedError("a worker died") from error
+
+    def dismiss(self) -> None:
+        """Let the process end by itself if it has no batch."""
+        with suppress(OSError):
+            if not self._busy:
+                self._connection.send(None)
+
+    def end(self) -> None:
+        """End the process: one that was not dismissed, or does not end, by force."""
+        if not self._busy:
+            self._process.join(_END_SECONDS)
+        self._process.kill()
+        self._process.join(_END_SECONDS)
 
 
-def _start_worker(scorer: BatchScorer) -> None:
-    global _scorer
-    _scorer = scorer
-    # Ctrl-C and a closed terminal reach all processes; the first one decides what is still finished.
+def _work(connection: Connection, scorer: BatchScorer) -> None:
+    """Score batches until there are no more, or the first process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
+    while (batch := _receive(connection)) is not None:
+        made = scorer.score(*batch)
+        with suppress(OSError):  # as when the first process is gone
+            connection.send(made)
+
+
+def _receive(connection: Connection) -> tuple[Sequence[Sample], FinishedResults] | None:
+    with suppress(EOFError, OSError):
+        return connection.recv()
+    return None
 
 
 def _exit_with_parent() -> None:
-    """End this process when the one that started it is gone; the pool would wait for work for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        wait([parent.sentinel])
+        parent.join()
         os._exit(1)
-
-
-def _score_batch(samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
-    return _scorer.score(samples, finished)

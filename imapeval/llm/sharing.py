@@ -12,7 +12,7 @@ import secrets
 import socket
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.llm.protocol import CachingModel, Completion
@@ -27,18 +27,40 @@ STOPPED = "stopped"
 
 _TOKEN_BYTES = 32
 
-_READ_SECONDS = 60.0
-"""How long a connection may take to send its request: one that never does would be open for ever."""
+_TOKEN_SECONDS = 60.0
+"""How long a connection may take to send the token: one that never does would be open for ever."""
 
 _BACKLOG = 1024
 """Connections that may wait to be accepted."""
+
+
+_LENGTH_BYTES = 8
+
+_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+def _pack(content: object) -> bytes:
+    """Return a message: the length of the pickled content, and the pickled content."""
+    pickled = pickle.dumps(content)
+    return len(pickled).to_bytes(_LENGTH_BYTES) + pickled
+
+
+async def _receive(reader: asyncio.StreamReader) -> Any:
+    """Return the content of a message, from a process of ours: only these are unpickled.
+
+    Raises:
+        asyncio.IncompleteReadError: The connection ends before the message does.
+    """
+    length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
+    return pickle.loads(await reader.readexactly(length))
 
 
 @dataclass(slots=True)
 class SharedModel:
     """A `Model` that passes every request on to the process that has the real one. Can be pickled until it is used.
 
-    All requests must be made in one event loop.
+    All requests must be made in one event loop. Connections are kept and used again: one for each request would use up
+    the ports of a machine.
 
     Attributes:
         address: Host and port of the `ModelServer`.
@@ -52,6 +74,7 @@ class SharedModel:
     identity: str
     concurrency: int
     _places: asyncio.Semaphore | None = field(default=None, init=False)
+    _idle: list[_Streams] = field(default_factory=list["_Streams"], init=False)
 
     async def complete(self, request: Request) -> Completion:
         """Have the request answered; see `Model.complete`.
@@ -64,28 +87,39 @@ class SharedModel:
             self._places = asyncio.Semaphore(self.concurrency)
         async with self._places:
             try:
-                reader, writer = await asyncio.open_connection(*self.address)
-                with closing(writer):
-                    writer.write(self._encode(request, None))
-                    writer.write_eof()
-                    reply = await reader.read()
-            except OSError as error:
+                outcome = await self._exchange(_pack((request, None)))
+            except (OSError, asyncio.IncompleteReadError) as error:
                 raise self._unreachable() from error
-        if not reply:
-            raise self._unreachable()
-        outcome = pickle.loads(reply)  # from the first process
         if isinstance(outcome, Exception):
             raise outcome
+        return outcome
+
+    async def _exchange(self, message: bytes) -> Any:
+        if self._idle:
+            reader, writer = self._idle.pop()
+        else:
+            reader, writer = await asyncio.open_connection(*self.address)
+            writer.write(self.token)
+        try:
+            writer.write(message)
+            outcome = await _receive(reader)
+        except BaseException:
+            # A reply that still comes would be taken for that of the next request.
+            writer.close()
+            raise
+        self._idle.append((reader, writer))
         return outcome
 
     def reject(self, request: Request, completion: Completion) -> None:
         """Report that a completion is unusable; see `CachingModel.reject`."""
         # If the first process is gone, so is the reason to tell it.
         with suppress(OSError), socket.create_connection(self.address) as connection:
-            connection.sendall(self._encode(request, completion))
+            connection.sendall(self.token + _pack((request, completion)))
 
-    def _encode(self, request: Request, rejected: Completion | None) -> bytes:
-        return self.token + pickle.dumps((request, rejected))
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        while self._idle:
+            self._idle.pop()[1].close()
 
     def _unreachable(self) -> ServiceError:
         host, port = self.address
@@ -116,34 +150,46 @@ class ModelServer:
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self._stop = stop
         self._refusing = False
+        self._connections: set[asyncio.Task[None]] = set()
         self._socket = socket.create_server((host, 0), backlog=_BACKLOG)
         share = -(-model.concurrency // workers)
         self.client = SharedModel(self._socket.getsockname()[:2], self._token, model.identity, share)
 
     async def __aenter__(self) -> ModelServer:
-        self._server = await asyncio.start_server(self._answer, sock=self._socket, backlog=_BACKLOG)
+        self._server = await asyncio.start_server(self._accept, sock=self._socket, backlog=_BACKLOG)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
+        self.client.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     def refuse(self) -> None:
         """Refuse further requests; those under way are finished."""
         self._refusing = True
 
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task of ours: one of asyncio's own prints a traceback when it is cancelled.
+        task = asyncio.create_task(self._answer(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
-            async with asyncio.timeout(_READ_SECONDS):
+            async with asyncio.timeout(_TOKEN_SECONDS):
                 if not secrets.compare_digest(await reader.readexactly(_TOKEN_BYTES), self._token):
                     return
-                request, rejected = pickle.loads(await reader.read())  # from a worker of ours
-            if rejected is None:
-                writer.write(pickle.dumps(await self._complete(request)))
-                await writer.drain()
-            elif isinstance(self._model, CachingModel):
-                self._model.reject(request, rejected)
+            while True:
+                request, rejected = await _receive(reader)
+                if rejected is None:
+                    writer.write(_pack(await self._complete(request)))
+                    await writer.drain()
+                elif isinstance(self._model, CachingModel):
+                    self._model.reject(request, rejected)
 
     async def _complete(self, request: Request) -> Completion | Exception:
         if self._refusing or (self._stop is not None and self._stop.is_set()):

@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -46,8 +47,37 @@ async def test_a_request_and_its_completion_pass_unchanged():
     async with ModelServer(model, host="127.0.0.1", workers=2) as server:
         client = sent_by_a_worker(server.client)
         assert await client.complete(REQUEST) == COMPLETION
+        client.close()
     assert model.requests == [REQUEST]
     assert (client.identity, client.concurrency) == ("kept", 2)
+
+
+async def test_requests_one_after_the_other_take_one_connection(monkeypatch: pytest.MonkeyPatch):
+    opened, connect = [], asyncio.open_connection
+
+    async def count(*address):
+        opened.append(address)
+        return await connect(*address)
+
+    monkeypatch.setattr(asyncio, "open_connection", count)
+    async with ModelServer(ScriptedModel([COMPLETION] * 9), host="127.0.0.1", workers=1) as server:
+        for _ in range(9):
+            await server.client.complete(REQUEST)
+    assert len(opened) == 1
+
+
+async def test_a_cancelled_request_leaves_no_reply_to_the_next():
+    async def answer(request):
+        await asyncio.sleep(0.2)
+        return replace(COMPLETION, text=request.messages[0].content)
+
+    class Slow(ScriptedModel):
+        complete = staticmethod(answer)
+
+    async with ModelServer(Slow([]), host="127.0.0.1", workers=1) as server:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(server.client.complete(Request((Message("user", "first"),))), 0.05)
+        assert (await server.client.complete(Request((Message("user", "second"),)))).text == "second"
 
 
 async def test_an_error_keeps_its_type_and_fields():
@@ -72,6 +102,7 @@ async def test_a_rejection_reaches_the_model():
         await asyncio.to_thread(client.reject, REQUEST, completion)
         while not model.rejected:
             await asyncio.sleep(0.01)
+        client.close()
     assert model.rejected == [(REQUEST, COMPLETION)]
 
 

@@ -10,8 +10,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from imapeval.evaluation.workers import ProcessPool, evaluate_in_workers
 from imapeval.llm.protocol import Completion, Message, Request, Usage
 from imapeval.llm.sharing import SharedModel
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Metric
+from imapeval.metrics.base import Case, Metric, option
 from imapeval.types import Failure, Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -39,14 +41,19 @@ def lines(run: Path, name: str) -> list[bytes]:
     return sorted((run / name).read_bytes().splitlines())
 
 
-def children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task")
-    return [int(word) for task in tasks.iterdir() for word in (task / "children").read_text().split()]
-
-
 def scoring(pid: int) -> list[int]:
     """The workers, without the process that tracks multiprocessing's resources."""
-    return [child for child in children(pid) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread or process that has just ended
+            found += [n for n in map(int, path.read_text().split()) if b"spawn_main" in read_command(n)]
+    return found
+
+
+def read_command(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 def await_results(run: Path, process: "subprocess.Popen[str]") -> None:
@@ -265,6 +272,43 @@ def test_a_sample_that_ends_every_worker_is_a_failure():
     assert {r.outcome.stage for r in run.results if isinstance(r.outcome, Failure)} == {"worker"}
     assert not any(r.final for r in run.results if isinstance(r.outcome, Failure))
     assert sorted(int(r.id) for r in run.results) == list(range(200))
+
+
+@dataclass(frozen=True)
+class Cut(Metric):
+    """Kills its process in the middle of sending what it made, once."""
+
+    name = "cut"
+    summary = "Length of the response."
+    mark: str = option("a file that is there after the kill", "")
+
+    def score(self, case: Case) -> float:
+        if not Path(self.mark).exists():
+
+            def send(connection: Connection, message: bytes) -> None:
+                Path(self.mark).touch()
+                os.write(connection.fileno(), message[:100])
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            Connection._send = send
+        return 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
+def test_a_worker_killed_while_it_sends_loses_its_batch_alone(tmp_path: Path):
+    samples = [Sample(str(n), "?", ("x",), "x") for n in range(130)]
+    parts = Pipeline([Cut(mark=str(tmp_path / "mark"))], None, None, {})
+    run = InMemoryStore()
+    work = evaluate_in_workers(
+        samples,
+        workers=ProcessPool(2),
+        open_parts=partial(Pipeline, parts.metrics, None, None, {}),
+        parts=parts,
+        run=run,
+    )
+    asyncio.run(asyncio.wait_for(work, 60))
+    assert sorted(int(r.id) for r in run.results if r.scored) == list(range(130))
 
 
 @pytest.mark.parametrize(

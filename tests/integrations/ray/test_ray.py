@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +18,8 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
-from imapeval.errors import InputError, ServiceError  # noqa: E402
-from imapeval.evaluation import evaluate  # noqa: E402
+from imapeval.errors import InputError, ServiceError, UsageError  # noqa: E402
+from imapeval.evaluation import evaluate, ray_workers  # noqa: E402
 from imapeval.evaluation.evaluate import InMemoryStore  # noqa: E402
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply  # noqa: E402
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline  # noqa: E402
@@ -27,9 +29,11 @@ from imapeval.evaluation.workers import evaluate_in_workers  # noqa: E402
 from imapeval.llm.protocol import Completion, Request  # noqa: E402
 from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 from imapeval.metrics import registry  # noqa: E402
+from imapeval.metrics.base import Case, Metric  # noqa: E402
 from imapeval.types import Sample  # noqa: E402
 
 SAMPLES = [replace(sample, id=f"{sample.id}-{n}") for n in range(4) for sample in read("sample-en")]
+RAY = str(Path(sys.executable).with_name("ray"))
 METRICS = registry.choose(["imapscore", "rouge1"], {})
 
 
@@ -43,15 +47,15 @@ class KilledOnce(InMemoryStore):
 
 
 def kill_actor() -> None:
-    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and is_actor(path)]
-    os.kill(pids[0], signal.SIGKILL)
+    os.kill(next(find(b"ray::BatchScorer")), signal.SIGKILL)
 
 
-def is_actor(process: Path) -> bool:
-    try:
-        return b"ray::BatchScorer" in (process / "cmdline").read_bytes()
-    except OSError:
-        return False
+def find(part: bytes) -> Iterator[int]:
+    """The processes that this one and its cluster started with a part of their command lines."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if part in (path / "cmdline").read_bytes():
+                yield int(path.name)
 
 
 def outcomes(store: InMemoryStore) -> dict[tuple[str, str, str], object]:
@@ -120,6 +124,61 @@ def test_an_error_in_an_actor_keeps_its_type_and_place(tmp_path: Path):
         score_by(missing)
 
 
+class Costs(Metric):
+    """Has no money for some questions."""
+
+    name = "costs"
+    summary = "Length of the response."
+
+    def score(self, case: Case) -> float:
+        if "costs" in case.question:
+            raise ServiceError("no money", kind="budget")
+        time.sleep(0.02)
+        return 1.0
+
+
+@pytest.fixture
+def by_value() -> Iterator[None]:
+    """Lets actors, which cannot import this module, have its metrics."""
+    module = sys.modules[__name__]
+    ray.cloudpickle.register_pickle_by_value(module)
+    yield
+    ray.cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.mark.usefixtures("by_value")
+def test_an_error_for_all_loses_no_result():
+    samples = [Sample(str(n), "what it costs" if n < 64 else "what helps", ("x",), "x") for n in range(256)]
+    parts, run = Pipeline([Costs()], None, None, {}), InMemoryStore()
+    work = evaluate_in_workers(samples, workers=RayPool(size=2), open_parts=lambda: parts, parts=parts, run=run)
+    with pytest.raises(ServiceError) as raised:
+        asyncio.run(asyncio.wait_for(work, 60))
+    assert raised.value.kind == "budget"
+    # The batch that the other actor had in hand.
+    assert len(run.results) >= 64
+
+
+@pytest.mark.parametrize("options", [{"size": 1000}, {"size": 1, "gpu": True}])
+def test_more_workers_than_there_is_place_for(options: dict[str, int]):
+    if options.get("gpu") and shutil.which("nvidia-smi"):
+        pytest.skip("there is a GPU")
+    with pytest.raises(UsageError, match="--workers"):
+        RayPool(**options)
+    assert not ray.is_initialized()
+
+
+@pytest.mark.usefixtures("by_value")
+def test_a_cluster_without_a_free_place(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ray_workers, "PLACE_SECONDS", 1)
+    pool = RayPool(size=1)
+    everything = ray.remote(num_cpus=int(ray.cluster_resources()["CPU"]))(InMemoryStore).remote()
+    ray.get(everything.__ray_ready__.remote())
+    parts = Pipeline([Costs()], None, None, {})
+    work = evaluate_in_workers(SAMPLES, workers=pool, open_parts=lambda: parts, parts=parts, run=InMemoryStore())
+    with pytest.raises(ServiceError, match="place"):
+        asyncio.run(work)
+
+
 def test_actors_that_keep_dying_stop_the_run():
     dying: partial[Pipeline] = partial(os._exit, 1)
     with pytest.raises(ServiceError) as raised:
@@ -143,12 +202,11 @@ def test_no_cluster_at_this_address():
 @pytest.fixture
 def cluster() -> Iterator[str]:
     """A cluster that is there already, and stays when a command has ended."""
-    command = [str(Path(sys.executable).with_name("ray"))]
     port = "6391"
     start = ["start", "--head", "--port", port, "--num-cpus", "2", "--include-dashboard", "false"]
-    subprocess.run([*command, *start, "--disable-usage-stats"], check=True, capture_output=True)
+    subprocess.run([RAY, *start, "--disable-usage-stats"], check=True, capture_output=True)
     yield f"127.0.0.1:{port}"
-    subprocess.run([*command, "stop", "--force"], check=True, capture_output=True)
+    subprocess.run([RAY, "stop", "--force"], check=True, capture_output=True)
 
 
 def test_a_killed_command_is_resumed_on_a_cluster(cluster: str, tmp_path: Path, plain: InMemoryStore):
@@ -165,6 +223,22 @@ def test_a_killed_command_is_resumed_on_a_cluster(cluster: str, tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     lines = results.read_text().splitlines()
     assert len(lines) == len(set(lines)) == len(plain.results)
+
+
+def test_the_end_of_the_cluster_ends_the_command(cluster: str, tmp_path: Path):
+    data = tmp_path / "data.jsonl"
+    write(data, [replace(sample, id=f"{sample.id}/{n}") for n in range(8) for sample in SAMPLES])
+    command = [sys.executable, "-m", "imapeval", "score", str(data), "--metrics", "imapscore"]
+    results = tmp_path / "run" / "results.jsonl"
+    with subprocess.Popen([*command, "--engine", f"ray:{cluster}", "--out", "run"], cwd=tmp_path) as process:
+        while process.poll() is None and not (results.exists() and results.stat().st_size):
+            time.sleep(0.05)
+        subprocess.run([RAY, "stop", "--force"], check=True, capture_output=True)
+        assert process.wait(180) != 0
+    kept = results.read_text().splitlines()
+    done = subprocess.run([*command, "--out", "run"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert results.read_text().splitlines()[: len(kept)] == kept
 
 
 def write(path: Path, samples: list[Sample]) -> None:
