@@ -3,7 +3,7 @@
 Simulated studies: `rated` questions with ratings on a grid of half points (0 to 5), ten times as many answers with a
 score only, the score correlated with the rating; one answer a question, or three. Prints two Markdown tables. First:
 coverage of the 95% interval of `imapeval study estimate`, its width beside that of the ratings alone, and the same for
-the share of right answers (Rogan and Gladen, Lang and Reiczigel). Second, of ratings that are nearly all 2.5, the others
+the share of right answers (Rogan and Gladen, Lang and Reiczigel). Second, of ratings that are nearly all 2.5, or else
 3: the share of samples that are estimated at all, coverage of those, and what it would be of all samples.
 """
 
