@@ -161,7 +161,6 @@ def test_without_relations_by_the_model_there_is_nothing_to_relate_again(repeat:
     ("options", "named"),
     [
         (("--metrics", "rouge1"), "rouge1"),
-        (("--metrics", "factscore"), "factscore"),
         (("--threshold", "judge=7"), "judge=7"),
         (("--threshold", "geval=3"), "geval"),
         (("--votes", "1"), "--votes"),
