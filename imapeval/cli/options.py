@@ -82,8 +82,16 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 Data = Annotated[
     str,
     typer.Argument(
-        help="A file (.jsonl, .json, .csv, .tsv, .xlsx, .parquet; also .gz), - for standard input, hf:NAME[:SPLIT], "
-        "or a shipped sample's name."
+        help="A file (.jsonl, .json, .csv, .tsv, .xlsx, .parquet, .arrow; also .gz), a folder of files, - for standard "
+        "input, hf:NAME[:SPLIT], or a shipped sample's name."
+    ),
+]
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help="Files (.jsonl, .json, .csv, .tsv, .xlsx, .parquet, .arrow; also .gz), which are read as one, a folder of "
+        "files, - for standard input, hf:NAME[:SPLIT], or a shipped sample's name.",
     ),
 ]
 Set = Annotated[
@@ -131,7 +139,7 @@ class DataOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Format of DATA: jsonl, json, csv, tsv, xlsx, parquet, imapscore, mediqa-eval, hf or inspect.  "
+            help="Format of DATA: jsonl, json, csv, tsv, xlsx, parquet, arrow, imapscore, mediqa-eval, hf or inspect.  "
             "[default: recognised]",
         ),
     ] = None
@@ -170,7 +178,7 @@ class DataOptions:
         typer.Option("--strict", help="Stop at the first bad row. By default it fails, and the others are scored."),
     ] = False
 
-    def read(self, data: str) -> "list[Sample]":
+    def read(self, data: str | Sequence[str]) -> "list[Sample]":
         """Return the samples of DATA.
 
         Raises:
@@ -292,7 +300,9 @@ def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:
 
 def make_file_stem(data: str) -> str:
     """Return a stem for the names of files made from DATA, valid on any file system."""
-    return "stdin" if data == "-" else re.sub(r"[^\w.-]+", "-", Path(data).stem)
+    path = Path(data)
+    # Of a pattern, the folder says more than the name.
+    return "stdin" if data == "-" else re.sub(r"[^\w.-]+", "-", path.parent.name if "*" in path.name else path.stem)
 
 
 def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:

@@ -10,7 +10,16 @@ import typer
 from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm_options import LlmOptions
-from imapeval.cli.options import Data, DataOptions, Json, Kg, MaxFailures, exit_code, expand_options, make_file_stem
+from imapeval.cli.options import (
+    DataFiles,
+    DataOptions,
+    Json,
+    Kg,
+    MaxFailures,
+    exit_code,
+    expand_options,
+    make_file_stem,
+)
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
 from imapeval.types import Failure, Imap, Sample
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
 
 @expand_options
 def extract(
-    data: Data,
+    data: DataFiles,
     *,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-imaps.jsonl]")
@@ -45,7 +54,7 @@ def extract(
     if llm_options.dry_run:
         print_dry_run(samples, settings, json_output=json_output)
         return
-    path = require_new_file(out or Path(f"{make_file_stem(data)}-imaps.jsonl"))
+    path = require_new_file(out or Path(f"{make_file_stem(data[0])}-imaps.jsonl"))
     if free := sum(not sample.references for sample in samples):
         echo(f"{free} of {len(samples)} samples have no reference: only question and response are read.", err=True)
     ledger = None if settings is None else open_ledger(settings)

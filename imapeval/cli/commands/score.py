@@ -17,7 +17,7 @@ from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
-    Data,
+    DataFiles,
     DataOptions,
     Device,
     Encoder,
@@ -39,7 +39,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.cli.progress import show_indexing, show_progress
-from imapeval.errors import ServiceError
+from imapeval.errors import ServiceError, UsageError
 from imapeval.redaction import redact
 from imapeval.types import Failure
 
@@ -57,7 +57,7 @@ LLM_METRICS = f"blend,judge,{DEFAULT_METRICS}"
 
 @expand_options
 def score(
-    data: Data,
+    data: DataFiles,
     *,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run.  [default: runs/<data stem>-<date>-<time>]")
@@ -83,7 +83,7 @@ def score(
         typer.Option(
             min=1,
             metavar="N",
-            help="Score in N processes, each with the graph and the models in its own memory.  "
+            help="Score in N processes, which share the graph in memory; each loads the models.  "
             "[default: 1; with --engine ray, the processors of the cluster]",
         ),
     ] = None,
@@ -115,6 +115,10 @@ def score(
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
 
+    if out is not None and re.match(r"\w{2,}:/", str(out)):
+        raise UsageError(
+            f"--out {str(out)!r} is not a folder of this computer, and a run can only be one. Copy it there."
+        )
     default = DEFAULT_METRICS if llm_options.llm is None else LLM_METRICS
     chosen = choose_metrics(default if metrics is None else metrics, parse_settings(set_))
     joined = parse_references(references)
@@ -149,7 +153,7 @@ def score(
             device=parse_device(device),
         )
         ready = open_parts(llm=llm, progress=progress)
-    folder = out or Path("runs") / f"{make_file_stem(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    folder = out or Path("runs") / f"{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     identity = evaluate.make_run_settings(
         ready.metrics,
         extractor=ready.extractor,
@@ -161,7 +165,13 @@ def score(
     try:
         with (
             RunWriter(
-                folder, samples, settings=identity, source=data, command=sys.argv, options=options, ledger=ledger
+                folder,
+                samples,
+                settings=identity,
+                source=" ".join(data),
+                command=sys.argv,
+                options=options,
+                ledger=ledger,
             ) as run,
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):

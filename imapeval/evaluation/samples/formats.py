@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from zipfile import BadZipFile, ZipFile
 
@@ -10,7 +11,7 @@ from imapeval.errors import InputError
 from imapeval.evaluation.samples.delimited import read_delimited
 from imapeval.evaluation.samples.excel import read_excel
 from imapeval.evaluation.samples.json_files import read_json
-from imapeval.evaluation.samples.parquet import read_parquet
+from imapeval.evaluation.samples.parquet import ARROW_MARKS, read_arrow, read_parquet
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS
 from imapeval.evaluation.samples.text_lines import open_source
 from imapeval.redaction import get_logger
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.rows import ReadOptions, Row
     from imapeval.evaluation.samples.text_lines import SourceFile
 
-FileFormat = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx"]
+FileFormat = Literal["jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
 
 _READERS: Mapping[FileFormat, Callable[[SourceFile, ReadOptions], Iterator[Row]]] = {
     "jsonl": read_json,
@@ -29,6 +30,7 @@ _READERS: Mapping[FileFormat, Callable[[SourceFile, ReadOptions], Iterator[Row]]
     "csv": read_delimited,
     "tsv": read_delimited,
     "parquet": read_parquet,
+    "arrow": read_arrow,
     "xlsx": read_excel,
 }
 
@@ -41,6 +43,12 @@ _SUFFIXES: Mapping[str, FileFormat] = {
 
 SUFFIXES = tuple(f".{name}" for name in _READERS)
 """The file types of the formats."""
+
+
+def is_data_file(path: Path) -> bool:
+    """Return whether a file has the name of one of the formats, also packed."""
+    return path.is_file() and Path(path.name.lower().removesuffix(".gz")).suffix in _SUFFIXES
+
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 """How .xls begins, and any file of Excel with a password (Microsoft, "Compound File Binary File Format")."""
@@ -81,6 +89,8 @@ def _recognise_binary(file: SourceFile) -> FileFormat | None:
     head = file.peek()
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith(ARROW_MARKS):
+        return "arrow"
     if head.startswith(b"PK\3\4"):
         if _holds_workbook(file):
             return "xlsx"

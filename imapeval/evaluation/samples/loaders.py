@@ -7,12 +7,13 @@ question | turns, reference | references, response, system, lang, ratings.*`. Th
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.formats import FILE_LOADERS, read_file
+from imapeval.evaluation.samples.formats import FILE_LOADERS, SUFFIXES, is_data_file, read_file
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, Row, list_columns
@@ -127,6 +128,28 @@ LOADERS: Mapping[str, Loader] = {
     "inspect": load_inspect,
 }
 """All loaders by their name for `--loader`."""
+
+
+def list_files(source: str, loader: str | None = None) -> list[str]:
+    """Return the files for which a source stands: a folder or a pattern for several, all else for itself.
+
+    Raises:
+        InputError: A folder has no file of a known type, or a pattern matches none.
+    """
+    path = Path(source)
+    if source == STDIN or source.startswith(_HF_PREFIX) or (loader is not None and loader not in FILE_LOADERS):
+        return [source]
+    if path.is_dir():
+        found = [str(file) for file in path.iterdir() if is_data_file(file) and not file.name.startswith(".")]
+    elif not path.exists() and glob.has_magic(source):
+        found = glob.glob(source, recursive=True)  # noqa: PTH207  # a pattern may be absolute
+    else:
+        return [source]
+    if not found:
+        raise InputError(
+            "there is no such file", path=source, fix=f"Give files of type {', '.join(SUFFIXES)}, also with .gz."
+        )
+    return sorted(found)
 
 
 def choose_loader(source: str, name: str | None = None) -> Loader:

@@ -13,14 +13,14 @@ from imapeval import _resources
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
-from imapeval.evaluation.samples.loaders import choose_loader
+from imapeval.evaluation.samples.loaders import choose_loader, list_files
 from imapeval.evaluation.samples.rows import ReadOptions
 from imapeval.evaluation.samples.text_lines import SHOWN_STDIN, STDIN
 from imapeval.redaction import get_logger
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.types import Sample
@@ -32,7 +32,7 @@ _log = get_logger(__name__)
 
 
 def read(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     loader: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -61,6 +61,8 @@ def read(
 
     Args:
         path: A file, "-" for standard input, the name of a shipped sample, or what the loader takes (`hf:NAME:SPLIT`).
+            A folder stands for its files, a pattern such as "data/*.parquet" for those that it matches, in the order
+            of their names. All files of several are read as one.
         loader: A name in `LOADERS`; None recognises the format.
         columns: Column mapping for data with other names: our name -> the data's name, or a path into nested values,
             such as "answers.text". Several columns with commas between are for `response` those of several systems,
@@ -82,11 +84,11 @@ def read(
         UsageError: The loader is unknown, or the mapping names an unknown column of ours.
         MissingExtraError: The loader needs a package that is not installed.
     """
-    source = resolve_source(path)
+    paths = [path] if isinstance(path, str | Path) else path
+    sources = [file for one in paths for file in list_files(resolve_source(one), loader)]
     options = ReadOptions(encoding, sheet, strict)
-    rows = list(islice(choose_loader(source, loader)(source, options), limit))
-    if source == STDIN:
-        source = SHOWN_STDIN
+    rows = list(islice(_read_rows(sources, loader, options), limit))
+    source = SHOWN_STDIN if sources == [STDIN] else " ".join(sources if len(sources) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
     found = choose_columns([row.fields for row in rows if row.error is None], columns or {}, path=Path(source))
@@ -97,6 +99,17 @@ def read(
     samples = _assign_ids(made, source=source, strict=strict, wide=bool(found.systems))
     _log_faults(samples, source=source)
     return samples if sample is None else _draw_questions(samples, sample, seed=seed, source=source)
+
+
+def _read_rows(sources: Sequence[str], loader: str | None, options: ReadOptions) -> Iterator[Row]:
+    """Yield the rows of all sources, numbered through."""
+    before = 0
+    for source in sources:
+        number = 0
+        for row in choose_loader(source, loader)(source, options):
+            number = row.number
+            yield row if len(sources) == 1 else replace(row, number=before + number, file=row.file or source)
+        before += number
 
 
 def _log_faults(samples: Sequence[Sample], *, source: str) -> None:

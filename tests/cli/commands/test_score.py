@@ -50,6 +50,22 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     assert first.startswith(f"a,one,{SAMPLES[0].question},{SAMPLES[0].references[0]},{SAMPLES[0].response},en,1.0,")
 
 
+def test_files_are_scored_as_one(imapeval: Command, tmp_path: Path):
+    for n, sample in enumerate(SAMPLES):
+        row = {"id": sample.id, "question": sample.question, "reference": "Rest.", "response": sample.response}
+        (tmp_path / f"part-{n}.jsonl").write_text(json.dumps(row))
+    done = imapeval("score", "part-0.jsonl", "part-1.jsonl", "--metrics", "rouge1", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert {result.id for result in Run(tmp_path / "run").results()} == {"a", "b"}
+
+
+def test_a_run_is_a_folder_of_this_computer(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "s3://bucket/run")
+    assert done.returncode == 2
+    assert "--out" in done.stderr
+    assert not (tmp_path / "s3:").exists()
+
+
 @pytest.mark.parametrize("kind", ["xlsx", "parquet"])
 def test_the_table_in_another_format(imapeval: Command, write_data: WriteData, tmp_path: Path, kind: str):
     done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--format", kind, "--json")

@@ -90,6 +90,16 @@ def parquet(rows: list[dict[str, Any]]) -> Write:
     return write
 
 
+def arrow(kind: str) -> Write:
+    def write(path: Path) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        table = pyarrow.Table.from_pylist(ROWS)
+        with getattr(pytest.importorskip("pyarrow.ipc"), f"new_{kind}")(str(path), table.schema) as file:
+            file.write_table(table, 1)
+
+    return write
+
+
 def two_sheets(path: Path) -> None:
     book = Workbook()
     for title in ("March", "April"):
@@ -215,6 +225,8 @@ READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
     "Excel with one table among several sheets": ("d.xlsx", one_table_among_sheets, {}, TWO, "'answers'"),
     "Excel with the sheet named": ("d.xlsx", two_sheets, {"sheet": "April"}, TWO, ""),
     "Parquet": ("d.parquet", parquet(ROWS), {}, TWO, ""),
+    "Arrow": ("d.arrow", arrow("file"), {}, TWO, ""),
+    "Arrow as a stream": ("d.arrow", arrow("stream"), {}, TWO, ""),
     "Parquet with nested lists": (
         "d.parquet",
         parquet([{"question": "Why?", "answers": {"text": ["So.", "Thus."]}, "said": [{"text": "Because."}]}]),

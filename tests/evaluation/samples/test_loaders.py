@@ -85,3 +85,35 @@ def test_hugging_face_without_the_extra():
 def test_hugging_face_without_a_name():
     with pytest.raises(UsageError, match="hf:"):
         read("hf:")
+
+
+def write_shards(folder: Path) -> list[Path]:
+    rows = [{"question": f"Why {n}?", "response": f"So {n}."} for n in range(6)]
+    files = [folder / f"part-{n}.jsonl" for n in range(3)]
+    for n, file in enumerate(files):
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows[2 * n : 2 * n + 2]))
+    (folder / "README.md").write_text("Not data.")
+    return files
+
+
+def test_files_a_folder_and_a_pattern_are_read_as_one(tmp_path: Path):
+    files = write_shards(tmp_path)
+    samples = read(files)
+    assert [(sample.id, sample.response) for sample in samples] == [(str(n + 1), f"So {n}.") for n in range(6)]
+    assert read(tmp_path) == read(tmp_path / "part-*.jsonl") == read(tmp_path, loader="jsonl") == samples
+    assert read(files, limit=3) == samples[:3]
+
+
+def test_an_error_in_one_of_several_files_names_it(tmp_path: Path):
+    files = write_shards(tmp_path)
+    files[1].write_text('{"question": "Why?", "response": 3}\n')
+    with pytest.raises(InputError) as raised:
+        read(tmp_path, strict=True)
+    assert (raised.value.path, raised.value.line) == (files[1], 1)
+
+
+@pytest.mark.parametrize("name", ["", "*.csv"])
+def test_a_folder_or_pattern_without_data(tmp_path: Path, name: str):
+    with pytest.raises(InputError) as raised:
+        read(tmp_path / name)
+    assert raised.value.path == tmp_path / name

@@ -179,7 +179,7 @@ def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
 
 
 def test_unknown_loader(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"'xml'.*jsonl, json, csv, tsv, parquet, xlsx, imapscore, mediqa-eval, hf"):
+    with pytest.raises(UsageError, match=r"'xml'.*jsonl, json, csv, tsv, parquet, arrow, xlsx, imapscore, mediqa-eval, hf"):
         read(write_jsonl(tmp_path / "d.jsonl", ROW), loader="xml")
 
 
@@ -233,7 +233,7 @@ def test_half_a_character(tmp_path: Path):
         ("d.csv", b"id,question\n1,a,b\n", "line 2: 3 fields.*2"),
         ("d.csv", b'id,question\n1,"a\nb', "line 2: .*CSV"),
         ("d.csv", b"id,id\n1,2\n", "line 1: .*'id'"),
-        ("d.docx", b"PX", r"'.docx'.*.jsonl, .json, .csv, .tsv, .parquet, .xlsx"),
+        ("d.docx", b"PX", r"'.docx'.*.jsonl, .json, .csv, .tsv, .parquet, .arrow, .xlsx"),
         ("d", b"PK", "type"),
     ],
 )

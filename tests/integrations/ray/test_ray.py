@@ -47,15 +47,18 @@ class KilledOnce(InMemoryStore):
 
 
 def kill_actor() -> None:
-    os.kill(next(find(b"ray::BatchScorer")), signal.SIGKILL)
+    os.kill(next(find_actors(os.getpid())), signal.SIGKILL)
 
 
-def find(part: bytes) -> Iterator[int]:
-    """The processes that this one and its cluster started with a part of their command lines."""
-    for path in Path("/proc").glob("[0-9]*"):
+def find_actors(pid: int) -> Iterator[int]:
+    """The actors among the processes that a process has started, and those have started."""
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
-            if part in (path / "cmdline").read_bytes():
-                yield int(path.name)
+            for child in map(int, path.read_text().split()):
+                if b"ray::BatchScorer" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    yield child
+                else:
+                    yield from find_actors(child)
 
 
 def outcomes(store: InMemoryStore) -> dict[tuple[str, str, str], object]:

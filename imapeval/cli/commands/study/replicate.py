@@ -54,7 +54,7 @@ def replicate(
         # The table of `score` goes to stderr, like progress: stdout is for the comparison.
         try:
             score(
-                str(data),
+                [str(data)],
                 llm_options=llm_options,
                 data_options=DataOptions(loader="imapscore", seed=seed),
                 out=out,
