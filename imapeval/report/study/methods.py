@@ -83,6 +83,7 @@ SOURCES: Mapping[str, str] = {
 
 _INTERVALS = {
     "bca": f"bias-corrected and accelerated bootstrap, resamples of {{drawn}}; {UNITS['questions']}",
+    "bootstrap": f"percentile bootstrap, resamples of {{drawn}}; {UNITS['questions']}",
     "jackknife": f"infinitesimal jackknife over {{drawn}}, where many answers are taken together; {UNITS['questions']}",
     "jackknife-systems": f"jackknife, one system after the other left out; {UNITS['systems']}",
 }

@@ -51,9 +51,10 @@ def correlate(
 
     Intervals treat questions as the sample, if `units` does not say otherwise (`other_systems`): all answers to a
     question are drawn together, and one draw serves every metric, system and dimension, so that means keep the
-    dependence of their parts. They are BCa bootstraps; where more than `MAX_RESAMPLED` answers are taken together, they
-    come from the influence of each question instead (`intervals`). A resample in which a coefficient is undefined
-    counts as the lowest possible value for the lower end and as the highest for the upper end.
+    dependence of their parts. They are BCa bootstraps, between systems percentile bootstraps; where more than
+    `MAX_RESAMPLED` answers are taken together, they come from the influence of each question instead (`intervals`). A
+    resample in which a coefficient is undefined counts as the lowest possible value for the lower end and as the
+    highest for the upper end.
 
     Args:
         rated: Scores and ratings.
@@ -269,7 +270,13 @@ class _RowBuilder:
             bounds=find_coefficient(self._name).bounds,
             confidence=confidence,
             widened=not find_coefficient(self._name).counts_pairs or self._level in ("within-question", "system"),
+            corrected=self._level != "system",
         )
+
+    def _method(self, column: Estimates) -> str:
+        if column.lows is None:
+            return "jackknife"
+        return "bootstrap" if self._level == "system" else "bca"
 
     def _write(
         self, system: str, label: str, count: _Counts, column: Estimates, ends: Floats, reasons: Mapping[int, str]
@@ -290,7 +297,7 @@ class _RowBuilder:
                 int(column.groups[number, 0]),
                 int(count.questions[number]),
                 _read(column.epsilons[number, 0]),
-                None if np.isnan(ends[0, number]) else "jackknife" if column.lows is None else "bca",
+                None if np.isnan(ends[0, number]) else self._method(column),
                 _read(ends[2, number]),
                 _read(ends[3, number]),
                 error=None if np.isnan(column.values[number, 0]) else _read(ends[4, number]),

@@ -64,7 +64,8 @@ class Correlation:
         groups: Number of coefficients in a mean; 1 for a single coefficient.
         questions: Number of different questions among the n answers, which are drawn by question.
         epsilon: Of a pairwise accuracy: scores that differ by no more count as tied (tie calibration).
-        interval: Method: "bca" (bootstrap) or "jackknife" (infinitesimal, of many answers); None without one.
+        interval: Method: "bca" (bootstrap), "bootstrap" (percentiles, between systems) or "jackknife" (infinitesimal,
+            of many answers); None without one.
         simultaneous_low, simultaneous_high: Bounds of the 95% intervals that hold for all metrics at once, so also for
             the one that is picked because its coefficient is the highest.
         units: What the intervals treat as the sample.

@@ -154,6 +154,10 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
             f"Intervals: BCa bootstrap ({resamples} resamples of questions, answers to the same question drawn "
             f"together, seed {seed})."
         )
+    if "bootstrap" in made:
+        notes.append(
+            f"Intervals between systems: percentiles of {resamples} resamples of questions (seed {seed}); cautious."
+        )
     if "jackknife" in made and units == "questions":
         notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
     if any(row.epsilon is not None for row in rows):
