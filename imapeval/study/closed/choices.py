@@ -6,12 +6,13 @@ The rules, in this order; the first that applies decides:
    goes on to other options without a word of explanation, which is a list of them. If it goes on to say that the answer
    is another one, it states both, and rule 2 decides.
 2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la bonne réponse est la B". If it states
-   several different ones, the last counts when it is called final, and none otherwise.
-3. It is the text of exactly one option, or states it: "Aspirin.", "The answer is aspirin".
+   several different ones, the last counts when it is called final, and none otherwise. What is denied ("I would not
+   choose A", "option A is wrong") or asked ("is the answer A?") is not stated, and "a" before a word is an article.
+3. It is the text of exactly one option, or states it: "Aspirin.", "The answer is aspirin because".
 4. It says nothing but that it does not answer: a refusal.
 
-Several labels at once ("A and C") choose nothing: `several`. Anything else is `unread`. Nothing is guessed: a letter
-somewhere in the prose is no choice.
+Several labels at once ("A and C", "AC") choose nothing: `several`. Anything else is `unread`. Nothing is guessed: a
+letter somewhere in the prose is no choice.
 """
 
 from __future__ import annotations
@@ -40,17 +41,38 @@ _BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《
 
 _STATED = re.compile(
     r"(?:answer|option|choice|choose|pick|select|go with)\s*(?:choice|option|letter)?\s*"
-    r"(?:is|are|would be|should be|must be|:|=|-)*\s*(?:therefore|thus|clearly|most likely|probably|option|choice)?"
+    r"(?:is|are|would be|should be|must be|:|=|-)*\s*(?:therefore|thus|(?:most )?[a-z]{2,12}ly|option|choice)?"
     r"\s*[:=]?\s*(?P<english>LABELS)(?![\w'’])"
     r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
     r"|(?:r[ée]ponses?|choix|propositions?|choisi(?:s|rais?)|opte(?:rais?)? pour)\s*"
     r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*){0,3}"
-    # Not "la réponse a été".
-    r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*){0,4}(?!(?-i:a)\s+\w)(?P<french>LABELS)(?![\w'’])"
+    r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*){0,4}(?P<french>LABELS)(?![\w'’])"
     r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|"
-    r"est (?:la bonne|correcte?|exacte?|juste)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))",
+    r"est (?:la bonne|correcte?|exacte?|juste)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))"
+    r"|(?:\bnot|\bpas|不是|不选)\s*(?:option\s*)?(?:LABELS)\s*,?\s*(?:but|mais|而是|而选)\s*(?:rather|option|plut[ôo]t)?"
+    r"\s*(?P<instead>LABELS)(?![A-Za-z0-9'’])",
     re.IGNORECASE,
 )
+
+_WHY = r"because|since|as|due|given|for|which|car|parce|puisque|因为|由于"
+"""Words that begin an explanation."""
+
+_ARTICLE = re.compile(rf"a\s+[^\W\d_]|A\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]")
+"""Begins with "a" as an article, or the French verb; "A Aspirin" begins with a label."""
+
+_DENIED_BEFORE = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|ne|pas)\b|n['’]t\b|\bn['’]|(?:不(?:能|应|应该|应当|可|可以|宜|要|会|是|建议)?|并非|勿|别)$",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.,:;!?。，：；！？]|\b(?:but|so|therefore|mais|donc)\b|但|所以|因此", re.IGNORECASE)
+_DENIED_AFTER = re.compile(
+    r"\s*(?:项|选项)?\s*(?:(?:is|are|was|were|would be|seems?|est|sont)\s*(?:both |all |clearly |also )?"
+    r"(?:not\b|n['’]t|pas\b|wrong|incorrect|false|fau(?:x|sse)|inexact)|n['’]est|ne\b|"
+    r"(?:都|均)?(?:是|为)?(?:错|不正确|不对|有误|不是))",
+    re.IGNORECASE,
+)
+_REACH = 30
+"""Characters before a statement in which it may be denied or called final."""
 
 _ANSWER_IS = r"(?:answer|r[ée]ponse|答案)\s*(?:is|est|是|为|:|=)+\s*(?:option|choice)?\s*"
 """Before a label it says that the answer is that option; "option A is wrong" does not."""
@@ -64,10 +86,12 @@ _EXPLAINS = re.compile(
 _FINAL = re.compile(r"final(?:ly)?|in conclusion|therefore|so the|\bdonc\b|最终|综上|因此|所以|故", re.IGNORECASE)
 
 _SAID = re.compile(
-    r"(?:(?:answer|option|choice)\s*(?:is|:)|r[ée]ponse\s*(?:est|:)|答案\s*(?:是|为|[:：]))\s*([^.;。；]+)"
+    r"(?:(?:answer|option|choice)\s*(?:is|:)|r[ée]ponse\s*(?:est|:)|答案\s*(?:是|为|[:：]))\s*"
+    r"(?::\s*)?(?:(?:the|la|le|les|l['’])\s*)?([^.;。；]+)",
+    re.IGNORECASE,
 )
 
-_JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及)\s*)"
+_JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及|还是)\s*)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +128,7 @@ def read_choice(
     pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
     # "B) Aspirin" keeps a mark after its label.
     text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
-    text = " ".join(text.translate(_BRACKETS).split())
+    text = _part_joined(" ".join(text.translate(_BRACKETS).split()), labels)
     found = _find_leading(text, pattern, known)
     if found is None or found.label is not None:
         found = _find_stated(text, pattern, known, leading=found)
@@ -115,6 +139,19 @@ def read_choice(
     if looks_like_refusal(text):
         return Choice(None, "refused")
     return Choice(None, "cut" if cut else "unread")
+
+
+def _part_joined(text: str, labels: Sequence[str]) -> str:
+    """Return a text with commas between labels that stand together in their order: "ABD", "A B"."""
+    letters = "".join(label for label in labels if re.fullmatch("[A-Z]", label))
+    if not letters:
+        return text
+
+    def part(found: re.Match[str]) -> str:
+        joined = found[0].replace(" ", "")
+        return ", ".join(joined) if list(joined) == sorted(set(joined)) else found[0]
+
+    return re.sub(rf"(?<![A-Za-z0-9'’])[{letters}](?: ?[{letters}])+(?![A-Za-z0-9'’])", part, text)
 
 
 def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
@@ -144,11 +181,20 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         if {known[answer.casefold()] for answer in answers} <= {leading.label}:
             return leading
         found.append((leading.label, ""))
+    joint = re.compile(rf"\.?{_JOINT}(?:{pattern})(?![A-Za-z0-9'’])", re.IGNORECASE)
     for match in stated.finditer(text):
-        label = next(group for group in match.groups() if group)
-        if re.match(rf"\.?{_JOINT}(?:{pattern})(?![\w'’])", text[match.end() :], re.IGNORECASE):
+        which = next(name for name, label in match.groupdict().items() if label)
+        end = match.end(which)
+        others = joint.match(text, end)
+        after = others.end() if others else end
+        before = _CLAUSE.split(text[max(0, match.start() - _REACH) : match.start()])[-1]
+        denied = which != "instead" and (_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(text, after))
+        if denied or _ARTICLE.match(text, match.start(which)):
+            continue
+        if others:
             return Choice(None, "several")
-        found.append((known[label.casefold()], text[max(0, match.start() - 30) : match.end()]))
+        if not re.match(r"\s*[?？]", text[after : after + 3]):
+            found.append((known[match[which].casefold()], text[max(0, match.start() - _REACH) : match.end()]))
     if not found:
         return None
     last, said = found[-1]
@@ -160,8 +206,14 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
 def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:
     """Return the option whose text is the answer, or what the answer says to be right."""
     said = _SAID.search(text)
-    candidates = {_fold(text), _fold(said[1] if said else text)}
-    matching = [label for label, option in texts.items() if _fold(option) and _fold(option) in candidates]
+    whole, stated = _fold(text), _fold(said[1]) if said else ""
+    matching: list[str] = []
+    for label, option in texts.items():
+        folded = _fold(option)
+        rest = stated[len(folded) :] if stated.startswith(folded) else None
+        explained = rest is not None and re.match(rf"$| (?:{_WHY}|{re.escape(label.casefold())}$)", rest)
+        if folded and (folded == whole or explained):
+            matching.append(label)
     return Choice(matching[0], "read") if len(matching) == 1 else None
 
 
