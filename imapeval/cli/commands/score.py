@@ -93,7 +93,12 @@ def score(
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="Write the table of results as parquet or xlsx, too."),
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Write the table of results as parquet or xlsx, too; or as shards: Parquet files with a row per "
+            "answer and metric.",
+        ),
     ] = None,
     max_failures: MaxFailures = None,
     checks: CheckOptions,
@@ -129,7 +134,7 @@ def score(
     checks.check_files()
     formats: list[TableFormat] = ["csv"]
     if format_ is not None:
-        formats.append(choose_one(format_, "--format", ("parquet", "xlsx")))
+        formats.append(choose_one(format_, "--format", ("parquet", "shards", "xlsx")))
         check_format(formats[-1])
     if llm_options.batch is not None:
         require_batchable(chosen)

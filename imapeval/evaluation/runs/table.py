@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval._optional import require
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from imapeval.evaluation.runs.reading import Run
+    from imapeval.evaluation.runs.reading import Result, Run
     from imapeval.types import Outcome, Sample
 
-TableFormat = Literal["csv", "parquet", "xlsx"]
+TableFormat = Literal["csv", "parquet", "shards", "xlsx"]
 
 _PARTS = ("recall", "precision", "contradictions")
 """The parts of a score that the table has, of metrics that count contradictions."""
@@ -34,10 +35,13 @@ _MAX_ROWS = 1_048_576
 
 _CUT = " [cut]"
 
+_SHARD_ROWS = 100_000
+"""Outcomes of a shard: some megabytes, and all that is in memory at once."""
+
 
 def check_format(kind: TableFormat) -> None:
     """Raise a MissingExtraError if the package that writes the format is not installed."""
-    if kind == "parquet":
+    if kind in ("parquet", "shards"):
         _import_pyarrow("pyarrow")
 
 
@@ -50,6 +54,10 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
     without a score. A column of the data with one of these names is called `data.NAME`. Scores have four significant
     digits; where there is none, the cell is empty.
 
+    As "shards" there is a row per answer and metric, in files of 100,000 rows, `results/part-00000.parquet` and so on:
+    `id`, `system`, `metric`, `score` and `parts` with all digits, `stage`, `kind` and `message` of a failure, and
+    `signature`. The folder is returned.
+
     Texts that a spreadsheet would take for formulas are prefixed with an apostrophe in CSV, and are marked as text in
     Excel, where texts of more than 32,767 characters are cut.
 
@@ -57,6 +65,8 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
         UsageError: The file cannot be written, or the run is too large for Excel.
         MissingExtraError: pyarrow is not installed.
     """
+    if kind == "shards":
+        return _write_shards(run)
     header, rows = _make_table(run)
     path = run.folder / f"results.{kind}"
     write: Callable[[Sequence[str], Sequence[Sequence[object]]], bytes] = {
@@ -144,6 +154,36 @@ def _dump_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) -> by
     buffer = pyarrow.BufferOutputStream()
     _import_pyarrow("pyarrow.parquet").write_table(pyarrow.table(columns, names=list(header)), buffer)
     return buffer.getvalue().to_pybytes()
+
+
+def _write_shards(run: Run) -> Path:
+    pyarrow, parquet = _import_pyarrow("pyarrow"), _import_pyarrow("pyarrow.parquet")
+    text, number = pyarrow.string(), pyarrow.float64()
+    kinds = {"id": text, "system": text, "metric": text, "score": number, "parts": pyarrow.map_(text, number)}
+    schema = pyarrow.schema(kinds | dict.fromkeys(("stage", "kind", "message", "signature"), text))
+    systems = {sample.id: sample.system for sample in run.samples()}
+    rows = (_list_outcome(result, systems[result.id]) for result in run.stream_results(systems))
+    folder = run.folder / "results"
+    with report_write_errors(folder):
+        folder.mkdir(exist_ok=True)
+        for shard in count():
+            some = list(islice(rows, _SHARD_ROWS))
+            if not some and shard:
+                return folder
+            buffer = pyarrow.BufferOutputStream()
+            parquet.write_table(pyarrow.Table.from_pylist(some, schema), buffer)
+            replace_file(folder / f"part-{shard:05}.parquet", buffer.getvalue().to_pybytes())
+    return folder
+
+
+def _list_outcome(result: Result, system: str) -> dict[str, object]:
+    outcome = result.outcome
+    row: dict[str, object] = {"id": result.id, "system": system, "metric": result.metric, "signature": result.signature}
+    if isinstance(outcome, Score):
+        row |= {"score": outcome.value, "parts": outcome.parts}
+    else:
+        row |= {"stage": outcome.stage, "kind": outcome.kind, "message": outcome.message}
+    return {name: _encodable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _unify(cells: Sequence[object]) -> list[object]:

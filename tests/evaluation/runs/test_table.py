@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
-from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, TableFormat, export_table
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, TableFormat, export_table, table
 from imapeval.evaluation.samples import read
 from imapeval.types import Failure, Outcome, Sample, Score
 
@@ -138,3 +138,23 @@ def test_own_columns_of_mixed_types_in_parquet(tmp_path: Path):
     samples = [Sample(str(n), "q", (), "r", meta={"x": value}) for n, value in enumerate([1, "two", None, {"k": 1}])]
     rows = read_table(export_table(make_run(tmp_path / "run", samples, {("0", "m"): Score(1)}), "parquet"))
     assert [row["x"] for row in rows] == ["1", "two", None, json.dumps({"k": 1})]
+
+
+def test_shards_have_a_row_per_answer_and_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(table, "_SHARD_ROWS", 3)
+    folder = export_table(make_run(tmp_path / "run", SAMPLES, OUTCOMES), "shards")
+    assert sorted(file.name for file in folder.iterdir()) == ["part-00000.parquet", "part-00001.parquet"]
+    rows = {(row["id"], row["metric"]): row for row in pyarrow.read_table(folder).to_pylist()}
+    assert rows.keys() == OUTCOMES.keys()
+    scored, failed = rows["a", "imapscore"], rows["b", "bleu"]
+    assert (scored["score"], dict(scored["parts"])) == (0.123456, OUTCOMES["a", "imapscore"].parts)
+    assert (failed["score"], failed["parts"], failed["stage"], failed["kind"]) == (None, None, "sample", "no-response")
+    assert {row["system"] for row in rows.values()} == {"s1", "s2"}
+    assert failed["signature"] == "bleu|v:1"
+
+
+def test_shards_of_a_run_without_results_keep_their_columns(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    folder = export_table(make_run(tmp_path / "run", SAMPLES, {}), "shards")
+    assert pyarrow.read_table(folder).column_names[:4] == ["id", "system", "metric", "score"]
