@@ -4,8 +4,8 @@ S systems answer Q questions, each better than the one before it by a step. A me
 noise of standard deviation 1, the ratings (half steps) with .5. The truth is the coefficient's mean over the
 repetitions: within questions that of many questions, between systems that of these systems on other questions, as many.
 Printed as a Markdown table: coverage, and the mean width. "of 20": share of studies of 20 metrics of no value in which
-the simultaneous interval of the best one lies above the value without a relation (0, pairwise accuracy between systems
-1/2; within questions ties are calibrated, and soft pairwise accuracy has no such value).
+the simultaneous interval of the best one lies above the value without a relation, 0 or for pairwise accuracy 1/2 (soft
+pairwise accuracy has no such value; best_of_many.py has the other levels).
 """
 
 from __future__ import annotations
@@ -49,28 +49,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--resamples", type=int, default=599)
+    parser.add_argument("--level", choices=("within-question", "system"))
     args = parser.parse_args()
     print("| level | systems x questions | coefficient | mean | holds | width | of 20 |")
     print("|---|---|---|---|---|---|---|")
     for level, names in (("within-question", WITHIN), ("system", BETWEEN)):
         for size in SIZES:
-            if level == "system" and size[0] < 6:
-                continue  # no interval
+            if args.level not in (None, level) or (level == "system" and size[0] < 6):
+                continue  # between fewer systems there is no interval
             rows, wrong = {name: [] for name in names}, dict.fromkeys(names, 0)
             given = {"coefficients": names, "levels": (level,), "resamples": args.resamples}
             for seed in range(args.repetitions):
                 generator = np.random.default_rng([seed, *size[:2]])
                 for row in correlate(draw(generator, size, 1), seed=seed, **given):
                     rows[row.coefficient].append((row.value, row.low, row.high))
-                found = correlate(draw(generator, size, METRICS), seed=seed, **given)
-                for name in names:
+                found = correlate(draw(generator, size, METRICS), seed=seed, **given) if level == "system" else []
+                for name in names if found else ():
                     best = max((row for row in found if row.coefficient == name), key=lambda row: row.value or -1)
                     none = 0.5 if "accuracy" in name else 0.0
                     wrong[name] += best.simultaneous_low is not None and best.simultaneous_low > none
             for name in names:
                 value, low, high = np.array(rows[name], dtype=float).T
                 mean = np.nanmean(value)
-                has_none = name != "soft_pairwise_accuracy" and (name != "pairwise_accuracy" or level == "system")
+                has_none = name != "soft_pairwise_accuracy" and level == "system"
                 share = f"{wrong[name] / args.repetitions:.1%}" if has_none else "-"
                 print(
                     f"| {level} | {size[0]} x {size[1]} | {name} | {mean:.3f} "
