@@ -157,6 +157,7 @@ def estimate_truth(
     occurring = np.unique(ratings[given])
     # Categories that nobody gave have no errors to estimate in the nominal model.
     categories = occurring if model == "nominal" or not possible else np.union1d(occurring, np.array(possible))
+    categories = categories + 0.0  # which makes the -0 of a scale such as -1:1:1 a 0
     if not 2 <= len(categories) <= MAX_CATEGORIES:
         raise UsageError(
             f"{dimension} has {len(categories)} different ratings; a latent truth is for 2 to {MAX_CATEGORIES} of them."

@@ -118,3 +118,12 @@ def test_what_cannot_be_estimated(ratings: list[list[float]], part: str):
     table = np.array(ratings, dtype=np.float64)
     with pytest.raises(UsageError, match=part):
         estimate_truth("accuracy", table, model="nominal", ids=tuple(map(str, range(len(table)))), raters=tuple("abc"))
+
+
+def test_no_category_is_called_minus_zero():
+    truth, _ = simulate(60, [2, 2, 2], size=3)
+    given = {"ids": tuple(map(str, range(60))), "raters": ("a", "b", "c"), "possible": (-1.0, -0.0, 1.0)}
+    ratings = np.where(truth == 1, -0.0, truth - 1.0)[:, None].repeat(3, axis=1)
+    for model in ("nominal", "ordinal"):
+        found = estimate_truth("accuracy", ratings, model=model, **given)
+        assert [f"{category:g}" for category in found.categories] == ["-1", "0", "1"]
