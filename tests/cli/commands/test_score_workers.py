@@ -246,6 +246,46 @@ def test_an_error_for_all_ends_workers_that_wait_for_completions():
     assert raised.value.kind == "budget"
 
 
+class Costs(Metric):
+    """Has no money for some questions."""
+
+    name = "costs"
+    summary = "Length of the response."
+
+    def score(self, case: Case) -> float:
+        if "costs" in case.question:
+            raise ServiceError("no money", kind="budget")
+        return 1.0
+
+
+def open_costs() -> Pipeline:
+    return Pipeline([Costs()], None, None, {})
+
+
+@pytest.mark.slow
+def test_an_error_for_all_loses_no_result_of_the_others():
+    samples = [Sample(str(n), "what helps" if n < 192 else "what it costs", ("x",), "x") for n in range(256)]
+    run = InMemoryStore()
+    work = evaluate_in_workers(samples, workers=ProcessPool(2), open_parts=open_costs, parts=open_costs(), run=run)
+    with pytest.raises(ServiceError) as raised:
+        asyncio.run(work)
+    assert raised.value.kind == "budget"
+    # All batches were begun before the last one, the only one with an error.
+    assert sorted(int(result.id) for result in run.results) == list(range(192))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("apart")
+def test_a_refused_request_is_a_failure(imapeval: Command, serve: Callable[..., Any], tmp_path: Path):
+    # The body of a good reply: Ray's own HTTP stage takes it for one.
+    body = {"choices": [{"finish_reason": "stop", "message": {"content": "{}"}}]}
+    command = ("score", "sample-en", "--limit", "4", "--metrics", "imapscore", *LLM, serve(lambda _: (400, body)).url)
+    done = imapeval(*command, "--out", "run", "--workers", "2")
+    assert done.returncode == 1, done.stderr
+    results = Run(tmp_path / "run").results()
+    assert [r.outcome.kind for r in results if isinstance(r.outcome, Failure)] == ["bad-request"] * 4
+
+
 class Deadly(Metric):
     """Ends its process at some responses, as a fault in a library does."""
 
