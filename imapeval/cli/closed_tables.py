@@ -160,8 +160,9 @@ def _print_runs(rows: "Sequence[RunTest]") -> None:
     def show(p: float | None) -> str | None:
         return None if p is None else format_p(p).removeprefix("p ").removeprefix("= ")
 
+    whole = "all tasks" if any(row.task for row in rows) else None
     columns = [
-        Column("task", lambda row: row.task, text=True),
+        Column("task", lambda row: row.task or whole, text=True),
         Column("first", lambda row: row.first, text=True),
         Column("second", lambda row: row.second, text=True),
         Column("runs", lambda row: f"{row.runs[0]}, {row.runs[1]}", wrap=False),

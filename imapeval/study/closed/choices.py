@@ -66,7 +66,7 @@ _DENIED_BEFORE = re.compile(
 )
 _CLAUSE = re.compile(r"[.,:;!?。，：；！？]|\b(?:but|so|therefore|mais|donc)\b|但|所以|因此", re.IGNORECASE)
 _DENIED_AFTER = re.compile(
-    r"\s*(?:项|选项)?\s*(?:(?:is|are|was|were|would be|seems?|est|sont)\s*(?:both |all |clearly |also )?"
+    r"\s*(?:(?:项|选项)\s*)?(?:(?:is|are|was|were|would be|seems?|est|sont)\s*(?:both |all |clearly |also )?"
     r"(?:not\b|n['’]t|pas\b|wrong|incorrect|false|fau(?:x|sse)|inexact)|n['’]est|ne\b|"
     r"(?:都|均)?(?:是|为)?(?:错|不正确|不对|有误|不是))",
     re.IGNORECASE,

@@ -19,12 +19,13 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import number_clusters
+from imapeval.study.intervals import normal_quantile, wilson_interval
 from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems, conclude_family
 from imapeval.types import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from imapeval.study.arrays import Floats
     from imapeval.study.closed.logs import ClosedAnswer
@@ -42,7 +43,7 @@ class RunTest:
     """Two models with several runs each, on the questions that all runs answered.
 
     Attributes:
-        task: The task.
+        task: The task; "" for all questions of several tasks.
         first, second: The models.
         items: Number of questions.
         runs: Number of runs of each.
@@ -129,8 +130,9 @@ def compare_models(
         seed: Random seed of intervals and permutations.
 
     Returns:
-        The differences, and a test for each task and pair of models with several runs. Where these are all there is,
-        their intervals and p-values are those of the differences as well.
+        The differences, and a test for each pair of models of which one has several runs: within each task, and over
+        the questions of all tasks. Their intervals and p-values are those of the differences as well. A pair with
+        other runs in one task than in another has none over all tasks.
 
     Raises:
         UsageError: There are fewer than two models, or no such metric or model.
@@ -139,39 +141,57 @@ def compare_models(
     rows = compare_systems(gather_models(answers, metric=metric), against=against, margin=margin, seed=seed)
     tests = _test_runs(answers, metric, against)
     by_pair = {(test.task, test.first, test.second): test for test in tests}
+    several = {(test.first, test.second) for test in tests}
     tasks = {answer.task for answer in answers}
+    only = next(iter(tasks)) if len(tasks) == 1 else ""
     families: dict[str, list[Difference]] = {}
     for row in rows:
-        task = row.group if row.column else next(iter(tasks)) if len(tasks) == 1 else None
-        test = None if task is None else by_pair.get((task, row.first, row.second))
+        test = by_pair.get((row.group if row.column else only, row.first, row.second))
         if test is not None:
             row = replace(row, low=test.low, high=test.high, p=test.p, equivalent=None)
+        elif not row.column and (row.first, row.second) in several:
+            reason = "their runs are not the same in all tasks"
+            row = replace(row, low=None, high=None, p=None, equivalent=None, reason=reason)
         families.setdefault(row.column, []).append(row)
     return [row for family in families.values() for row in conclude_family(family, margin=margin)], tests
 
 
 def _test_runs(answers: Sequence[ClosedAnswer], metric: str | None, against: str | None) -> list[RunTest]:
-    tables: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    tables: dict[tuple[str, str], dict[str, dict[tuple[str, str], float]]] = {}
+    groups = {(answer.task, answer.item): (answer.task, answer.group or (answer.item,)) for answer in answers}
+    several_tasks = len({answer.task for answer in answers}) > 1
     for answer in answers:
         score = float(answer.right or False) if metric is None else answer.scores.get(metric)
         if score is not None:
-            tables.setdefault((answer.task, answer.model), {}).setdefault(answer.run, {})[answer.item] = score
-    several = {key: list(runs.values()) for key, runs in tables.items() if len(runs) > 1}
+            for task in {answer.task, ""} if several_tasks else {answer.task}:
+                runs = tables.setdefault((task, answer.model), {})
+                runs.setdefault(answer.run, {})[answer.task, answer.item] = score
     found: list[RunTest] = []
-    for (task, first), (other, second) in combinations(several, 2):
-        if task != other or (against is not None and against not in {first, second}):
+    for ((task, first), one), ((other, second), two) in combinations(tables.items(), 2):
+        if task != other or max(len(one), len(two)) < 2 or (against is not None and against not in {first, second}):
             continue
         if against == first:
-            first, second = second, first
-        one, two = several[task, first], several[task, second]
-        shared = sorted(set[str].intersection(*(set(run) for run in (*one, *two))))
+            first, second, one, two = second, first, two, one
+        runs = [*one.values(), *two.values()]
+        shared = sorted(set[tuple[str, str]].intersection(*map(set, runs)))
+        if not task and len({item[0] for item in shared}) < len({item[0] for run in runs for item in run}):
+            continue
         if len(shared) > 1:
-            grids = (np.array([[run[item] for run in runs] for item in shared]) for runs in (one, two))
-            found.append(compare_runs(task, first, second, *grids))
+            grids = (np.array([[run[item] for run in own.values()] for item in shared]) for own in (one, two))
+            found.append(compare_runs(task, first, second, *grids, groups=[groups[item] for item in shared]))
     return found
 
 
-def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats, *, most: float = 1.0) -> RunTest:
+def compare_runs(
+    task: str,
+    first: str,
+    second: str,
+    one: Floats,
+    two: Floats,
+    *,
+    most: float = 1.0,
+    groups: Sequence[Hashable] | None = None,
+) -> RunTest:
     """Test the difference of two models.
 
     Args:
@@ -182,19 +202,23 @@ def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats, *
             runs are not what the difference is to hold for.
         two: Scores of the second, on the same items.
         most: The largest difference that there can be.
+        groups: Of each item, whose items are not independent; None where all are.
 
     Raises:
         MissingExtraError: scipy is not installed.
     """
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="comparisons of several runs")
-    variance, freedom = find_variance(one, two)
+    variance, freedom = find_variance(one, two, groups=groups)
     difference = float(one.mean() - two.mean())
     over_runs = None
     if variance > 0:
         reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance)
         p = float(2 * stats.t.sf(abs(difference) / math.sqrt(variance), freedom))
     else:
-        reach, p = 0.0, 1.0 if difference == 0 else 0.0
+        # All alike, which is no certainty: Wilson's bound for none of so many, and the exact test of signs.
+        independent = len(one) if groups is None else len(set(groups))
+        reach = most * wilson_interval(0.0, independent, quantile=normal_quantile(0.95)).high
+        p = 1.0 if difference == 0 else 2.0 ** (1 - independent)
     means = one.mean(axis=0), two.mean(axis=0)
     if min(map(len, means)) > 1 and any(np.ptp(mean) > _ROUNDING for mean in means):
         # From means and deviations: `ttest_ind` warns where the runs of one model are equal.
@@ -204,18 +228,26 @@ def compare_runs(task: str, first: str, second: str, one: Floats, two: Floats, *
     return RunTest(task, first, second, len(one), (one.shape[1], two.shape[1]), difference, low, high, p, over_runs)
 
 
-def find_variance(one: Floats, two: Floats | None = None) -> tuple[float, float]:
+def find_variance(
+    one: Floats, two: Floats | None = None, *, groups: Sequence[Hashable] | None = None
+) -> tuple[float, float]:
     """Return the variance of a mean over questions and runs, or of the difference of two, and its degrees of freedom.
 
     Args:
         one: Scores by item and run, shape (items, runs), two or more items.
         two: Scores of the other model, on the same items.
+        groups: Of each item, as in `compare_runs`. The variance over questions is then the cluster-robust one of a mean
+            (Cameron and Miller 2015, Journal of Human Resources 50, equation 11, with G / (G - 1)).
     """
     both = (one,) if two is None else (one, two)
     by_item = one.mean(axis=1) if two is None else one.mean(axis=1) - two.mean(axis=1)
     # The variance of a run's mean holds that of its single answers, which is in that over questions as well: it is not
     # taken off, since two or four runs are too few to estimate what would be left. A single run says nothing of it.
-    parts = [(float(by_item.var(ddof=1)) / len(one), len(one) - 1)]
+    clusters = number_clusters(range(len(one)) if groups is None else groups)
+    sums = np.bincount(clusters, weights=by_item - by_item.mean())
+    if len(sums) < 2:
+        return 0.0, math.inf
+    parts = [(float((sums**2).sum()) / len(one) ** 2 * len(sums) / (len(sums) - 1), len(sums) - 1)]
     parts += [
         (float(scores.mean(axis=0).var(ddof=1)) / scores.shape[1], scores.shape[1] - 1)
         for scores in both

@@ -7,7 +7,7 @@ from scipy import stats
 
 from imapeval.errors import UsageError
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.comparison import compare_models, gather_models
+from imapeval.study.closed.comparison import compare_models, compare_runs, gather_models
 from imapeval.study.closed.logs import ClosedAnswer
 from imapeval.study.closed.models import measure_order_effects, summarise_models
 from imapeval.study.systems.ranking import rank_systems
@@ -178,6 +178,57 @@ def test_equal_runs_give_what_a_single_one_gives():
     paired = stats.ttest_rel(one.astype(float), two.astype(float))
     assert test.p == pytest.approx(paired.pvalue)
     assert test.p_over_runs is None
+
+
+def test_runs_count_over_several_tasks_as_well():
+    """Runs that differ by far more than their questions say little of the models, however many tasks there are."""
+    rng = np.random.default_rng(0)
+    found: list[float] = []
+    for _ in range(40):
+        rows: list[ClosedAnswer] = []
+        for model in ("one", "two"):
+            for run in "12":
+                chance = 1 / (1 + np.exp(-rng.normal()))
+                for task in ("a", "b"):
+                    rows += answer_all(model, rng.random(60) < chance, run=run, task=task)
+        overall, _, _ = compare_models(rows)[0]
+        assert overall.p is not None
+        found.append(overall.p)
+    # 2 of 40 are expected; 7 or more have a chance of .001 (binomial).
+    assert sum(p < 0.05 for p in found) < 7
+
+
+def test_other_runs_in_other_tasks_are_not_compared_over_all():
+    rows = [
+        row
+        for model in ("one", "two")
+        for task, runs in (("a", "12"), ("b", "3"))
+        for run in runs
+        for row in answer_all(model, [True, model == "one", False], run=run, task=task)
+    ]
+    overall, *within = compare_models(rows)[0]
+    assert (overall.p, overall.better) == (None, None)
+    assert all(row.p is not None for row in within)
+
+
+def test_runs_and_groups_of_questions_together():
+    """Items of a group that are all alike count as one item each."""
+    rng = np.random.default_rng(1)
+    one, two = rng.integers(0, 2, (2, 12, 2)).astype(float)
+    repeated = compare_runs(
+        "", "one", "two", one.repeat(5, axis=0), two.repeat(5, axis=0), groups=[n // 5 for n in range(60)]
+    )
+    single = compare_runs("", "one", "two", one, two)
+    assert (repeated.p, repeated.low) == (pytest.approx(single.p), pytest.approx(single.low))
+
+
+def test_equal_answers_are_no_certainty():
+    same = np.ones((20, 2))
+    found = compare_runs("", "one", "two", same, same)
+    high = stats.binomtest(0, 20).proportion_ci(method="wilson").high
+    assert (found.low, found.high, found.p) == (pytest.approx(-high), pytest.approx(high), 1)
+    found = compare_runs("", "one", "two", same, 0 * same)
+    assert found.p == pytest.approx(stats.binomtest(0, 20).pvalue)
 
 
 def test_a_metric_of_the_log():
