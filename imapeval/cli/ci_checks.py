@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.output import echo
 from imapeval.errors import UsageError
-from imapeval.files import open_private
+from imapeval.files import open_private, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,14 +99,14 @@ class CheckOptions:
                 from imapeval.report.junit import write_junit
 
                 text = write_junit(answers, verdicts, name=name, signatures=signatures, started=run.manifest["started"])
-                _write(Path(self.junit), text, run.folder, mode="w")
+                _write(Path(self.junit), text, run.folder, append=False)
             if self.summary is not None:
                 from imapeval.report.markdown import write_markdown
 
                 # A metric of the run may not be installed here; for most metrics higher is better.
                 directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
                 text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
-                _write(Path(self.summary), text, run.folder, mode="a")
+                _write(Path(self.summary), text, run.folder, append=True)
         return verdicts
 
 
@@ -117,12 +117,15 @@ def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
             echo(f"threshold: {verdict}", err=not verdict.met)
 
 
-def _write(path: Path, text: str, run: Path, *, mode: str) -> None:
+def _write(path: Path, text: str, run: Path, *, append: bool) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, mode, encoding="utf-8", newline="\n", opener=open_private) as file:
+        if not append:
+            replace_file(path, text.encode())
+            return
+        with open(path, "a", encoding="utf-8", newline="\n", opener=open_private) as file:
             # Appended text starts on a line of its own.
-            file.write(f"\n{text}" if mode == "a" and file.seekable() and file.tell() else text)
+            file.write(f"\n{text}" if file.seekable() and file.tell() else text)
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {run}` writes it without "

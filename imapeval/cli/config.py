@@ -10,7 +10,7 @@ from imapeval.errors import InputError
 FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
 
-_NOT_FROM_FILES = frozenset({"base-url", "token"})
+_NOT_FROM_FILES = frozenset({"base-url", "engine", "token"})
 """Options that decide who receives texts and keys, or hold a secret."""
 
 _FIX = "`imapeval COMMAND --help` lists the options of a command."
@@ -31,7 +31,7 @@ def read_config(group: Any, start: Path) -> tuple[Path, dict[str, Any]] | None:
         The file, and its values as a `default_map` of click.
 
     Raises:
-        InputError: The file is no TOML, or no command has such an option.
+        InputError: The file is not valid TOML, or no command has such an option.
     """
     found = _find(start)
     if found is None:

@@ -64,6 +64,7 @@ def test_the_nearest_file_counts(
         ("[scroe]\nlimit = 1\n", 1, "--scroe"),
         ("strict = 1\n", 1, "strict is 1"),
         ("limit = 1\nbase-url = 'http://127.0.0.1:1/v1'\n", 2, "--base-url"),  # Would receive texts and keys.
+        ("[score]\nengine = 'ray:127.0.0.1:1'\n", 2, "--engine"),  # Would receive texts.
         ("[serve]\ntoken = 'x'\n", 2, "--token"),
         ("limit = \n", None, "line 1"),
     ],

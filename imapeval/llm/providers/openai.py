@@ -7,6 +7,7 @@ import json
 import math
 import os
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -177,10 +178,12 @@ class OpenAIModel:
             raise self._connection_error(error) from error
 
     def _redirect_error(self, response: httpx2.Response) -> ProviderError | ServiceError:
-        target = urljoin(str(response.request.url), response.headers["Location"])[:_SHOWN]
+        target = response.headers["Location"]
+        with suppress(ValueError):  # not a URL
+            target = urljoin(str(response.request.url), target)
         message = (
-            f"{self._who} redirects to {target} (status {response.status_code}). Requests contain texts, so redirects "
-            "are not followed. If that is the right server, give its address (--base-url)."
+            f"{self._who} redirects to {target[:_SHOWN]} (status {response.status_code}). Requests contain texts, so "
+            "redirects are not followed. If that is the right server, give its address (--base-url)."
         )
         if self._answered:  # then a proxy may ask for a login, which need not affect every request
             return ProviderError(message, kind="server")

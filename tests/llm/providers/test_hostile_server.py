@@ -87,6 +87,15 @@ async def test_another_scheme_host_or_port_is_another_server(location):
         assert other.seen == []
 
 
+async def test_a_redirect_to_what_is_no_url_is_told():
+    with (
+        serving(lambda handler: send(handler, b"", status=307, Location="http://[::1")) as first,
+        pytest.raises(ServiceError) as caught,
+    ):
+        await OpenAIModel("m", base_url=url_of(first)).complete(REQUEST)
+    assert (caught.value.kind, len(first.seen)) == ("not-found", 1)
+
+
 async def test_a_redirect_in_the_middle_of_a_run_fails_one_request():
     replies = [(200, {}), (307, {"Location": "http://login.example/"})]
 
