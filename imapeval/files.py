@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 DRAFT_SUFFIX = ".new"
@@ -80,7 +81,7 @@ def is_process_running(process: int) -> bool:
     return True
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file atomically: readers see the old or the new content, never a mixture.
 
     A symbolic link at `path` is replaced, and its target is left alone. A new file can be read by its owner only; a
@@ -89,15 +90,17 @@ def replace_file(path: Path, content: bytes) -> None:
     Raises:
         OSError: The file cannot be written; the old content is kept.
     """
+    parts = (content,) if isinstance(content, bytes) else content
     if path.exists() and not path.is_file():
-        path.write_bytes(content)
+        with path.open("wb") as device:
+            device.writelines(parts)
         return
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}{DRAFT_SUFFIX}")
     # O_EXCL: do not follow a link that someone has put there.
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            file.writelines(parts)
         with suppress(FileNotFoundError):
             before = path.lstat()
             if stat.S_ISREG(before.st_mode):

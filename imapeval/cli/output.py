@@ -130,7 +130,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    _write(path, "".join(f"{line}\n" for line in lines).encode())
+    _write(path, (f"{line}\n".encode() for line in lines))
 
 
 def write_csv(path: Path, kind: type, rows: Iterable[Any]) -> None:
@@ -159,7 +159,7 @@ def _report_print_errors() -> Generator[None]:
         ) from error
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes | Iterable[bytes]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, content)

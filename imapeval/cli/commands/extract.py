@@ -1,14 +1,15 @@
 """`imapeval extract`: write the imaps of texts, without scoring them."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections import deque
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from tempfile import TemporaryFile
+from typing import Annotated
 
 import typer
 
 from imapeval.cli.dry_run import print_dry_run
-from imapeval.cli.interrupt import Interrupted, run_until_interrupted
+from imapeval.cli.interrupt import Interrupted
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
     DataFiles,
@@ -22,10 +23,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
-from imapeval.types import Failure, Imap, Sample
-
-if TYPE_CHECKING:
-    from imapeval.extraction.protocols import Extractor
+from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
 
 
 @expand_options
@@ -41,11 +39,14 @@ def extract(
         ("llm", "base_url", "votes", "concurrency", "rpm", "tpm", "price", "max_cost", "dry_run", "batch"),
     ],
     kg: Kg = None,
+    workers: Workers = None,
+    engine: Engine = None,
     max_failures: MaxFailures = None,
     json_output: Json = False,
 ) -> None:
     """Write the imaps of all samples to a file, for `imapeval score --imaps`."""
-    from imapeval.evaluation.pipeline import open_extractor, open_graph, open_ledger, open_llm
+    from imapeval.evaluation.imaps_only import ImapWriter, open_reading
+    from imapeval.evaluation.pipeline import open_ledger, open_llm
     from imapeval.evaluation.runs.usage_file import add_up_usage
     from imapeval.llm.middleware.budget import format_report
 
@@ -54,19 +55,26 @@ def extract(
     if llm_options.dry_run:
         print_dry_run(samples, settings, json_output=json_output)
         return
+    pool = open_workers(engine, workers)
     path = require_new_file(out or Path(f"{make_file_stem(data[0])}-imaps.jsonl"))
     if free := sum(not sample.references for sample in samples):
         echo(f"{free} of {len(samples)} samples have no reference: only question and response are read.", err=True)
     ledger = None if settings is None else open_ledger(settings)
     model = None if settings is None else open_llm(settings, ledger=ledger)
-    extractor = open_extractor(open_graph(kg), llm=model, votes=llm_options.votes)
-    with add_up_usage(path, ledger):
+    open_parts = partial(open_reading, kg=kg, votes=llm_options.votes)
+    parts = open_parts(llm=model)
+    with add_up_usage(path, ledger), TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
+        store = ImapWriter(deque(sample.id for sample in samples), spool)
         try:
             with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
-                failures = run_until_interrupted(lambda stop: _write_imaps(samples, extractor, path, advance, stop))
+                score_until_interrupted(
+                    samples, pool=pool, open_parts=open_parts, parts=parts, llm=model, run=store, progress=advance
+                )
         except Interrupted as interrupted:
             echo("Stopped. Completed readings are cached: repeat the command to resume.", err=True)
             raise typer.Exit(interrupted.code) from interrupted
+        write_lines(path, (line.rstrip("\n") for line in spool))
+        failures = {sample.id: store.failures[sample.id] for sample in samples if sample.id in store.failures}
         if json_output:
             content = {
                 "imaps": path,
@@ -84,32 +92,3 @@ def extract(
             if ledger is not None:
                 echo(f"usage: {format_report(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
-
-
-async def _write_imaps(
-    samples: Sequence[Sample],
-    extractor: "Extractor",
-    path: Path,
-    advance: Callable[[int], None],
-    stop: asyncio.Event,
-) -> dict[str, Failure]:
-    """Write the imaps in the order of the samples, and return the failures by sample id."""
-    from imapeval.evaluation import imap_files
-    from imapeval.evaluation.extract import extract as extract_all
-    from imapeval.evaluation.imap_files import ImapRecord
-
-    found: dict[str, Sequence[Imap] | Failure] = {}
-    async for sample, imaps in extract_all(samples, extractor=extractor, stop=stop):
-        found[sample.id] = imaps
-        advance(1)
-    failures = {sample.id: made for sample in samples if isinstance(made := found.get(sample.id), Failure)}
-    if stop.is_set():
-        return failures
-    lines = (
-        imap_files.dump_record(ImapRecord(sample.id, imap, None))
-        for sample in samples
-        if not isinstance(imaps := found[sample.id], Failure)
-        for imap in imaps
-    )
-    write_lines(path, lines)
-    return failures

@@ -14,7 +14,7 @@ import typer
 
 from imapeval.cli.ci_checks import CheckOptions, print_verdicts
 from imapeval.cli.dry_run import print_dry_run
-from imapeval.cli.interrupt import Interrupted, run_until_interrupted
+from imapeval.cli.interrupt import Interrupted
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
     DataFiles,
@@ -39,6 +39,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.cli.progress import show_indexing, show_progress
+from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
 from imapeval.errors import ServiceError, UsageError
 from imapeval.redaction import redact
 from imapeval.types import Failure
@@ -46,7 +47,6 @@ from imapeval.types import Failure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.evaluation.workers import WorkerPool
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
@@ -78,19 +78,8 @@ def score(
     data_options: DataOptions,
     kg: Kg = None,
     encoder: Encoder = "use",
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Score in N processes, which share the graph in memory; each loads the models.  "
-            "[default: 1; with --engine ray, the processors of the cluster]",
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(metavar="ray[:ADDRESS]", help="Let Ray run the processes, on this computer or on a cluster."),
-    ] = None,
+    workers: Workers = None,
+    engine: Engine = None,
     format_: Annotated[
         str | None,
         typer.Option(
@@ -114,7 +103,6 @@ def score(
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
-    from imapeval.evaluation.workers import evaluate_in_workers
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.summary import summarise
@@ -139,7 +127,6 @@ def score(
     if llm_options.batch is not None:
         require_batchable(chosen)
     settings = llm_options.make_settings(imaps=imaps, judging=bool(select_llm_metrics(chosen)))
-    spread = engine is not None or (workers or 1) > 1
     samples = data_options.read(data)
     if llm_options.dry_run:
         print_dry_run(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
@@ -180,34 +167,16 @@ def score(
             ) as run,
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):
-            if spread:
-                pool = _open_workers(engine, workers, gpu=device == "cuda")
-                run_until_interrupted(
-                    lambda stop: evaluate_in_workers(
-                        samples,
-                        workers=pool,
-                        open_parts=open_parts,
-                        parts=ready,
-                        llm=llm,
-                        references=joined,
-                        run=run,
-                        progress=advance,
-                        stop=stop,
-                    )
-                )
-            else:
-                run_until_interrupted(
-                    lambda stop: evaluate.evaluate(
-                        samples,
-                        metrics=ready.metrics,
-                        extractor=ready.extractor,
-                        matcher=ready.matcher,
-                        references=joined,
-                        run=run,
-                        progress=advance,
-                        stop=stop,
-                    )
-                )
+            score_until_interrupted(
+                samples,
+                pool=open_workers(engine, workers, gpu=device == "cuda"),
+                open_parts=open_parts,
+                parts=ready,
+                llm=llm,
+                references=joined,
+                run=run,
+                progress=advance,
+            )
     except Interrupted as interrupted:
         echo(f"Stopped. To resume: {_resume_command(folder)}", err=True)
         raise typer.Exit(interrupted.code) from interrupted
@@ -263,17 +232,6 @@ def score(
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
-
-
-def _open_workers(engine: str | None, workers: int | None, *, gpu: bool) -> "WorkerPool":
-    from imapeval.evaluation.ray_workers import RayPool
-    from imapeval.evaluation.workers import ProcessPool
-
-    if engine is None:
-        return ProcessPool(workers or 1)
-    name, _, address = engine.partition(":")
-    choose_one(name, "--engine", ("ray",))
-    return RayPool(address=address or None, size=workers, gpu=gpu)
 
 
 def _resume_command(folder: Path) -> str:

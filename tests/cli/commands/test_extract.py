@@ -1,9 +1,13 @@
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from imapeval.evaluation import imap_files
+from imapeval.evaluation.samples import read
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -52,3 +56,26 @@ def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):
     found = json.loads(done.stdout)
     (failure,) = found["failures"]
     assert (found["samples"], failure["id"], failure["stage"], failure["kind"]) == (3, "c", "extraction", "no-query")
+
+
+@pytest.mark.slow
+def test_workers_write_the_same_file(imapeval: Command, tmp_path: Path):
+    samples = replace(Sample("?", "What?", ("x",), "x"), answered=False), *read("sample-en"), *read("sample-zh")
+    rows = [
+        {
+            "id": f"{n}",
+            "question": s.question,
+            "references": s.references,
+            "response": s.response if s.answered else None,
+        }
+        for n, s in enumerate(samples)
+    ]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, options in {"plain": (), "spread": ("--workers", "2")}.items():
+        done = imapeval("extract", "data.jsonl", "--out", f"{name}.jsonl", *options)
+        assert done.returncode == 0, done.stderr
+        assert f"{len(rows) - 1} of {len(rows)}" in done.stdout
+    plain, spread = ((tmp_path / f"{name}.jsonl").read_bytes() for name in ("plain", "spread"))
+    assert spread == plain
+    ids = [json.loads(line)["id"] for line in plain.splitlines()]
+    assert list(dict.fromkeys(ids)) == [row["id"] for row in rows[1:]]
