@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def print_closed(found: "ClosedFindings") -> None:
     """Print all tables."""
     _print_models(found.models)
+    if found.left_out:
+        echo(found.describe_left_out())
     _print_orders(found.orders)
     if found.open is not None:
         _print_open(found.open)

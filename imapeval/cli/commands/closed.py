@@ -217,7 +217,7 @@ def _compare_models(
     answers = read_logs(files)
     found = analyse_closed_answers(
         answers,
-        None if opened is None else _read_open(answers, opened, seed=seed),
+        None if opened is None else _read_open([answer for answer in answers if answer.labels], opened, seed=seed),
         metric=metric,
         against=against,
         margin=margin,

@@ -113,6 +113,8 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
         answers = sum(sum(readings.values()) for readings in of_model)
         if share := 1 - sum(readings.get("read", 0) for readings in of_model) / answers:
             said.append(f"{share:.1%} of the answers of {model} choose no option; they count as not right.")
+    if findings.left_out:
+        said.append(findings.describe_left_out())
     if findings.open is not None:
         mean = next(
             (

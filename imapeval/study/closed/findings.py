@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from imapeval.study.closed.models import measure_order_effects, summarise_models
 from imapeval.study.systems.ranking import rank_systems
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.closed.comparison import RunTest
     from imapeval.study.closed.logs import ClosedAnswer
@@ -34,6 +35,7 @@ class ClosedFindings:
         open: Open answers to the same items; None without any.
         metric: What was compared.
         seed: Random seed of intervals and p-values.
+        left_out: Number of answers to open-ended questions, by task: they have no right option.
     """
 
     models: Sequence[ModelResult]
@@ -44,6 +46,12 @@ class ClosedFindings:
     open: OpenFindings | None
     metric: str
     seed: int
+    left_out: Mapping[str, int]
+
+    def describe_left_out(self) -> str:
+        """Return a sentence on the open-ended tasks, "" if there are none."""
+        tasks = ", ".join(f"{task} ({count} answers)" for task, count in self.left_out.items())
+        return f"Left out, open-ended: {tasks}. Score them with `imapeval score`." if tasks else ""
 
 
 def analyse_closed_answers(
@@ -58,7 +66,7 @@ def analyse_closed_answers(
     """Summarise and compare the models.
 
     Args:
-        answers: Of one model or more.
+        answers: Of one model or more; those to open-ended questions, without labels, are left out.
         opened: What open answers to the same items show; passed on.
         metric: A metric of the logs to compare models by; None takes the accuracy of what was read.
         against: Compare each of the other models with this one; None compares all pairs.
@@ -66,9 +74,13 @@ def analyse_closed_answers(
         seed: Random seed of intervals and permutations.
 
     Raises:
-        UsageError: There is no such metric or model, or there is one model and it is to be compared.
+        UsageError: All questions are open-ended, there is no such metric or model, or there is one model to compare.
         MissingExtraError: scipy is not installed, which several runs need.
     """
+    left_out = Counter(answer.task for answer in answers if not answer.labels)
+    answers = [answer for answer in answers if answer.labels]
+    if not answers:
+        raise UsageError(f"all questions are open-ended: {', '.join(left_out)}. Score them with `imapeval score`.")
     differences: Sequence[Difference] = ()
     tests: Sequence[RunTest] = ()
     standings: Sequence[Standing] = ()
@@ -86,4 +98,5 @@ def analyse_closed_answers(
         opened,
         metric or ACCURACY,
         seed,
+        left_out,
     )

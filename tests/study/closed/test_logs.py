@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from imapeval.errors import InputError
+from imapeval.errors import InputError, UsageError
+from imapeval.study.closed.findings import analyse_closed_answers
 from imapeval.study.closed.logs import read_logs
 from imapeval.study.closed.logs.answers import find_gold, find_options
 
@@ -75,6 +76,59 @@ def test_logs_of_the_harness_give_its_own_accuracy_to_the_item():
         assert all(len(answer.labels) == len(answer.options) == 4 for answer in part)
         assert all(answer.gold <= set("ABCD") and len(answer.gold) == 1 for answer in part)
     assert all((answer.text is None) == (answer.task == "kinds_mc") for answer in answers)
+
+
+def sample(n: int, doc: dict[str, Any], target: Any, responses: list[Any], **fields: Any) -> dict[str, Any]:
+    return {
+        "doc_id": n,
+        "doc": doc,
+        "target": target,
+        "resps": responses,
+        "filtered_resps": [],
+        "metrics": [],
+        **fields,
+    }
+
+
+def test_options_that_only_the_arguments_name(tmp_path: Path):
+    """lm_eval 0.4.13's pubmedqa: the target is a text, and yes, no and maybe stand in the arguments."""
+    likelihoods = [[["-2.0", "False"]], [["-1.0", "False"]], [["-9.0", "False"]]]
+    arguments = {
+        f"gen_args_{n}": {"arg_0": "Question ...", "arg_1": f" {text}"} for n, text in enumerate(("yes", "no", "maybe"))
+    }
+    rows = [
+        sample(n, {"QUESTION": "q"}, gold, likelihoods, arguments=arguments) for n, gold in enumerate(("no", "yes"))
+    ]
+    answers = read_logs([write_lines(tmp_path / "samples_pubmedqa.jsonl", rows)])
+    assert [answer.right for answer in answers] == [True, False]
+    assert answers[0].options == ("yes", "no", "maybe")
+
+
+def test_generated_answers_with_options_as_endings_or_without(tmp_path: Path):
+    """lm_eval 0.4.13's medqa_4options has sent1 and ending0 to ending3."""
+    doc = {"sent1": "Which?", "ending0": "tea", "ending1": "rest", "ending2": "ice", "ending3": "heat"}
+    rows = [sample(0, doc, 1, [["The answer is B."]]), sample(1, doc, 2, [["Rest."]])]
+    found = read_logs([write_lines(tmp_path / "samples_medqa.jsonl", rows)])
+    assert [(answer.choice.label, answer.right) for answer in found] == [("B", True), ("B", False)]
+    rows = [
+        sample(n, {"question": "q"}, gold, [[text]]) for n, (gold, text) in enumerate((("yes", "Yes."), ("no", "Yes")))
+    ]
+    found = read_logs([write_lines(tmp_path / "samples_verdicts.jsonl", rows)])
+    assert [answer.right for answer in found] == [True, False]
+
+
+def test_open_ended_questions_are_left_out_and_named(tmp_path: Path):
+    """lm_eval's careqa_open beside careqa_en: free answers have no right option."""
+    doc = {"question": "q", "op1": "tea", "op2": "rest"}
+    closed = [sample(n, doc, 0, [["A"]]) for n in range(3)]
+    opened = [sample(n, {"question": "q"}, f"free text {n}", [["some text"]]) for n in range(20)]
+    write_lines(tmp_path / "samples_careqa_en.jsonl", closed)
+    write_lines(tmp_path / "samples_careqa_open.jsonl", opened)
+    found = analyse_closed_answers(read_logs([tmp_path]))
+    assert [(row.task, row.accuracy) for row in found.models] == [("careqa_en", 1)]
+    assert found.left_out == {"careqa_open": 20}
+    with pytest.raises(UsageError):
+        analyse_closed_answers(read_logs([tmp_path / "samples_careqa_open.jsonl"]))
 
 
 def test_several_filters_are_one_answer(tmp_path: Path):

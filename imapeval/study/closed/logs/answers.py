@@ -22,7 +22,7 @@ class ClosedAnswer:
         item: Id of the question, the same for all models.
         run: Which of several runs, such as a seed; "" for a single one.
         question: Text of the question; "" if the log has none.
-        labels: Labels of the options in the order shown, such as A to D.
+        labels: Labels of the options in the order shown, such as A to D; empty if the question is open-ended.
         options: Their texts, in the same order; empty if the log has none.
         gold: The right labels.
         text: What the model wrote; None where the log has the likelihoods of the options only.
@@ -53,8 +53,17 @@ class ClosedAnswer:
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _TEXTS, _LABELS = ("text", "texts", "choices", "options"), ("label", "labels", "key", "keys")
-_SINGLE = (("opa", "opb", "opc", "opd", "ope"), ("A", "B", "C", "D", "E", "F"), ("op1", "op2", "op3", "op4", "op5"))
-"""Columns that hold one option each, as in MedMCQA, CMB and CareQA."""
+_SINGLE = (
+    ("opa", "opb", "opc", "opd", "ope"),
+    ("A", "B", "C", "D", "E", "F"),
+    ("op1", "op2", "op3", "op4", "op5"),
+    ("ending0", "ending1", "ending2", "ending3", "ending4"),
+)
+"""Columns that hold one option each, as in MedMCQA, CMB, CareQA and lm-evaluation-harness's MedQA."""
+
+_MOST_LABELS = 10
+_ANSWERS_A_LABEL = 5
+_VERDICTS = frozenset({"yes", "no", "maybe", "true", "false"})
 
 
 def name_options(number: int) -> tuple[str, ...]:
@@ -119,6 +128,22 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
         return found
     places = {str(place): label for place, label in enumerate(labels)}
     return frozenset({places[text]}) if text in places else frozenset()
+
+
+def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
+    """Return the labels of a task whose questions have no options, such as yes, no and maybe; empty if open-ended.
+
+    Labels are right answers that are few and come again: at most ten, and each five times on average.
+
+    Args:
+        golds: The right answer to each question, or a list of them.
+    """
+    texts = [text for gold in golds for text in find_gold(gold, (), ())]
+    labels = tuple(sorted(set(texts)))
+    if {label.casefold() for label in labels} <= _VERDICTS:
+        return labels
+    few = 2 <= len(labels) <= _MOST_LABELS and len(texts) >= _ANSWERS_A_LABEL * len(labels)
+    return labels if few else ()
 
 
 def choose(text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False) -> Choice:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.rows import read_number
-from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, name_options
+from imapeval.study.closed.choices import Choice
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, infer_labels, name_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,10 +28,11 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
         MissingExtraError: `inspect-ai` is not installed.
     """
     rows = [row.fields for row in load_inspect(str(path))]
+    common = infer_labels([row["references"] for row in rows])
     several = len({row["epoch"] for row in rows}) > 1
     for row in rows:
         options = tuple(map(str, cast("list[Any]", row.get("choices") or ())))
-        labels = name_options(len(options))
+        labels = name_options(len(options)) or common
         scores: dict[str, float] = {}
         for name, value in row.items():
             if name.startswith("score."):
@@ -39,7 +41,8 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
                     scores[name.removeprefix("score.")] = number
         text = cast("str | None", row["response"])
         chosen = next((str(value) for name, value in row.items() if name.startswith("chosen.")), text)
-        choice = choose(chosen, labels, options, cut=row.get("stop_reason") == "max_tokens")
+        cut = row.get("stop_reason") == "max_tokens"
+        choice = choose(chosen, labels, options, cut=cut) if labels else Choice(None, "unread")
         yield ClosedAnswer(
             task=str(row["task"]),
             model=str(row["system"]),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import read_number
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, find_options, name_options
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, find_options, infer_labels, name_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,8 +56,10 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
                     line=number,
                     fix="Remove the line that does not belong to this run.",
                 )
-    for filtered in documents.values():
-        yield _read_document([record for _, record in filtered.values()], task=task, model=model)
+    found = [[record for _, record in filtered.values()] for filtered in documents.values()]
+    common = infer_labels([records[0].get("target") for records in found])
+    for records in found:
+        yield _read_document(records, task=task, model=model, common=common)
 
 
 def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
@@ -82,7 +84,9 @@ def _filter_of(record: Mapping[str, Any]) -> str:
     return str(record.get("filter", "none"))
 
 
-def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) -> ClosedAnswer:
+def _read_document(
+    records: Sequence[dict[str, Any]], *, task: str, model: str, common: tuple[str, ...]
+) -> ClosedAnswer:
     record = records[0]
     doc: dict[str, Any] = record["doc"]
     scores: dict[str, float] = {}
@@ -97,11 +101,12 @@ def _read_document(records: Sequence[dict[str, Any]], *, task: str, model: str) 
     likelihoods = _read_likelihoods(record["resps"])
     if likelihoods is not None:
         if len(labels) != len(likelihoods):
-            labels, options = name_options(len(likelihoods)), ()
+            labels, options = name_options(len(likelihoods)), _read_continuations(record, len(likelihoods))
         choice = _choose_likeliest(likelihoods, labels)
         text = None
     else:
         text = _first_text(record["resps"])
+        labels = labels or common
         choice = choose(text, labels, options) if labels else Choice(None, "unread")
     question = next((doc[name] for name in _QUESTION if isinstance(doc.get(name), str)), "")
     return ClosedAnswer(
@@ -137,6 +142,16 @@ def _read_likelihoods(responses: Any) -> list[float] | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return found if len(found) > 1 else None
+
+
+def _read_continuations(record: Mapping[str, Any], number: int) -> tuple[str, ...]:
+    """Return the texts whose likelihood was computed, such as those of yes, no and maybe; empty if the log has none."""
+    arguments = record.get("arguments")
+    if not isinstance(arguments, dict):
+        return ()
+    given = [cast("dict[str, Any]", arguments).get(f"gen_args_{n}") for n in range(number)]
+    texts = [cast("dict[str, Any]", one).get("arg_1") for one in given if isinstance(one, dict)]
+    return tuple(str(text).strip() for text in texts) if len(texts) == number and None not in texts else ()
 
 
 def _first_text(responses: Any) -> str | None:
