@@ -91,7 +91,7 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 
-_JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及|还是)\s*)"
+_JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及|还是)\s*){1,2}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,14 @@ class Choice:
     """What an answer chose.
 
     Attributes:
-        label: The label of the option; None unless `reading` is "read".
+        label: The label of the option; None unless `reading` is "read", or if several are chosen.
         reading: How it was read.
+        several: The labels that are chosen together, such as "A and C"; empty if the answer does not join them.
     """
 
     label: str | None
     reading: Reading
+    several: frozenset[str] = frozenset()
 
 
 def read_choice(
@@ -156,9 +158,11 @@ def _part_joined(text: str, labels: Sequence[str]) -> str:
 
 def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
     """Return the choice of an answer that begins with a label, followed by a mark or nothing."""
-    several = re.match(rf"(?:both |either )?(?:{pattern})\.?{_JOINT}(?:{pattern})(?![\w'’])", text, re.IGNORECASE)
+    several = re.match(
+        rf"(?:both |either )?(?P<all>(?:{pattern})(?:\.?{_JOINT}(?:{pattern}))+)(?![\w'’])", text, re.IGNORECASE
+    )
     if several:
-        return Choice(None, "several")
+        return _choose_several(several["all"], pattern, known)
     begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!-])", text, re.IGNORECASE)
     if begins is None:
         return None
@@ -172,6 +176,13 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
     return Choice(label, "read")
 
 
+def _choose_several(joined: str, pattern: str, known: Mapping[str, str]) -> Choice:
+    found = re.findall(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", joined, re.IGNORECASE)
+    # "A or C" is undecided.
+    either = re.search(r"\bor\b|\bou\b|或|还是|/", joined, re.IGNORECASE)
+    return Choice(None, "several", frozenset() if either else frozenset(known[label.casefold()] for label in found))
+
+
 def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: Choice | None) -> Choice | None:
     """Return the choice that an answer states, or with which it begins if it states no other answer."""
     stated = re.compile(_STATED.pattern.replace("LABELS", pattern), re.IGNORECASE)
@@ -181,7 +192,7 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         if {known[answer.casefold()] for answer in answers} <= {leading.label}:
             return leading
         found.append((leading.label, ""))
-    joint = re.compile(rf"\.?{_JOINT}(?:{pattern})(?![A-Za-z0-9'’])", re.IGNORECASE)
+    joint = re.compile(rf"(?:\.?{_JOINT}(?:{pattern}))+(?![A-Za-z0-9'’])", re.IGNORECASE)
     for match in stated.finditer(text):
         which = next(name for name, label in match.groupdict().items() if label)
         end = match.end(which)
@@ -192,7 +203,7 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         if denied or _ARTICLE.match(text, match.start(which)):
             continue
         if others:
-            return Choice(None, "several")
+            return _choose_several(text[match.start(which) : after], pattern, known)
         if not re.match(r"\s*[?？]", text[after : after + 3]):
             found.append((known[match[which].casefold()], text[max(0, match.start() - _REACH) : match.end()]))
     if not found:

@@ -90,8 +90,17 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidenc
     interval = share_interval(np.array(right), clusters, confidence=confidence)
     names = dict.fromkeys(name for answer in answers for name in answer.scores)
     by_item = {answer.item: answer for answer in answers}.values()
-    golds = Counter(label for answer in by_item for label in answer.gold)
-    sizes = [len(answer.gold) / len(answer.labels) for answer in by_item if answer.labels]
+    golds = Counter(
+        right
+        for answer in by_item
+        for right in ([answer.gold] if answer.every else [frozenset({label}) for label in answer.gold])
+    )
+    # Of all sets of options but the empty one, one is right.
+    sizes = [
+        1 / (2 ** len(answer.labels) - 1) if answer.every else len(answer.gold) / len(answer.labels)
+        for answer in by_item
+        if answer.labels
+    ]
     return ModelResult(
         task,
         model,

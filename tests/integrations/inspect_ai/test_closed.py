@@ -62,6 +62,21 @@ def test_accuracy_is_inspects_own(tmp_path: Path):
     assert found.by_log["choice"] == pytest.approx(log.results.scores[0].metrics["accuracy"].value)
 
 
+@pytest.mark.parametrize("target", [["A", "B"], "AB"])
+def test_all_right_options_as_inspect_counts_them(target: str | list[str], tmp_path: Path):
+    outputs = [ModelOutput.from_content("mockllm/model", f"ANSWER: {said}") for said in ("A,B", "A", "A,C")]
+    for output in outputs:
+        output.usage = ModelUsage()
+    samples = [Sample(id=f"q{n}", input=f"{n}: what helps?", choices=OPTIONS, target=target) for n in range(3)]
+    task = inspect_ai.Task(
+        dataset=MemoryDataset(samples), solver=multiple_choice(multiple_correct=True), scorer=choice()
+    )
+    model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+    inspect_ai.eval(task, model=model, log_dir=str(tmp_path), display="none", max_samples=1)
+    answers = read_logs([tmp_path])
+    assert [answer.right for answer in answers] == [answer.scores["choice"] == 1 for answer in answers]
+
+
 def test_epochs_are_runs(tmp_path: Path):
     run(tmp_path, epochs=2)
     answers = read_logs([tmp_path])

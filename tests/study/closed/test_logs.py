@@ -117,6 +117,20 @@ def test_generated_answers_with_options_as_endings_or_without(tmp_path: Path):
     assert [answer.right for answer in found] == [True, False]
 
 
+def test_all_right_options_have_to_be_chosen(tmp_path: Path):
+    """CMB's questions with several right answers, "ABD"; a list of answers means any of them."""
+    options = {"A": "tea", "B": "rest", "C": "ice", "D": "heat"}
+    texts = ("ABD", "A, B and D", "答案：A、B、D", "A and B", "A", "A or B", "I cannot say.")
+    rows = [
+        {"id": n, "system": "m", "options": options, "answer": "ABD", "response": text} for n, text in enumerate(texts)
+    ]
+    rows.append({"id": "any", "system": "m", "options": options, "answer": ["A", "B"], "response": "A"})
+    found = read_logs([write_lines(tmp_path / "cmb.jsonl", rows)])
+    assert [answer.right for answer in found] == [True, True, True, False, False, None, None, True]
+    (row,) = analyse_closed_answers(found[:-1]).models
+    assert (row.readings["read"], row.guessing, row.always_one) == (5, pytest.approx(1 / 15), 1)
+
+
 def test_open_ended_questions_are_left_out_and_named(tmp_path: Path):
     """lm_eval's careqa_open beside careqa_en: free answers have no right option."""
     doc = {"question": "q", "op1": "tea", "op2": "rest"}

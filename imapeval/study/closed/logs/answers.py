@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice, product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,7 @@ class ClosedAnswer:
         text: What the model wrote; None where the log has the likelihoods of the options only.
         choice: What it chose, read by the rules of `imapeval.study.closed.choices` or the likeliest option.
         scores: What the harness says of the answer, by the name of its metric.
+        every: Whether all right labels have to be chosen, and no other; else any of them is right.
         group: Answers of one group are not independent, such as several questions on one text; "" if there is none.
     """
 
@@ -43,10 +45,14 @@ class ClosedAnswer:
     choice: Choice
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     group: str = ""
+    every: bool = False
 
     @property
     def right(self) -> bool | None:
         """Whether the choice is right; None if none could be read."""
+        if self.every:
+            chosen = self.choice.several or frozenset({self.choice.label} - {None})
+            return chosen == self.gold if chosen else None
         return None if self.choice.label is None else self.choice.label in self.gold
 
 
@@ -130,6 +136,15 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
     return frozenset({places[text]}) if text in places else frozenset()
 
 
+def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
+    """Return the labels that are right together, as in CMB ("ABD", "A,B,D"); empty if a text is no such list."""
+    known = {label.casefold(): label for label in labels if len(label) == 1}
+    found = [known.get(letter.casefold()) for letter in re.sub(r"[\s,;，、]", "", str(given))]
+    if len(found) < 2 or None in found or len(set(found)) < len(found):
+        return frozenset()
+    return frozenset(label for label in found if label is not None)
+
+
 def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     """Return the labels of a task whose questions have no options, such as yes, no and maybe; empty if open-ended.
 
@@ -146,7 +161,10 @@ def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     return labels if few else ()
 
 
-def choose(text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False) -> Choice:
-    """Return what an answer chooses, see `read_choice`."""
+def choose(
+    text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False, every: bool = False
+) -> Choice:
+    """Return what an answer chooses, see `read_choice`; with `every`, several labels together are a choice."""
     texts = dict(zip(labels, options, strict=False)) if options else None
-    return read_choice(text, labels, texts=texts, cut=cut)
+    choice = read_choice(text, labels, texts=texts, cut=cut)
+    return replace(choice, reading="read") if every and choice.several else choice

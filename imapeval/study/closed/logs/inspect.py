@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.rows import read_number
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, infer_labels, name_options
+from imapeval.study.closed.logs.answers import (
+    ClosedAnswer,
+    choose,
+    find_all_gold,
+    find_gold,
+    infer_labels,
+    name_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +49,10 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
         text = cast("str | None", row["response"])
         chosen = next((str(value) for name, value in row.items() if name.startswith("chosen.")), text)
         cut = row.get("stop_reason") == "max_tokens"
-        choice = choose(chosen, labels, options, cut=cut) if labels else Choice(None, "unread")
+        # `choice()` counts all right options and no other as correct.
+        gold = find_gold(row["references"], labels, options) or find_all_gold("".join(row["references"]), labels)
+        every = bool(options) and len(gold) > 1
+        choice = choose(chosen, labels, options, cut=cut, every=every) if labels else Choice(None, "unread")
         yield ClosedAnswer(
             task=str(row["task"]),
             model=str(row["system"]),
@@ -51,7 +61,8 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
             question=_find_question(row),
             labels=labels,
             options=options,
-            gold=find_gold(row["references"], labels, options),
+            gold=gold,
+            every=every,
             text=text,
             choice=choice,
             scores=scores,

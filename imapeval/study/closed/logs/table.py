@@ -13,7 +13,7 @@ from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, find_options
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_all_gold, find_gold, find_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,6 +53,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         value = {what: "" if name is None else row.fields[name] for what, name in found.items()}
         labels, options = find_options(_decode(row.fields))
         gold = find_gold(_decode_list(value["gold"]), labels, options)
+        every = not gold and bool(gold := find_all_gold(value["gold"], labels))
         if not gold:
             raise InputError(
                 f"{found['gold']!r} is {value['gold']!r}, which is none of the options",
@@ -73,8 +74,9 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 options=options,
                 gold=gold,
                 text=text,
-                choice=choose(text, labels, options) if labels else Choice(None, "unread"),
+                choice=choose(text, labels, options, every=every) if labels else Choice(None, "unread"),
                 group=str(value["group"] or ""),
+                every=every,
             )
         )
     # Without options, the labels are all right answers of the task: yes, no, maybe.
