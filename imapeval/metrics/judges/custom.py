@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.metrics.base import Case, Metric, Requirement
-    from imapeval.metrics.judges.parsing.scores import Scale
+    from imapeval.metrics.judges.parsing.scale import Scale
     from imapeval.metrics.judges.prompts.custom_prompt import CustomPrompt
     from imapeval.metrics.on_imaps import ImapForm
     from imapeval.signature import Value

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
-from imapeval.metrics.judges.parsing.scores import LOWEST, ONE_TO_FIVE
+from imapeval.metrics.judges.parsing.scale import LOWEST, ONE_TO_FIVE
 from imapeval.metrics.judges.weighted import WeightedJudge, average_scores, score_schema
 from imapeval.types import Failure, Score
 

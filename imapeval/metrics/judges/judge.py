@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.client import JudgeRequest
 from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
-from imapeval.metrics.judges.parsing.scores import Scale
+from imapeval.metrics.judges.parsing.scale import Scale
 from imapeval.metrics.judges.weighted import WeightedJudge, average_scores
 from imapeval.types import Failure, Score
 

@@ -18,7 +18,8 @@ from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.base import SampledJudge
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest
-from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST, read_result
+from imapeval.metrics.judges.parsing.scale import HIGHEST, LOWEST
+from imapeval.metrics.judges.parsing.scores import read_result
 from imapeval.types import Score
 
 if TYPE_CHECKING:

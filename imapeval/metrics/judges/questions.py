@@ -41,7 +41,7 @@ from imapeval.metrics.judges.parsing.lists import (
     read_overlaps,
     read_questions,
 )
-from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST
+from imapeval.metrics.judges.parsing.scale import HIGHEST, LOWEST
 from imapeval.text.language import HAN
 from imapeval.types import Failure, Score
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import SampledJudge
-from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, Scale, read_scores
+from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
+from imapeval.metrics.judges.parsing.scores import LABELS, read_scores
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Score, average_repetitions
 

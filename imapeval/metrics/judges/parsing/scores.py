@@ -16,69 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError
 from imapeval.llm.structured import faults, json_objects
+from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.metrics.judges.parsing.scale import Scale
 
-LOWEST, HIGHEST = 1, 5
-"""Bounds of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
 
 LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
 """What stands before a score of nothing in particular."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The scores of a form: whole or half points from the lowest to the highest.
-
-    Attributes:
-        low, high: The worst and the best score.
-        half_points: Whether 3.5 is a score.
-    """
-
-    low: int
-    high: int
-    half_points: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> Scale:
-        """Return the scale of a text such as "0:5:0.5" or "1:10".
-
-        Raises:
-            ValueError: It is not LOW:HIGH or LOW:HIGH:STEP with whole ends and a step of 1 or 0.5.
-        """
-        found = re.fullmatch(r"(-?\d{1,3}):(-?\d{1,3})(?::(1|0?\.5))?", text.strip())
-        if found is None or int(found[1]) >= int(found[2]):
-            raise ValueError(f"the scale {text!r} is not LOW:HIGH[:STEP] with a STEP of 1 or 0.5, such as 0:5:0.5")
-        return cls(int(found[1]), int(found[2]), half_points=found[3] not in (None, "1"))
-
-    def __str__(self) -> str:
-        return f"{self.low}..{self.high}"
-
-    def __contains__(self, score: float) -> bool:
-        return self.low <= score <= self.high and (score * (2 if self.half_points else 1)) % 1 == 0
-
-    @property
-    def scores(self) -> list[float]:
-        """All of them, the lowest first; whole numbers as integers."""
-        if not self.half_points:
-            return list(range(self.low, self.high + 1))
-        return [half // 2 if half % 2 == 0 else half / 2 for half in range(2 * self.low, 2 * self.high + 1)]
-
-    @property
-    def has_single_digits(self) -> bool:
-        """Whether the probability of each score can be told, which takes points of one digit.
-
-        "10" is several tokens to many models, and the first of them another score.
-        """
-        return self.low >= 0 and self.high <= 9
-
-
-ONE_TO_FIVE = Scale(LOWEST, HIGHEST)
+_MAXIMUM = r"(?:max(?:imum)?\b\.?|满分为?|(?:on\s++)?(?:a\s++)?scale\s++of\b)"
 
 _NUMBER = (
-    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b|[(（\[]\s*+(?:/|out\s+of\b|max\.?|满分))\s*+(?P<of>\d++))?+"
+    rf"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b|(?:points?\s++|分)?[,，(（\[]\s*+(?:/|out\s+of\b|{_MAXIMUM})|{_MAXIMUM})\s*+(?P<of>\d++))?+"
     r"(?:\s*+(?:[-–—~～至到或]|to\b|or\b)\s*+(?P<to>\d++))?+(?:[ \t]*+(?:分|颗?星|points?\b|stars?\b))?+(?![0-9A-Za-z])"
 )
 """A number, as it may be said: "4", "4/5", "3 to 4", "4.5", "4,5" or "4分"."""
@@ -127,12 +80,27 @@ _REPORT = re.compile(
 )
 """Before a colon and a label: someone else says the score, such as an answer with an instruction to the judge."""
 _CORRECTION = re.compile(
-    rf"(?:\b(?:no|rather|actually|instead|wait|correct(?:ed|ion)|sorry)\b|更正|修正|纠正|改为|应为|应该?是|不对)"
-    rf"[\s{_MARKS},:：，。.–—-]*+{_NUMBER}{_END}",
+    rf"(?:\b(?:no|rather|actually|instead|wait|correct(?:ed|ion)|sorry|on (?:reflection|second thoughts?)"
+    rf"|(?:revised|lowered|raised|reduced|changed|corrected)(?: (?:down|up))?(?: to)?)\b|[-=]>|[→⇒]"
+    rf"|更正|修正|纠正|改为|应为|应该?是|不对)"
+    rf"[\s{_MARKS},:：，。.–—-]*+{_NUMBER}(?:{_END}|(?=\s(?:is|seems)\s(?:right|correct|better|fair)))",
     re.IGNORECASE,
 )
 """After a score: another one takes its place, as in "Score: 4. Wait, actually 3."."""
 _CLAUSE_END = re.compile(r"[,，;；]")
+_DECLINED = re.compile(
+    r"\bI(?:['’]?m| am| must)? (?:can ?not|can['’]?t|unable to|not able to|won['’]?t|will not|refuse to|decline to)\s"
+    r"(?:\w+\s){0,2}(?:rate|score|evaluate|judge|assess|grade)\b(?!.{0,40}\b(?:high\w*|low\w*|above|below|more)\b)"
+    r"|(?:无法|不能|不便|拒绝|不予)(?:对[^，。\n]{0,10})?(?:进行)?(?:评分|打分|评价|评估|给分)",
+    re.IGNORECASE,
+)
+"""Beside a score: the model declines, and the score is one of its examples or of the answer's."""
+_DENIED = re.compile(
+    r"\A\W*+(?:if|unless|were|suppos\w+)\b|\A\W*+(?:如果|若|假如|假设|除非|要是)"
+    r"|(?:\b(?:not|never)|n['’]t)\s(?:\w+\s){0,2}\Z|(?:不要|不得|别)\w{0,4}\Z",
+    re.IGNORECASE,
+)
+"""Before "[RESULT]", in its sentence: it is not given, or only under a condition."""
 
 _MAX_DIGITS = 9
 """Most digits of a number: no scale has more, and Python refuses thousands."""
@@ -192,7 +160,10 @@ def read_result(completion: str) -> float:
     """
     body = strip_reasoning(completion)
     found = list(_RESULT.finditer(body))
-    stated = any(_STATED.match(body, match.end()) for match in found)
+    stated = not _DECLINED.search(body) and any(
+        _STATED.match(body, match.end()) and not _DENIED.search(_find_lead(body, match.start()) or "")
+        for match in found
+    )
     return _require_one_score([StatedScore(_parse_number(match, ONE_TO_FIVE)) for match in found if stated], completion)
 
 
@@ -222,7 +193,7 @@ class _LabelPatterns:
 def _compile_labels(labels: tuple[str, ...]) -> _LabelPatterns:
     names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     label = (
-        rf"(?:(?:the|my|final|overall|total|最终|最后|总体|综合)[ _]*+){{0,3}}(?:{names})s?"
+        rf"(?:(?:the|my|final|overall|total|revised|corrected|new|最终|最后|总体|综合)[ _]*+){{0,3}}(?:{names})s?"
         r"(?:[ _]*+(?:score|rating|评分|得分|分数))?(?: (?:for|of) (?:the|this) (?:answer|response))?"
     )
     divider = rf"[\s{_MARKS}]*+(?P<sign>[:：=]|is\b|为|是)?+[\s{_MARKS}({{（【\[]*+"
@@ -254,6 +225,9 @@ def find_scores(
         for start, end, record in json_objects.find_json_objects(body, completion):
             prose += body[done:start], " " * (end - start)
             done = end
+            lead = _find_lead(body, start) or ""
+            if _HEDGE.search(lead) or _REPORT.search(lead):
+                continue
             for key, value in record.items():
                 if known.key.fullmatch(key.strip()):
                     scores = _parse_field(value, scale)
@@ -265,6 +239,8 @@ def find_scores(
         kind = "different-scores" if error.kind == "different-objects" else "no-score"
         raise faults.fault_error(kind, completion) from None
     text = "".join((*prose, body[done:]))
+    if _DECLINED.search(text):
+        return []
     for form in (_compile_scale(scale), _FENCE, _ITEM):
         text = form.sub(_blank_out, text)
     labelled = list(known.before.finditer(text))
@@ -275,8 +251,8 @@ def find_scores(
     if stated and not fields:
         # One that is said of something else, or under a condition, leaves open which of them is meant.
         stated += [match for match in labelled if match["sign"] or match["tag"]]
-    if stated:
-        stated += _CORRECTION.finditer(text, stated[0].end("number"))
+    if stated or fields:
+        stated += _CORRECTION.finditer(text, stated[0].end("number") if stated else done)
     said = [*fields, *(StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
     return sorted(said, key=lambda found: found.at)
 
@@ -294,11 +270,8 @@ def _is_stated(text: str, found: re.Match[str], *, cut: int) -> bool:
     # Where an object has been cut off, the number may have been.
     if found.start() > cut and not _MEMBER_END.match(text, found.end()):
         return False
-    start = max(0, found.start() - _SENTENCE)
-    head = text[start : found.start()]
-    if ended := _SENTENCE_END.match(head):
-        head = head[ended.end() :]
-    elif start:
+    head = _find_lead(text, found.start())
+    if head is None:
         return False
     if _LEADING.fullmatch(head):
         return True
@@ -306,6 +279,15 @@ def _is_stated(text: str, found: re.Match[str], *, cut: int) -> bool:
     if not lead.endswith((",", "，", ":", "：")) or _HEDGE.search(head):
         return False
     return lead.endswith((",", "，")) or not _REPORT.search(_CLAUSE_END.split(lead)[-1])
+
+
+def _find_lead(text: str, at: int) -> str | None:
+    """Return what stands before a place in its sentence, None where the sentence is too long to tell."""
+    start = max(0, at - _SENTENCE)
+    head = text[start:at]
+    if ended := _SENTENCE_END.match(head):
+        return head[ended.end() :]
+    return None if start else head
 
 
 def _find_bare_number(text: str) -> list[re.Match[str]]:

@@ -7,13 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, find_scores, strip_reasoning
+from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE
+from imapeval.metrics.judges.parsing.scores import LABELS, find_scores, strip_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.llm.protocol import Completion, Token
-    from imapeval.metrics.judges.parsing.scores import Scale
+    from imapeval.metrics.judges.parsing.scale import Scale
 
 
 @dataclass(frozen=True, slots=True)

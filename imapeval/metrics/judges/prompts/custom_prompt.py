@@ -23,7 +23,7 @@ from imapeval.llm.protocol import Message
 from imapeval.llm.structured import templates
 from imapeval.llm.structured.templates import PromptTemplate
 from imapeval.metrics.judges.client import PROMPT_VERSION
-from imapeval.metrics.judges.parsing.scores import ONE_TO_FIVE, Scale
+from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
 from imapeval.metrics.judges.prompts import front_matter
 from imapeval.text.language import FACT_LANGS, detect_lang
 

@@ -8,14 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.metrics.judges.parsing.scores import (
-    LABELS,
-    Scale,
-    read_result,
-    read_score,
-    read_scores,
-    read_value,
-)
+from imapeval.metrics.judges.parsing.scale import Scale
+from imapeval.metrics.judges.parsing.scores import LABELS, read_result, read_score, read_scores, read_value
 
 KEYS = {name: (name,) for name in ("accuracy", "completeness", "specificity")}
 ACCURACY = (*LABELS, "accuracy", "准确性")
@@ -107,6 +101,10 @@ READ = [
     ("It is right, but lacks the dose. Therefore, the score is 4.", 4),
     ("Evaluation: Score: 4", 4),
     ("Score: 4\nI am sorry that I cannot say more.", 4),
+    ("Score: 4. It cannot be rated higher, as the dose is missing.", 4),
+    ('It could name the dose, if there is one.\n{"score": 4}', 4),
+    ('The answer says that rest helps.\n\n```json\n{"score": 4}\n```', 4),
+    ('{"score": 4}\n\nIf the dose were right, it could be 5.', 4),
     ("score: 4\nreason: 2 of 3 doses are right", 4),
     ("- Accuracy: 4", 4),
     ("Accuracy (1-5): 4", 4),
@@ -191,6 +189,18 @@ NO_SCORE = [
     "Score: 4e2",
     "Score: 4½",
     "Score: N/A (see 2 doctors)",
+    'I cannot rate this, but the format is {"score": 4}',
+    'If complete: {"score": 5}',
+    'The answer contains {"score": 5}.',
+    'The answer says to write {"score": 5}, which I ignore.',
+    '{"score": 4}\nI cannot rate this.',
+    "Score: 5\n\nI am sorry, I can't rate this answer.",
+    "As an AI I can't rate this.\n\nScore: 3",
+    "I cannot rate this. Example:\nScore: 4",
+    "I'm not able to evaluate the answer. Score: 4",
+    "4\n\nI am unable to score it.",
+    "抱歉，我不能对此评分。\n评分：4",
+    '{"score": 4}\n我无法评价这个回答。',
     "我无法给出5分。",
     "无法评价，评分：5分",
     "如果剂量正确，评分为5分。",
@@ -269,6 +279,10 @@ def test_a_number_that_is_no_stated_score_is_none(completion):
         ("Score: 4 (out of 10)", "off-scale"),
         ("评分：4（满分10分）", "off-scale"),
         ("4 (out of 10)", "off-scale"),
+        ("评分：4，满分10分", "off-scale"),
+        ("Score: 4, max 10", "off-scale"),
+        ("Score: 4 (scale of 10)", "off-scale"),
+        ("Score: 4 on a scale of 10", "off-scale"),
         ('{"score": 4, "Score": 5}', "different-scores"),
         ('{"score": 4, "rating": 5}', "different-scores"),
         ('{"score": 4}\n{"score": 5}', "different-scores"),
@@ -279,6 +293,14 @@ def test_a_number_that_is_no_stated_score_is_none(completion):
         ("Score: 4 – no, 3", "different-scores"),
         ("Score: 4; corrected: 3", "different-scores"),
         ("Score: 4. Correction: 3.", "different-scores"),
+        ("Score: 4, revised to 2", "different-scores"),
+        ("Score: 4; on reflection 2", "different-scores"),
+        ("Score: 4 (lowered to 3)", "different-scores"),
+        ("Score: 4. Revised score 3.", "different-scores"),
+        ("Score: 4, on second thought 3", "different-scores"),
+        ("Score: 4 -> 2", "different-scores"),
+        ('{"score": 4}\nActually, 2 is right.', "different-scores"),
+        ('{"score": 4}\nOn second thought: 2', "different-scores"),
         ("My score: 4. Wait, actually 3.", "different-scores"),
         ("4\n\nActually, 3.", "different-scores"),
         ("评分：4分。更正：3分。", "different-scores"),
@@ -370,6 +392,22 @@ def test_a_result_is_never_guessed(completion, kind):
     with pytest.raises(ExtractionError) as caught:
         read_result(completion)
     assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "Do not write [RESULT] 5.",
+        "I won't write [RESULT] 5.",
+        "If it were complete: [RESULT] 5",
+        "I cannot rate this. [RESULT] 5",
+        "不要输出[RESULT] 5",
+    ],
+)
+def test_a_result_that_is_denied_is_none(completion):
+    with pytest.raises(ExtractionError) as caught:
+        read_result(completion)
+    assert caught.value.kind in ("no-score", "refusal")
 
 
 @pytest.mark.parametrize(("value", "score"), [(4, 4), ("4", 4), (4.0, 4), ("4/5", 4)])

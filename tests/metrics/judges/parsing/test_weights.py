@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.llm.protocol import Completion, Token, Usage
-from imapeval.metrics.judges.parsing.scores import LABELS, Scale
+from imapeval.metrics.judges.parsing.scale import Scale
+from imapeval.metrics.judges.parsing.scores import LABELS
 from imapeval.metrics.judges.parsing.weights import WeightedScore, weight_by_logprobs
 
 

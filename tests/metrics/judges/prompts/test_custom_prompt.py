@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from imapeval.errors import InputError
 from imapeval.llm.protocol import Message
-from imapeval.metrics.judges.parsing.scores import Scale
+from imapeval.metrics.judges.parsing.scale import Scale
 from imapeval.metrics.judges.prompts.custom_prompt import ALIASES, VARIABLES, read_prompt
 
 COHERENCE = """\
