@@ -43,8 +43,8 @@ def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
     A bare empty list does not count: that nothing was found must be stated in the requested format.
 
     Raises:
-        ExtractionError: There is none (kind "unreadable-completion"), or there are several different ones, or a key
-            occurs twice with different values (kind "different-objects").
+        ExtractionError: There is none, or it reports an error (kind "unreadable-completion"), or there are several
+            different ones, or a key occurs twice with different values (kind "different-objects").
     """
     body = strip_reasoning(completion)
     for text in (*_FENCE.findall(body), body):
@@ -56,6 +56,9 @@ def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
     if any(record != fitting[0] for record in fitting):
         why = f"it holds {len(fitting)} different objects with {key!r}"
         raise unreadable_error(completion, why, kind="different-objects")
+    if fitting and fitting[0].get("error"):
+        # What stands beside an error, such as an empty list, is not the model's answer.
+        raise unreadable_error(completion, "its JSON object reports an error")
     if fitting:
         return fitting[0]
     raise unreadable_error(completion, f"it holds no JSON object with {key!r}")
