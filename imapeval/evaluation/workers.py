@@ -6,11 +6,13 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Protocol
 
 from imapeval.errors import ImapEvalError, ServiceError
@@ -324,12 +326,14 @@ class _Process:
         self._process = spawn.Process(target=_work, args=(other, scorer))
         # Ctrl-C and a closed terminal reach all processes; the first one decides what is still finished. The new one
         # inherits what is blocked here, so that it is not interrupted while it starts either.
-        ignored = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, "pthread_sigmask")}
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ignored) if ignored else None
+        if sys.platform != "win32":
+            # Once running: starting it unblocks SIGINT.
+            resource_tracker.ensure_running()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         try:
             self._process.start()
         finally:
-            if before is not None:
+            if sys.platform != "win32":
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
             # The process has the only one then, and this end is told when it is gone.
             other.close()

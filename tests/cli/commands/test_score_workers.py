@@ -184,6 +184,26 @@ def test_ctrl_c_finishes_what_was_asked(
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_ctrl_c_while_workers_start(write_data: WriteData, tmp_path: Path):
+    command = [sys.executable, "-m", "imapeval", "score", str(many(write_data, 3)), "--metrics", "rouge1"]
+    process = subprocess.Popen(
+        [*command, "--out", "run", "--workers", "2"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and not scoring(process.pid):
+        time.sleep(0.005)
+    # As a terminal does: to all processes.
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.slow
 def test_an_error_in_a_worker_keeps_its_message(tmp_path: Path):
     sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
     missing = partial(open_pipeline, registry.choose(["imapscore"], {}), imaps=tmp_path / "none.jsonl")
