@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from imapeval.errors import ProviderError, ServiceError
+from imapeval.errors import (
+    ExtractionError,
+    ImapEvalError,
+    InputError,
+    MissingExtraError,
+    ProviderError,
+    ServiceError,
+)
 from imapeval.llm.protocol import Completion, Message, Request, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.sharing import STOPPED, ModelServer, SharedModel
@@ -150,3 +157,17 @@ async def test_a_worker_that_dies_does_not_cancel_its_request():
         await asked.wait()
         work.cancel()
         await asyncio.wait_for(answered.wait(), 5)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("bad", path="p", line=3, fix="Correct it."),
+        ServiceError("down", kind="unreachable"),
+        MissingExtraError("pyarrow", extra="parquet", needed_for="Reading Parquet files"),
+        ExtractionError("no query", kind="no-query", raw="{}"),
+    ],
+)
+def test_errors_pass_between_processes(error: ImapEvalError):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

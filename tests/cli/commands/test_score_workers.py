@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from imapeval.errors import ExtractionError, ImapEvalError, InputError, MissingExtraError, ServiceError
+from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.evaluation.evaluate import InMemoryStore
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline
@@ -369,20 +368,6 @@ def test_a_worker_killed_while_it_sends_loses_its_batch_alone(tmp_path: Path):
     )
     asyncio.run(asyncio.wait_for(work, 60))
     assert sorted(int(r.id) for r in run.results if r.scored) == list(range(130))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InputError("bad", path="p", line=3, fix="Mend it."),
-        ServiceError("down", kind="unreachable"),
-        MissingExtraError("pyarrow", extra="parquet", needed_for="Reading Parquet files"),
-        ExtractionError("no query", kind="no-query", raw="{}"),
-    ],
-)
-def test_errors_pass_between_processes(error: ImapEvalError):
-    again = pickle.loads(pickle.dumps(error))
-    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
 @pytest.mark.slow
