@@ -92,7 +92,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="8",
+            v="9",
         )
 
     async def match(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.normalise import is_short_name
-from imapeval.text.opposites import TIME_OF_DAY, are_antonyms, are_opposed, find_opposites
-from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase
+from imapeval.text.opposites import TIME_OF_DAY, are_antonyms, are_complements, are_opposed, find_opposites
+from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase, split_list
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
@@ -124,16 +124,9 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     agree = amounts in (None, AmountRelation.SAME)
     if same_stance and agree and (verdict := _compare_roles(a, b)):
         return verdict
-    opposed = _differ_by_opposite(a, b) or _differ_by_antonym(a.words, b.words)
     if not same_stance:
-        if opposed or a.stance.asks_for_less or b.stance.asks_for_less:
-            return None
-        return (
-            WordingVerdict.OPPOSITE
-            if _overlap(a.words, b.words) >= SAME_SUBJECT or a.subject == b.subject != ""
-            else None
-        )
-    if opposed:
+        return _compare_opposite_stances(a, b)
+    if _differ_by_opposite(a, b) or _differ_by_antonym(a.words, b.words):
         return WordingVerdict.OTHER_SIDE
     if agree and _same_name(a, b):
         return _compare_times_of_day(a, b)
@@ -144,12 +137,33 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     return _combine(_compare_by_amounts(a, b, amounts), _compare_times_of_day(a, b))
 
 
+def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
+    """Compare two phrases of which only one denies its subject."""
+    if a.stance.asks_for_less or b.stance.asks_for_less:
+        return None
+    ours, theirs = (find_opposites(phrase.stance.subject) for phrase in (a, b))
+    if are_opposed(ours, theirs) or _differ_by_antonym(a.words, b.words):
+        # "Not harmful" is "safe", but "not on the left" is not "on the right".
+        same = find_content_words(ours.rest) == find_content_words(theirs.rest)
+        return WordingVerdict.SAME if same and are_complements(ours, theirs) else None
+    denied, affirmed = (a, b) if a.stance.denies else (b, a)
+    about_the_same = (
+        _overlap(a.words, b.words) >= SAME_SUBJECT
+        or a.subject == b.subject != ""
+        # 阴性 and 阳性: the denial itself is a side.
+        or _differ_by_opposite(a, b)
+        # "Neither X-ray nor CT" denies both.
+        or any(find_content_words(part) == affirmed.words != frozenset() for part in split_list(denied.stance.subject))
+    )
+    return WordingVerdict.OPPOSITE if about_the_same else None
+
+
 def _compare_times_of_day(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare the times of day of two phrases, which do not exclude each other.
 
     "Every morning" is narrower than "once a day", but "morning, noon and night" is three times a day.
     """
-    ours, theirs = (find_opposites(phrase.core).sides.get(TIME_OF_DAY, frozenset()) for phrase in (a, b))
+    ours, theirs = (find_opposites(phrase.text).sides.get(TIME_OF_DAY, frozenset()) for phrase in (a, b))
     if ours == theirs or (len(ours) != 1 and len(theirs) != 1):
         return WordingVerdict.SAME
     return WordingVerdict.BROADER if len(ours) == 1 else WordingVerdict.NARROWER
@@ -236,7 +250,7 @@ def measure_wording_similarity(reference: str, response: str) -> WordingSimilari
 
 def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
     """Return whether two phrases name different sides of a dimension and otherwise differ little."""
-    if not are_opposed(find_opposites(a.core), find_opposites(b.core)):
+    if not are_opposed(find_opposites(a.text), find_opposites(b.text)):
         return False
     # Without the amounts, which may name a side too: "every morning".
     ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words for phrase in (a, b))

@@ -70,7 +70,7 @@ _AGAINST = re.compile(
     r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?"
     r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
     r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bgive up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
-    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|药|掉|吃|喝|下)?|远离|杜绝|拒绝|慎用|别(?=[\u4e00-\u9fff])|不宜",
+    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|远离|杜绝|拒绝|慎用|别(?=[\u4e00-\u9fff])|不宜",
     re.IGNORECASE,
 )
 # Advice to have less of something: close to advice against it, but not the opposite of either.
@@ -84,6 +84,9 @@ _RESTRAINT = re.compile(
 _LEADING_ANSWER = re.compile(
     r"^(?:yes|no|不|不会|不能|不是|不可以|是的?|会|能|可以)[,，。.;；:：!！]\s*(?=\w)", re.IGNORECASE
 )
+
+_NOR = re.compile(r"(?<=\w) nor\b", re.IGNORECASE)
+"""The second part of "neither A nor B" and "not A nor B"."""
 
 _PLACEHOLDER_START = 0xE000
 _MAX_CHARACTERS = 0x1800
@@ -136,8 +139,10 @@ def read_stance(text: str) -> Stance:
         kept.append(found[0])
         return chr(_PLACEHOLDER_START + len(kept) - 1)
 
-    # Each harmless phrase becomes one placeholder, so that nothing is found inside it; "no, it is not" denies once.
-    rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", _LEADING_ANSWER.sub("", text[:_MAX_CHARACTERS])))
+    # Each harmless phrase becomes one placeholder, so that nothing is found inside it. "No, it is not" and "neither A nor
+    # B" deny once.
+    text = _NOR.sub(" or", _LEADING_ANSWER.sub("", text[:_MAX_CHARACTERS]))
+    rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", text))
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
         stripped = pattern.sub(_keep_subject, rest)

@@ -12,6 +12,7 @@ from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import read_stance
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
 from imapeval.text.roles import find_roles
+from imapeval.text.synonyms import unify_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +49,14 @@ _CONJUNCTION = re.compile(
     rf"^(?:only )?(?:(?P<negative>unless\b|除非)|(?!until\b|直到)(?:{_CONDITION}|{_CONDITION_ZH}))"
     r"|(?:的?时候?|的话|的?情况下)$",
     re.IGNORECASE,
+)
+
+_TEMPERATURE = re.compile(
+    r"\b(?:fever|(?:body )?temperature)s?(?: (?:of|is|at|reaches))?\b|(?:体温|[高低]?(?:发热|发烧|热(?!水)|烧))[达至到在为]?",
+    re.IGNORECASE,
+)
+_AS_NEEDED = re.compile(
+    r"(?:if|when|where) (?:it is |it's )?(?:needed|necessary|required)|(?:如有)?(?:必要|需要)(?:时|的话)", re.IGNORECASE
 )
 
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
@@ -97,7 +106,7 @@ _AFTER_SUBJECT = frozenset(
     )
 )
 _BEFORE_SUBJECT_ZH = _by_length(
-    "一般 通常 常 常规 首选 优先 先 可 可以 能 能够 应 应该 应当 需 需要 必须 须 要 建议 推荐 考虑 尝试 试用 试试 给 给予 服用 口服 使用 采用 应用 进行 做 吃 喝 饮用 "
+    "一般 通常 常 常规 首选 优先 先 可 可以 能 能够 应 应该 应当 需 需要 必须 须 要 建议 推荐 考虑 尝试 试用 试试 给 给予 服用 口服 服 使用 采用 应用 进行 做 吃 喝 饮用 "
     "食用 用 开 开始 继续 医生 会 请 您 你 患者 病人 适当 及时 尽早 立即 马上 也 还 都 再 一些 点 的 是 有 为"
 )
 _AFTER_SUBJECT_ZH = _by_length(
@@ -114,7 +123,8 @@ class Phrase:
     """A parsed phrase, ready to be compared with others.
 
     Attributes:
-        core: The phrase without its condition.
+        core: The phrase without its condition, as written.
+        text: The core with its synonyms unified, from which the other fields are.
         condition: The condition under which it holds, as written; "" for none.
         stance: Whether the core affirms or denies its subject, and how certainly.
         amounts: The core's amounts.
@@ -130,6 +140,7 @@ class Phrase:
     """
 
     core: str
+    text: str
     condition: str
     stance: Stance
     amounts: Amounts
@@ -152,21 +163,27 @@ def parse_phrase(value: str) -> Phrase:
     ('no alcohol', 'if the stomach is upset', 'denied', ['alcohol'])
     """
     core, condition = split_condition(value)
-    amounts = find_amounts(core)
+    text = unify_synonyms(core)
+    amounts = find_amounts(text)
     # Without the amounts: "not more than 3 days" and 未满3岁 deny nothing.
     stance = read_stance(amounts.rest)
-    inside = [found.group(1) for found in BRACKETS.finditer(core)]
-    whole = normalise(core)
-    latin, chinese = _find_words(stance.subject)
+    inside = [found.group(1) for found in BRACKETS.finditer(text)]
+    whole = normalise(text)
+    about = stance.subject
+    if any(amount.dimension == "temperature" for amount in amounts.items):
+        # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount says what it is.
+        about = _TEMPERATURE.sub(" ", about)
+    latin, chinese = _find_words(about)
     words = frozenset(map(stem, latin))
     return Phrase(
         core,
+        text,
         condition,
         stance,
         amounts,
         _strip_frame(normalise(_LEADING_YES_NO.sub("", stance.subject))),
         whole,
-        normalise(BRACKETS.sub(" ", core)) if inside else whole,
+        normalise(BRACKETS.sub(" ", text)) if inside else whole,
         frozenset(form for text in inside if not find_amounts(text).items and (form := normalise(text))),
         not all(map(is_abbreviation, inside)),
         words.union("".join(chinese)),
@@ -188,8 +205,10 @@ def split_condition(value: str) -> tuple[str, str]:
         if found is None:
             continue
         core = (value[: found.start()] + value[found.end() :]).strip(" ,，;；.。")
-        if any(map(str.isalnum, core)):
-            return core, next(filter(None, found.groups())).strip()
+        condition = next(filter(None, found.groups())).strip()
+        # "If needed" is a schedule.
+        if any(map(str.isalnum, core)) and not _AS_NEEDED.fullmatch(condition):
+            return core, condition
     return value, ""
 
 
@@ -206,6 +225,15 @@ def find_content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, as stems, and its Chinese characters."""
     latin, chinese = _find_words(text)
     return frozenset(map(stem, latin)).union("".join(chinese))
+
+
+_LIST_SEPARATOR = re.compile(r"[,，、;/]|\b(?:and|or|nor)\b|以及|[或和与及]", re.IGNORECASE)
+
+
+def split_list(text: str) -> list[str]:
+    """Return the members of a list; empty if there is only one."""
+    parts = [part for part in _LIST_SEPARATOR.split(text) if part.strip()]
+    return parts if len(parts) > 1 else []
 
 
 def is_condition(text: str) -> bool:

@@ -41,7 +41,11 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
     start, end = found.span()
     match found.lastgroup:
         case "number":
-            return _read_pair(text, start, floor) or _read_number_first(text, start, floor)
+            return (
+                _read_pair(text, start, floor)
+                or _read_proportion(text, start, floor)
+                or _read_number_first(text, start, floor)
+            )
         case "each" | "times":
             return _read_each(text, found, floor)
         case "period" if not text.endswith("times ", 0, start):  # "several times daily"
@@ -56,6 +60,9 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
                 if meant and not known
                 else []
             )
+        case "always":
+            days = vocab.LIFETIME * conversion_factor("year", "day")
+            return [_make_reading(_read_margins(text, start, end, floor), "duration", days, days, "year")]
         case "share":
             number = read_number(text, end)
             return (
@@ -245,6 +252,15 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
     if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
         return _make_reading(margins, "age", low, high, "year")
     return None
+
+
+def _read_proportion(text: str, start: int, floor: int) -> list[AmountReading]:
+    """Parse "1 in 1,000" as a share, in percent."""
+    found = vocab.ONE_IN.match(text, start)
+    if found is None or not (whole := float(found[2].replace(",", ""))) or float(found[1]) > whole:
+        return []
+    share = 100 * float(found[1]) / whole
+    return [_make_reading(_read_margins(text, start, found.end(), floor), "share", share, share)]
 
 
 def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:

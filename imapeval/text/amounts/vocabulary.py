@@ -39,6 +39,7 @@ sachets: sachet packet 袋 包
 vials: vial ampoule ampule 支 瓶
 patches: patch patches 贴
 cups: cup glass glasses 杯
+courses: course cycle 疗程
 share: % percent pct
 international units: iu u unit internationalunit 单位 国际单位
 equivalents: meq 毫当量
@@ -255,9 +256,9 @@ RANGE_SIGN = re.compile(r"\s?[-~至到、或]\s?| (?P<word>to|or|and) ")
 _OPENING_WORDS = {"a", "an", "half", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
 # Where an amount may begin. A set of characters comes first, because that search is fast. Letters before a digit belong
 # to a name (B12, COVID-19), but "x3 days" means three days.
-NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日{_HAN}]")
+NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日终{_HAN}]")
 WORD = re.compile(r"[a-z][a-z]*+")
-START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日{_HAN}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
+START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日终{_HAN}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
 START = re.compile(
     rf"""(?P<share>百分之)
     | (?P<date>(?:19|20)[0-9]{{2}}\s?年(?:[0-9]{{1,2}}月)?(?:[0-9]{{1,2}}[日号])?|[0-9]{{1,2}}月[0-9]{{1,2}}[日号]
@@ -269,13 +270,20 @@ START = re.compile(
       | (?<![a-z0-9])(?:{_alternatives(_OPENING_WORDS)})(?![a-z]))
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
     | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
+    | (?P<always>lifelong(?![a-z])|终身)
     | (?P<night>at\ (?:night|bedtime)(?![a-z]))
     | (?P<times>(?:(?<![今昨明当生{_HAN}0-9])日|晚上|早上|睡前)(?=[0-9{_HAN}]{{1,3}}次))""",
     re.VERBOSE,
 )
 OPENING_WORDS = frozenset(
     re.split(r"\.", word)[0]
-    for word in (*_OPENING_WORDS, *FREQUENCY_WORDS, "every", "each", "per", "q", "alternate", "at")
+    for word in (*_OPENING_WORDS, *FREQUENCY_WORDS, "lifelong", "every", "each", "per", "q", "alternate", "at")
+)
+LIFETIME = 100.0
+"""Years that "lifelong" stands for: more than any course of treatment, and the same for everybody."""
+ONE_IN = re.compile(
+    r"([0-9]{1,4}) (?:in|out of) (?:every )?([0-9]{1,3}(?:,?[0-9]{3}){0,2})(?![0-9]|[.,/:][0-9]|%"
+    r"| ?(?:m?g|kg|m?l|h|hours?|days?|weeks?|months?|years?|min(?:ute)?s?)(?![a-z]))"
 )
 NUMBER_PAIR = re.compile(
     r"([0-9]{2,3})(?:-([0-9]{2,3}))?\s?(?:/|over)\s?([0-9]{2,3})(?:-([0-9]{2,3}))?(?![0-9/]|[.,][0-9])"

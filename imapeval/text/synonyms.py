@@ -1,0 +1,212 @@
+"""Expressions that say the same, written one way: abbreviations of prescriptions and records, times, lay words.
+
+"Paracetamol prn" and "paracetamol when needed" differ in nothing else. The tables hold what clinicians and patients
+write within a phrase; names of diseases, drugs and tests are the graph's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The form that is kept: the others, separated by "|". Only in these letters, as words of their own.
+_ENGLISH = """
+as needed: prn|p.r.n.|as required|as necessary|when needed|when necessary|when required|if needed|if necessary|if required|on demand
+before meals: a.c.|before food|before eating|before a meal|before each meal|prior to meals|preprandial|preprandially|pre-meal
+after meals: p.c.|after food|after eating|after a meal|after each meal|postprandial|postprandially|post-meal
+with food: with meals|with a meal|with each meal|at mealtimes|at mealtime|during meals
+immediately: at once|right away|straight away|straightaway|without delay|promptly|right now|as soon as possible|asap|a.s.a.p.
+at bedtime: h.s.|before bed|before bedtime|before going to bed|before sleep|before sleeping|when going to bed
+at night: nocte|in the night|at nighttime
+every morning: qam|q.a.m.|each morning|every day in the morning|daily in the morning|once daily in the morning|mane
+every evening: qpm|q.p.m.|each evening|every day in the evening|daily in the evening|once daily in the evening
+every night: each night|every day at night|daily at night|once daily at night|once daily at bedtime|every night at bedtime
+oral: p.o.|by mouth|per os|orally
+intravenous: i.v.|intravenously|into a vein|into the vein
+intramuscular: i.m.|intramuscularly|into the muscle|into a muscle
+subcutaneous: s.c.|subq|subcut|subcutaneously|under the skin
+sublingual: s.l.|sublingually|under the tongue
+rectal: p.r.|per rectum|rectally|into the rectum
+topical: topically|on the skin|to the skin
+inhaled: by inhalation|via inhaler|by inhaler|with an inhaler
+nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink
+lifelong: for life|life-long|for the rest of your life|for the rest of his life|for the rest of her life|for the rest of their lives
+lifelong: for the rest of life|indefinitely|throughout life|all your life|forever
+over the counter: otc|over-the-counter|non-prescription|nonprescription|without prescription|without a prescription
+blood pressure: bp
+heart rate: pulse|pulse rate
+respiratory rate: rr|breathing rate
+oxygen saturation: spo2|o2 saturation|o2 sat|o2 sats|sats
+body mass index: bmi
+blood sugar: blood glucose|bsl|glucose level|sugar level
+fasting blood sugar: fbg|fbs|fasting glucose|fasting plasma glucose|fpg
+hba1c: a1c|glycated hemoglobin|glycated haemoglobin|glycosylated hemoglobin|hemoglobin a1c|haemoglobin a1c
+complete blood count: cbc|fbc|full blood count
+blood test: bloods|blood work|bloodwork|blood tests|blood draw
+ecg: ekg|electrocardiogram|electrocardiography
+chest x-ray: cxr|chest radiograph|chest radiography|chest film|x-ray of the chest
+ultrasound: ultrasonography|sonography|sonogram|ultrasound scan|us scan
+urine test: urinalysis|u/a|urine analysis|urine dipstick
+follow up: f/u|followup|follow-up
+history of: h/o|hx of|hx
+treatment: tx|rx
+diagnosis: dx
+symptoms: sx
+fracture: fx
+with: w/
+without: w/o
+rule out: r/o
+complains of: c/o
+after: s/p|status post
+emergency department: a&e|accident and emergency|emergency room|casualty department
+family doctor: gp|pcp|general practitioner|primary care physician|primary care doctor|primary care provider|family physician
+call an ambulance: call 911|call 999|call 112|dial 911|dial 999|ring 999|call emergency services|call for an ambulance
+hospital admission: hospitalisation|hospitalization|admission to hospital
+surgery: operation|operative treatment|surgical treatment|surgical procedure
+physiotherapy: physical therapy|physio
+painkiller: pain reliever|pain medication|pain medicine|pain killer|analgesic
+painkillers: pain relievers|pain killers|analgesics
+vaccination: immunisation|immunization|vaccinations
+antibiotics: antibiotic therapy|antibiotic treatment|course of antibiotics|antibiotic
+steroids: steroid therapy|corticosteroids|corticosteroid therapy
+chemotherapy: chemo
+radiotherapy: radiation therapy|radiation treatment
+side effects: adverse effects|adverse reactions|side-effects|side effect
+abdomen: belly|tummy
+vomiting: throwing up|being sick
+diarrhoea: loose stools|the runs|watery stools
+urinating: peeing|passing urine|passing water
+urine: pee
+stool: poo|poop|feces|faeces|bowel movement
+periods: menses|menstruation|menstrual bleeding
+breastfeeding: breast-feeding|lactation|lactating
+pregnancy: gestation
+children: kids|kid|child
+elderly: older people|older adults|seniors
+smoking: cigarettes|tobacco|smoking cigarettes
+alcohol: alcoholic drinks|alcoholic beverages|drinking alcohol|booze
+fluids: liquids|liquid
+exercise: physical activity|physical exercise|working out
+weight loss: losing weight|lose weight
+weight gain: gaining weight|gain weight
+swelling: puffiness
+itching: itchiness|pruritus|itchy
+bruise: contusion
+cut: laceration
+cold compress: ice pack|ice packs|cold pack|cold packs|cold compresses|icing
+warm compress: heat pack|heating pad|warm pack|hot pack|warm compresses|hot compress|hot compresses|heat packs
+"""
+# Written without points and only at the end of a phrase, because they are other things elsewhere: "AC joint", "PO box".
+_AT_THE_END = """
+before meals: ac
+after meals: pc
+at bedtime: hs
+immediately: stat
+oral: po
+intravenous: iv
+intramuscular: im
+subcutaneous: sc|sq
+sublingual: sl
+as needed: sos
+"""
+_CHINESE = """
+必要时: 需要时|按需|如有需要时|如有需要|有需要时|必要的话|需要的时候
+饭前: 餐前|进餐前|吃饭前|进食前|用餐前
+饭后: 餐后|进餐后|吃饭后|进食后|用餐后|吃完饭后
+随餐: 餐中|进餐时|吃饭时|用餐时|与食物同服|与餐同服|和食物一起
+睡前: 临睡前|就寝前|入睡前|睡觉前|临睡时
+立即: 马上|立刻|即刻|尽快|尽早|赶紧|赶快|第一时间
+每晚: 每天晚上|每日晚上|每天夜里|每天晚间|每日晚间
+每早: 每天早上|每日早上|每天早晨|每日早晨|每天清晨|每日清晨|每日晨起|每天晨起
+口服: 经口服用|内服|经口
+静脉注射: 静注|静推|静脉推注
+静脉滴注: 静滴|静脉输液|静点|打点滴|吊水|挂水
+肌肉注射: 肌注|肌内注射
+皮下注射: 皮下给药
+舌下含服: 舌下含化|含服
+外用: 外敷|外涂|外擦|局部涂抹
+终身: 终生|一辈子|一生
+就医: 就诊|看医生|看病|求医|去医院|到医院|上医院
+叫救护车: 拨打120|打120|呼叫120|拨120
+急诊: 急诊科|急诊室
+复查: 复诊|随访|随诊
+手术: 开刀|动手术
+验血: 抽血化验|抽血检查|化验血|血液检查|血检
+尿检: 验尿|尿液检查|化验尿
+超声: B超|彩超|超声波
+医生: 大夫|医师
+儿童: 小孩|孩子|小朋友|小儿
+婴儿: 宝宝
+老年人: 老人|长者|老年患者
+孕期: 妊娠期|怀孕期间|怀孕期|妊娠期间|孕期间|怀孕时
+哺乳期: 哺乳期间|母乳喂养期间|母乳喂养期
+哺乳: 母乳喂养|喂母乳
+发热: 发烧
+腹泻: 拉肚子|拉稀
+腹痛: 肚子痛|肚子疼
+头痛: 头疼
+喉咙痛: 嗓子疼|嗓子痛|咽痛|喉咙疼|咽喉痛
+呕吐: 吐了
+便秘: 大便干结|排便困难
+小便: 尿液|排尿
+大便: 粪便|排便
+月经: 例假|大姨妈
+烟: 吸烟|抽烟|香烟|烟草
+酒: 饮酒|喝酒|酒精饮料|酒类
+多喝水: 多饮水|大量饮水|大量喝水|增加饮水
+运动: 锻炼|体育锻炼|身体锻炼
+剧烈运动: 激烈运动|剧烈活动
+卧床: 卧床休息|静卧|静养
+副作用: 不良反应|毒副作用
+止痛药: 镇痛药|止疼药
+抗生素: 抗菌药物|抗菌药
+疫苗: 预防针
+冷敷: 冰敷
+热敷: 温敷
+减肥: 减重|减轻体重
+血糖: 血糖值|葡萄糖水平
+心率: 脉搏|心跳次数
+住院: 入院
+出院: 离院
+复发: 再发
+治愈: 痊愈|根治|治好
+"""
+
+
+def _read_table(table: str) -> dict[str, str]:
+    rows = (line.partition(": ") for line in table.strip().splitlines())
+    return {other.lower(): kept for kept, _, others in rows for other in others.split("|")}
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    """Return a pattern for any of the words, the longest first; by first letters, which makes the search fast."""
+    by_letter: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{re.escape(letter)}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+
+
+_WORDS, _LAST_WORDS = _read_table(_ENGLISH), _read_table(_AT_THE_END)
+_CHINESE_WORDS = _read_table(_CHINESE)
+# What is kept is found too, because it may contain one of the others.
+_CHINESE_WORDS.update({kept: kept for kept in _CHINESE_WORDS.values()})
+_KEPT = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
+_PATTERN = re.compile(
+    rf"(?<![a-z0-9.&/-])(?:{_alternatives(_WORDS)})(?![a-z0-9&/-])|(?<=\s)(?:{_alternatives(_LAST_WORDS)})$"
+    rf"|^(?:{_alternatives(_LAST_WORDS)})$|{_alternatives(_CHINESE_WORDS)}",
+    re.IGNORECASE,
+)
+
+
+def unify_synonyms(text: str) -> str:
+    """Return a phrase with each expression of the tables in the form that is kept.
+
+    >>> unify_synonyms("ibuprofen PRN after food"), unify_synonyms("每天早上餐后服用")
+    ('ibuprofen as needed after meals', '每早饭后服用')
+    >>> unify_synonyms("AC joint")
+    'AC joint'
+    """
+    return _PATTERN.sub(lambda found: _KEPT[found[0].lower()], text)
