@@ -50,8 +50,8 @@ _ACCURACIES: dict[CoefficientName, Level] = {
 """The accuracies by which the Metrics Shared Task of WMT ranks metrics, and at which level each."""
 
 MAX_METRICS_BY_ACCURACY = 20
-"""Metrics that are compared by accuracies: the ones that agree best. The work grows with the square of their pairs, and
-`imapeval study compare` compares the others too."""
+"""Metrics that are compared by an accuracy: the ones with the highest. The work grows with the square of their number,
+and `imapeval study compare` compares the others too."""
 
 MAX_METRICS_BY_GROUP = 6
 """Metrics that are looked into by group: the ones that agree best. `imapeval study slices` shows the others."""
@@ -124,9 +124,11 @@ def compute_study(
             resamples=resamples,
         )
     main_dimension = ALL if len(rated.dimensions) > 1 else next(iter(rated.dimensions))
-    found = write_conclusions(ranked, comparisons, dimension=main_dimension, focus=against)
-    to_rank = _choose_metrics(ranked, against, MAX_METRICS_BY_ACCURACY)
+    found = write_conclusions(ranked, comparisons, level=chosen, dimension=main_dimension, focus=against)
     for accuracy, at in _ACCURACIES.items():
+        to_rank = _choose_metrics(
+            rank_metrics(correlations, level=at, coefficient=accuracy), against, MAX_METRICS_BY_ACCURACY
+        )
         if len(to_rank) > 1 and at in levels and (accuracy, at) != (coefficient, chosen):
             comparisons += compare(
                 rated, metrics=to_rank, against=against, coefficient=accuracy, level=at, seed=seed, resamples=resamples
@@ -171,7 +173,7 @@ def compute_study(
             *found[:1],
             *describe_leaders(rated, correlations, ranked),
             *found[1:],
-            *describe_undefined(rated.metrics, ranked),
+            *describe_undefined([name for name in rated.metrics if name != against], ranked),
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
             *describe_group_differences(heterogeneities, best, dimension=main_dimension),
             *describe_outliers(outliers, ranked),
@@ -180,7 +182,7 @@ def compute_study(
         ),
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
-        biases=tuple(measure_bias(rated, signatures=signatures, metrics=best)) if best else (),
+        biases=tuple(measure_bias(rated, signatures=signatures)),
         outliers=tuple(outliers),
         checklist=tuple(fill_checklist(rated, agreements, about)),
         against=against,

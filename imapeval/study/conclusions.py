@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,29 +52,41 @@ def rank_metrics(
 
 
 def write_conclusions(
-    ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str, focus: str | None = None
+    ranked: Sequence[Correlation],
+    comparisons: Sequence[Comparison],
+    *,
+    level: Level,
+    dimension: str,
+    focus: str | None = None,
 ) -> list[str]:
     """Return sentences: which metric agrees best with the raters, and how it compares with the others.
 
     Args:
-        ranked: What `rank` gave.
+        ranked: What `rank_metrics` gave.
         comparisons: Of the same level and coefficient.
+        level: The level.
         dimension: Which comparisons: `ALL` for those of the mean.
         focus: The metric that is compared with the others; None for the best.
     """
     if not ranked:
-        return ["No metric has a defined correlation with the ratings; see the reasons in the table of correlations."]
+        return [
+            f"No metric has a defined correlation with the ratings {_OVER[level]}; see the reasons in the table of "
+            "correlations."
+        ]
     best = ranked[0]
     doubtful = best.simultaneous_low is not None and best.simultaneous_low <= 0
     if len(ranked) > 1:
-        pairs = [row for row in comparisons if row.dimension == dimension and best.metric in (row.first, row.second)]
-        ahead = len(pairs) == len(ranked) - 1 and all(_judge(row, best.metric) == 1 for row in pairs)
-        if best.simultaneous_low is None or doubtful:
-            leads = "has the highest coefficient in these answers" + (", which chance may explain" if doubtful else "")
+        rivals = _find_rivals(comparisons, best.metric, dimension)
+        # Metrics without a coefficient are no rivals, whatever they were compared with.
+        ahead = all(row.metric in rivals and _judge(rivals[row.metric], best.metric) == 1 for row in ranked[1:])
+        tied = [row.metric for row in _find_first(ranked)]
+        if best.simultaneous_low is None or doubtful or len(tied) > 1:
+            leads = f"ha{'s' if len(tied) == 1 else 've'} the highest coefficient in these answers"
+            leads += ", which chance may explain" if doubtful else ""
         else:
             leads = "agrees best with the raters" if ahead else "agrees best with the raters in these answers"
         adjusted = "" if best.low is None else "; the interval allows for the choice of the best"
-        sentences = [f"Of {len(ranked)} metrics, {best.metric} {leads}: {_quote(best, picked=True)}{adjusted}."]
+        sentences = [f"Of {len(ranked)} metrics, {_list(tied)} {leads}: {_quote(best, picked=True)}{adjusted}."]
     else:
         sentences = [f"The agreement of {best.metric} with the raters: {_quote(best)}."]
     if doubtful:
@@ -85,9 +98,9 @@ def write_conclusions(
         return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
     name = chosen.metric
     if chosen is not best:
-        sentences.append(f"The agreement of {name} with the raters: {_quote(chosen)}.")
-    theirs = [row for row in comparisons if row.dimension == dimension and chosen.metric in (row.first, row.second)]
-    others = {row.second if row.first == chosen.metric else row.first: row for row in theirs}
+        alone = "" if chosen.low is None else "; the interval is that of a metric chosen beforehand"
+        sentences.append(f"The agreement of {name} with the raters: {_quote(chosen)}{alone}.")
+    others = _find_rivals(comparisons, name, dimension)
     compared = [row.metric for row in ranked if row.metric in others]
     for what, direction in (
         ("cannot be told apart from", 0),
@@ -105,11 +118,29 @@ def write_conclusions(
     if failed:
         worst = max(failed, key=lambda row: row.n_missing)
         sentences.append(
-            f"{len(failed)} metric{'' if len(failed) == 1 else 's'} gave some rated answers no score, {worst.metric} "
-            f"most often ({worst.n_missing} of {worst.n + worst.n_missing}); comparisons are on the answers that both "
-            "metrics scored."
+            (
+                f"{worst.metric} gave some rated answers no score "
+                if len(failed) == 1
+                else f"{len(failed)} metrics gave some rated answers no score, {worst.metric} most often "
+            )
+            + f"({worst.n_missing} of {worst.n + worst.n_missing}); comparisons are on the answers that both metrics "
+            "scored."
         )
     return sentences
+
+
+def _find_rivals(comparisons: Sequence[Comparison], metric: str, dimension: str) -> dict[str, Comparison]:
+    """Return the comparisons of a metric, by the other one."""
+    return {
+        row.second if row.first == metric else row.first: row
+        for row in comparisons
+        if row.dimension == dimension and metric in (row.first, row.second)
+    }
+
+
+def _find_first(ranked: Sequence[Correlation]) -> list[Correlation]:
+    """Return the rows with the highest coefficient: several where metrics are tied."""
+    return [row for row in ranked if math.isclose(row.value or 0.0, ranked[0].value or 0.0, abs_tol=1e-9)]
 
 
 def _judge(row: Comparison, metric: str) -> int | None:
@@ -177,24 +208,24 @@ def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: 
             for row in of_dimension
             if row.metric == best.metric
         ]
-        sentences.append(f"{best.metric} by dimension: {', '.join(own)}.")
+        allowed = "; these intervals allow for the choice, too" if len(ranked) > 1 and best.low is not None else ""
+        sentences.append(f"{best.metric} by dimension: {', '.join(own)}{allowed}.")
         others = [
             f"on {dimension} {of_dimension[0].metric} ({format_number(of_dimension[0].value or 0.0)})"
             for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
-            if of_dimension and of_dimension[0].metric != best.metric
+            if of_dimension and best.metric not in {row.metric for row in _find_first(of_dimension)}
         ]
         if others:
             sentences.append(f"The highest coefficient in a single dimension is another metric's: {', '.join(others)}.")
     if len(ranked) > 1:
         leaders = [
-            (name, rank_metrics(correlations, level=best.level, coefficient=name)[:1])
+            (name, rank_metrics(correlations, level=best.level, coefficient=name))
             for name in dict.fromkeys(row.coefficient for row in correlations if row.level == best.level)
         ]
         others = [
-            f"by {find_coefficient(name).title} {row.metric} ({format_number(row.value or 0.0)})"
+            f"by {find_coefficient(name).title} {rows[0].metric} ({format_number(rows[0].value or 0.0)})"
             for name, rows in leaders
-            for row in rows
-            if row.metric != best.metric
+            if rows and best.metric not in {row.metric for row in _find_first(rows)}
         ]
         if others:
             sentences.append(f"Other coefficients put another metric first: {', '.join(others)}.")
@@ -237,7 +268,7 @@ def describe_group_differences(rows: Sequence[Heterogeneity], best: Sequence[str
 
 
 def describe_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> list[str]:
-    """Return which metrics `conclude` says nothing of; without any it says so itself."""
+    """Return which of these metrics have no coefficient; where none has, `write_conclusions` says so."""
     defined = {row.metric for row in ranked}
     left = [name for name in metrics if name not in defined]
     if not left or not ranked:

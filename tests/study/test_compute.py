@@ -127,7 +127,8 @@ def test_averages_only_and_a_constant_metric():
     assert any("only average ratings are known" in sentence for sentence in study.conclusions)
     averages.scores[:] = 0.5
     study = compute_study(averages, title="t", signatures={}, resamples=100)
-    assert study.conclusions[0].startswith("No metric has a defined correlation")
+    assert study.conclusions[0].startswith("No metric has a defined correlation with the ratings within systems;")
+    assert {row.metric for row in study.biases} == {"good", "poor"}
 
 
 def test_nothing_rated():
@@ -169,7 +170,9 @@ def test_metrics_that_cannot_be_compared_are_named():
         "poor has no defined correlation with the ratings within systems; see the reasons in the table of correlations."
         in (study.conclusions)
     )
-    assert any(sentence.startswith("1 metric gave some rated answers no score, twin") for sentence in study.conclusions)
+    assert any(
+        sentence.startswith("twin gave some rated answers no score (5 of 240)") for sentence in study.conclusions
+    )
     assert ALL not in {row.dimension for row in study.corrected}
 
     rated = rate(metrics=("good", "poor", "twin"))
@@ -249,7 +252,7 @@ def test_metrics_without_value_do_not_agree_best():
         )
         correlations = correlate(rated, coefficients=("spearman",), resamples=99, seed=seed)
         ranked = rank_metrics(correlations, level="within-system", coefficient="spearman")
-        said += "agrees best" in write_conclusions(ranked, [], dimension="accuracy")[0]
+        said += "agrees best" in write_conclusions(ranked, [], level="within-system", dimension="accuracy")[0]
     assert said <= 1
 
 
@@ -272,3 +275,40 @@ def test_a_study_has_a_checklist():
     items = {item.topic: item for item in study.checklist}
     assert items["training"].told == "None."
     assert "20 questions by 3 systems" in items["numbers included"].data
+
+
+def test_every_metric_has_its_bias_and_each_accuracy_its_own_best(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("imapeval.study.compute.MAX_METRICS_BY_ACCURACY", 2)
+    monkeypatch.setattr("imapeval.study.compute.MAX_METRICS_BY_GROUP", 1)
+    rated = rate(metrics=("good", "poor", "twin"))
+    systems = np.repeat([0.0, 1.0, 2.0], 80)
+    order = np.argsort(np.argsort([rated.ratings[systems == number].mean() for number in range(3)]))
+    # It knows only which system is better: undefined within systems, the most accurate between systems.
+    rated = replace(rated, metrics=("good", "system", "twin"))
+    rated.scores[:, 1] = order[systems.astype(int)]
+    study = compute_study(rated, title="t", signatures={}, resamples=50)
+    assert {row.metric for row in study.biases} == {"good", "system", "twin"}
+    assert any(row.shown for row in study.biases if row.metric == "system")
+    for coefficient, level in (("pairwise_accuracy", "within-question"), ("soft_pairwise_accuracy", "system")):
+        best = rank_metrics(study.correlations, level=level, coefficient=coefficient)[:2]
+        compared = {(row.first, row.second) for row in study.comparisons if row.coefficient == coefficient}
+        assert {frozenset(pair) for pair in compared} == {frozenset(row.metric for row in best)}
+    # An undefined metric is no rival of the others, and it is told once.
+    assert len([sentence for sentence in study.conclusions if "system has no defined correlation" in sentence]) == 1
+    planned = compute_study(rated, title="t", signatures={}, resamples=50, against="system")
+    assert len([sentence for sentence in planned.conclusions if "system has no defined correlation" in sentence]) == 1
+
+
+def test_the_best_beats_all_that_have_a_coefficient():
+    rated = rate(metrics=("good", "poor", "twin"))
+    rated.scores[:, 2] = 0.5
+    study = compute_study(rated, title="t", signatures={}, resamples=200)
+    assert study.conclusions[0].startswith("Of 2 metrics, good agrees best with the raters: ")
+
+
+def test_metrics_that_are_tied_for_first():
+    rated = rate(metrics=("good", "poor", "twin"))
+    rated.scores[:, 2] = 2 * rated.scores[:, 0]
+    study = compute_study(rated, title="t", signatures={}, resamples=50)
+    assert study.conclusions[0].startswith("Of 3 metrics, good, twin have the highest coefficient in these answers: ")
+    assert not any("another metric" in sentence for sentence in study.conclusions)
