@@ -27,12 +27,12 @@ control get keys such as "EMPTY", "anything" or "ollama", which is also a host n
 URL, which are mostly versions or names."""
 
 _ADDRESS = re.compile(
-    r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?://?|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
+    r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?:/{1,3}|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
     r"""(?P<query>\?[^\s#"'<>]*)?(?P<fragment>\#[^\s"'<>]*)?""",
     re.I,
 )
 """The parts of a URL (RFC 3986, section 3). Slashes may be escaped, as some servers do in JSON. A URL that was
-taken for a path has one slash."""
+taken for a path has one slash, and one with a slash too many three."""
 
 _VALUE = re.compile(r"(?<==)[^&;]+")
 

@@ -34,6 +34,7 @@ def key(monkeypatch):
         ("C:/data/me@home.csv", "C:/data/me@home.csv"),
         ("openai:m@http://h:8000/v1", "openai:m@http://h:8000/v1"),
         ("see https://example.org/a/@b", "see https://example.org/a/@b"),
+        ("postgresql:///me:pw@h", "postgresql:///[redacted]@h"),
         (r'{"u": "http:\/\/me:pw@h\/v1"}', r'{"u": "http:\/\/[redacted]@h\/v1"}'),
         ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
         ('"authorization": "Basic bWU6cHc="', '"authorization": "Basic [redacted]"'),
