@@ -77,7 +77,7 @@ def test_the_table_in_another_format(imapeval: Command, write_data: WriteData, t
 
 def test_an_unknown_format_is_refused_before_the_work(imapeval: Command, write_data: WriteData, tmp_path: Path):
     done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--format", "ods")
-    assert (done.returncode, "parquet, xlsx" in done.stderr, (tmp_path / "run").exists()) == (2, True, False)
+    assert (done.returncode, "parquet, shards, xlsx" in done.stderr, (tmp_path / "run").exists()) == (2, True, False)
 
 
 def test_a_bad_row_is_a_failure_of_that_row(imapeval: Command, write_data: WriteData, tmp_path: Path):

@@ -179,7 +179,9 @@ def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
 
 
 def test_unknown_loader(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"'xml'.*jsonl, json, csv, tsv, parquet, arrow, xlsx, imapscore, mediqa-eval, hf"):
+    with pytest.raises(
+        UsageError, match=r"'xml'.*jsonl, json, csv, tsv, parquet, arrow, xlsx, imapscore, mediqa-eval, hf"
+    ):
         read(write_jsonl(tmp_path / "d.jsonl", ROW), loader="xml")
 
 
