@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from datetime import date, datetime, time, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -21,6 +23,16 @@ if TYPE_CHECKING:
 _Place = tuple[int, int]
 """Row and column of a cell, from 1."""
 
+MAX_UNPACKED = 256 * 2**20
+"""Bytes of an unpacked file. openpyxl takes some ten times as much; a packed file of a megabyte may hold gigabytes."""
+
+MAX_MERGED = 1_000_000
+"""Merged cells of a file. openpyxl makes an object for each of them, also where the file only says "A1:XFD1048576"."""
+
+_MERGED = re.compile(
+    rb"""<(?:\w{1,9}:)?mergeCell\s[^<>]{0,99}?ref=["']([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})["']"""
+)
+
 _log = get_logger(__name__)
 
 
@@ -32,8 +44,8 @@ def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     as the value stored with it; a formula without one, and an error such as #N/A, is an `UnusableCell`.
 
     Raises:
-        InputError: This is not an Excel file, several sheets have a table and none is named, header cells are merged,
-            or a column has values but no name.
+        InputError: This is not an Excel file, or too large a one, several sheets have a table and none is named,
+            header cells are merged, or a column has values but no name.
         UsageError: There is no sheet with the given name.
     """
     book, formulas = _open_books(file)
@@ -71,8 +83,16 @@ def _open_books(file: SourceFile) -> tuple[Any, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with ZipFile(file.stream) as archive:
+                if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:
+                    raise _too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
                 names = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-                computed = any(mark in archive.read(name) for name in names for mark in (b"<f>", b"<f "))
+                computed, merged = False, 0
+                for name in names:
+                    content = archive.read(name)
+                    computed = computed or b"<f>" in content or b"<f " in content
+                    merged += sum(map(_measure_area, _MERGED.finditer(content)))
+                if merged > MAX_MERGED:
+                    raise _too_large_error(file, f"has more than {MAX_MERGED:,} merged cells")
             return (
                 load_workbook(file.stream, data_only=True, keep_links=False),
                 load_workbook(file.stream, keep_links=False) if computed else None,
@@ -82,6 +102,17 @@ def _open_books(file: SourceFile) -> tuple[Any, Any]:
         raise InputError(
             f"not an Excel file ({error})", path=file.path, fix="Save it as .xlsx, without a password, or as CSV."
         ) from error
+
+
+def _too_large_error(file: SourceFile, what: str) -> InputError:
+    return InputError(f"the file {what}", path=file.path, fix="Save the table as CSV.")
+
+
+def _measure_area(found: re.Match[bytes]) -> int:
+    """Return the number of cells of "A1:C3"."""
+    first, top, last, bottom = found.groups()
+    columns = [reduce(lambda number, letter: 26 * number + letter - 64, name, 0) for name in (first, last)]
+    return (abs(columns[1] - columns[0]) + 1) * (abs(int(bottom) - int(top)) + 1)
 
 
 def _choose_sheet(book: Any, name: str | None, file: SourceFile) -> Any:

@@ -31,6 +31,10 @@ _HEAD = 4096
 _CHUNK = 1 << 16
 """Bytes that are decoded at once, and by which Chinese text is recognised."""
 
+MAX_LINE = 256 * 2**20
+"""Bytes, or characters, of a line: more than any row, or list of rows, that people write; a compressed file of a
+megabyte may hold more."""
+
 _MIN_COMMON = 0.9
 """Share of characters in GB 2312 from which text is taken for Chinese. The standard covers 99.75% of the characters of
 running text (GB 2312-80); of misread Latin letters, whose second byte is an ASCII letter, it covers none."""
@@ -124,7 +128,7 @@ def read_lines(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[
 
     Raises:
         UsageError: There is no such encoding.
-        InputError: A line has other bytes.
+        InputError: A line has other bytes, or is too long.
     """
     head = file.peek()
     mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
@@ -165,7 +169,9 @@ def _guess_utf16(head: bytes) -> str | None:
 def _read_utf8(file: SourceFile, *, certain: bool) -> Iterator[tuple[int, str]]:
     """Yield lines of UTF-8, or of GB 18030 from the first line on that is not ASCII."""
     stream = file.stream
-    for number, raw in enumerate(stream, 1):
+    for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
+        if len(raw) > MAX_LINE:
+            raise _too_long_error(file, number)
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
@@ -193,7 +199,7 @@ def _is_chinese(raw: bytes) -> bool:
 def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tuple[int, str]]:
     """Yield lines from the file's position on; a byte pair such as 0A 4E need not be a line break."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    number, rest, ended = first, "", False
+    number, rest, size, ended = first, list[str](), 0, False
     while not ended:
         raw = file.stream.read(_CHUNK)
         ended = not raw
@@ -207,9 +213,25 @@ def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tupl
                 line=number + good.count("\n"),
                 fix="Correct the line, or name another encoding with --encoding.",
             ) from error
-        *lines, rest = (rest + text).split("\n")
+        size += len(text)
+        if size > MAX_LINE:
+            raise _too_long_error(file, number)
+        rest.append(text)
+        if "\n" not in text:
+            continue
+        *lines, last = "".join(rest).split("\n")
         for line in lines:
             yield number, f"{line}\n".removeprefix("\ufeff" if number == 1 else "")
             number += 1
-    if rest:
-        yield number, rest
+        rest, size = [last], len(last)
+    if last := "".join(rest):
+        yield number, last
+
+
+def _too_long_error(file: SourceFile, line: int) -> InputError:
+    return InputError(
+        f"the line is longer than {MAX_LINE // 2**20} MiB",
+        path=file.path,
+        line=line,
+        fix="Write one row per line (JSONL), or split the file.",
+    )

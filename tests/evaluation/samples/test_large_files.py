@@ -1,16 +1,20 @@
 """Nothing is read that is not wanted, and what is read takes time and memory in proportion to it."""
 
+import gzip
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from openpyxl import Workbook
+from openpyxl.worksheet.cell_range import CellRange
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples import read
+from imapeval.evaluation.samples import excel, read, text_lines
 
 COLUMNS = ("question", "reference", "response")
 
@@ -131,3 +135,49 @@ def test_a_damaged_parquet_file(tmp_path: Path, at: int):
         assert len(read(path)) == 20
     except InputError as error:
         assert error.path == path  # noqa: PT017  # damage in a text goes unseen
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "gb18030"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, packed: bool):
+    monkeypatch.setattr(text_lines, "MAX_LINE", 2**20)
+    row = json.dumps(dict.fromkeys(COLUMNS, "问"), ensure_ascii=False)
+    content = f"{row}\n{' ' * 2**21}{row}\n".encode(encoding)
+    path = tmp_path / ("d.jsonl.gz" if packed else "d.jsonl")
+    path.write_bytes(gzip.compress(content) if packed else content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert (caught.value.path, caught.value.line) == (path, 2)
+
+
+def test_long_lines_of_other_encodings_are_read(tmp_path: Path):
+    path = tmp_path / "d.jsonl"
+    answer = "答" * 3_000_000
+    row = {"question": "问", "reference": "答", "response": answer}
+    path.write_bytes(f"{json.dumps(row, ensure_ascii=False)}\n".encode("utf-16"))
+    (sample,) = read(path)
+    assert sample.response == answer
+
+
+@pytest.mark.parametrize(
+    ("area", "limits"), [("E2:XFD1048576", {}), ("A3:C9", {"MAX_MERGED": 20}), ("A3:C3", {"MAX_UNPACKED": 2000})]
+)
+def test_an_excel_file_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, area: str, limits: dict[str, int]
+):
+    book = Workbook()
+    book.active.append(COLUMNS)
+    book.active.append(["q", "r", "a"])
+    # openpyxl itself would make all of these cells.
+    book.active.merged_cells.ranges.add(CellRange("A3:C9"))
+    book.save(tmp_path / "small.xlsx")
+    path = tmp_path / "d.xlsx"
+    with ZipFile(tmp_path / "small.xlsx") as old, ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"A3:C9", area.encode()))
+    assert len(read(tmp_path / "small.xlsx")) == 1
+    for name, value in limits.items():
+        monkeypatch.setattr(excel, name, value)
+    with pytest.raises(InputError) as caught:
+        read(path, limit=5)
+    assert caught.value.path == path
