@@ -210,7 +210,7 @@ def test_a_dialogue_is_scored_by_its_last_message(metric: Any):
         ({"user_input": [ASKED], "response": None}, "there is no response"),
         ({"user_input": [], "response": None}, "the dialogue is empty"),
         ({"response": "x" * 10_000_000}, "more than the 100000 that are scored"),
-        ({"lang": "fr"}, "unknown lang 'fr'"),
+        ({"lang": "de"}, "unknown lang 'de'"),
     ],
 )
 def test_what_is_absent_or_no_answer_is_not_scored(metric: Any, columns: dict[str, Any], reason: str):
