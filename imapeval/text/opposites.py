@@ -224,7 +224,7 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
     "systemic-topical obstructive-restrictive dominant-recessive constrict-dilate tachycardia-bradycardia "
     "symptomatic-asymptomatic sterile-infected tighten-loosen inhale-exhale refrigerate-freeze raw-cooked alive-dead "
     "hold-start hold-continue hold-resume stimulate-suppress stimulate-inhibit activate-inhibit promote-inhibit "
-    "sensitive-resistant live-inactivated stable-progressive dominant-recessive agonist-antagonist push-pull "
+    "sensitive-resistant live-inactivated stable-progressive agonist-antagonist push-pull "
     "cover-expose attach-detach sleep-wake asleep-awake relax-tense contract-relax flex-extend adduct-abduct "
     "nose-mouth minimum-maximum minimal-maximal majority-minority relieve-aggravate relieve-worsen ease-worsen "
     "improve-deteriorate success-failure succeed-fail accept-refuse allow-forbid permit-forbid healthy-diseased "
@@ -277,7 +277,7 @@ def are_opposed(a: Opposites, b: Opposites) -> bool:
     >>> are_opposed(find_opposites("acute on chronic kidney failure"), find_opposites("chronic kidney failure"))
     False
     """
-    return any(a.sides[dimension].isdisjoint(b.sides[dimension]) for dimension in a.sides.keys() & b.sides.keys())
+    return bool(_list_opposed(a, b))
 
 
 def are_complements(a: Opposites, b: Opposites) -> bool:
@@ -288,8 +288,12 @@ def are_complements(a: Opposites, b: Opposites) -> bool:
     >>> are_complements(find_opposites("left arm"), find_opposites("right arm"))
     False
     """
-    opposed = [d for d in a.sides.keys() & b.sides.keys() if a.sides[d].isdisjoint(b.sides[d])]
+    opposed = _list_opposed(a, b)
     return bool(opposed) and all(len(_CONTRARIES) <= dimension < len(_DIMENSIONS) for dimension in opposed)
+
+
+def _list_opposed(a: Opposites, b: Opposites) -> list[int]:
+    return [number for number in a.sides.keys() & b.sides.keys() if a.sides[number].isdisjoint(b.sides[number])]
 
 
 _NEGATING_PREFIX = re.compile(r"^(?:un|in|im|ir|non|dis|de)(?=[a-z]{4})")
@@ -316,13 +320,17 @@ def are_antonyms(a: str, b: str) -> bool:
     >>> are_antonyms("high", "low"), are_antonyms("displac", "undisplac"), are_antonyms("前", "后")
     (True, True, True)
     """
-    if b in _ANTONYMS.get(a, ()):
-        return True
-    if _NEGATING_PREFIX.sub("", a) == b or _NEGATING_PREFIX.sub("", b) == a:
-        return True
-    for x, y in ((a, b), (b, a)):
-        if any(x.startswith(one) and y == other + x[len(one) :] for one, other in _PREFIXES):
-            return True
-        if any(x.endswith(one) and y == x[: -len(one)] + other for one, other in _SUFFIXES):
-            return True
-    return False
+    return b in _list_antonyms(a) or a in _list_antonyms(b)
+
+
+@lru_cache(maxsize=1 << 16)
+def _list_antonyms(word: str) -> frozenset[str]:
+    """Return the antonyms of a word in the table, and what another beginning or ending makes of it."""
+    return frozenset(
+        (
+            *_ANTONYMS.get(word, ()),
+            _NEGATING_PREFIX.sub("", word),
+            *(other + word[len(one) :] for one, other in _PREFIXES if word.startswith(one)),
+            *(word[: -len(one)] + other for one, other in _SUFFIXES if word.endswith(one)),
+        )
+    )
