@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from datetime import date, datetime, time, timedelta
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zipfile import BadZipFile, ZipFile
 
 from imapeval.errors import InputError, UsageError
@@ -29,9 +28,7 @@ MAX_UNPACKED = 256 * 2**20
 MAX_MERGED = 1_000_000
 """Merged cells of a file. openpyxl makes an object for each of them, also where the file only says "A1:XFD1048576"."""
 
-_MERGED = re.compile(
-    rb"""<(?:\w{1,9}:)?mergeCell\s[^<>]{0,99}?ref=["']([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})["']"""
-)
+_MERGED = re.compile(rb"""<(?:\w{1,9}:)?mergeCell\s[^<>]{0,99}?ref=["']([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})["']""")
 
 _log = get_logger(__name__)
 
@@ -110,9 +107,11 @@ def _too_large_error(file: SourceFile, what: str) -> InputError:
 
 def _measure_area(found: re.Match[bytes]) -> int:
     """Return the number of cells of "A1:C3"."""
-    first, top, last, bottom = found.groups()
-    columns = [reduce(lambda number, letter: 26 * number + letter - 64, name, 0) for name in (first, last)]
-    return (abs(columns[1] - columns[0]) + 1) * (abs(int(bottom) - int(top)) + 1)
+    from openpyxl.utils import range_boundaries
+
+    # None stands for a bound that is left open, as in "A:C", which the pattern does not take.
+    left, top, right, bottom = cast("tuple[int, int, int, int]", range_boundaries(found[1].decode()))
+    return (abs(right - left) + 1) * (abs(bottom - top) + 1)
 
 
 def _choose_sheet(book: Any, name: str | None, file: SourceFile) -> Any:

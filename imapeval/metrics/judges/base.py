@@ -152,15 +152,16 @@ class MultiStepJudge(SampledJudge):
             client: Whom to ask.
         """
 
-    @abstractmethod
-    def judge_empty(self) -> Outcome:
-        """Return the outcome of a response that states nothing."""
+    @computed
+    def empty(self) -> Outcome:
+        """The outcome of a response that states nothing."""
+        return Score(0.0)
 
     async def score(self, case: Case) -> Outcome:
         """Return the mean of the judgements if more than half of them give a score, else the first failure."""
         answer = await self.clean_response(case)
         if answer is None:
-            return self.judge_empty()
+            return self.empty
         needed = self.samples // 2 + 1
         work = (self.judge_once(case, answer, client) for client in self.get_client().repeat(self.samples))
         outcomes = await gather_readings(work, needed=needed)

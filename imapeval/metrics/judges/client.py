@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -79,21 +80,21 @@ class JudgeClient:
 
     Args:
         model: The model to ask.
-        seed: Seed of sampled completions; None for completions without sampling.
     """
 
-    def __init__(self, model: Model, *, seed: int | None = None) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
-        self._seed = seed
+        # Of sampled completions; None for completions without sampling.
+        self._seed: int | None = None
         self._asker = StructuredOutputClient(model, retry_note=RETRY_NOTE)
 
     def repeat(self, samples: int) -> list[JudgeClient]:
         """Return clients that sample with different seeds, which share what is learnt; one is without sampling."""
         if samples == 1:
             return [self]
-        clients = [JudgeClient(self.model, seed=seed) for seed in range(1, samples + 1)]
-        for client in clients:
-            client._asker = self._asker
+        clients: list[JudgeClient] = [copy(self) for _ in range(samples)]
+        for seed, client in enumerate(clients, 1):
+            client._seed = seed
         return clients
 
     async def ask(

@@ -59,6 +59,7 @@ class FActScore(MultiStepJudge):
     citation = "Min et al. 2023, FActScore, EMNLP 2023"
     range = (0.0, 1.0)
     prompt_names = (_FACTS, _SUPPORT)
+    empty = _ABSTAINED
 
     # The signature holds the file's content, not its path.
     knowledge: str = option(
@@ -85,10 +86,6 @@ class FActScore(MultiStepJudge):
         """Return the knowledge source, the model and the prompts."""
         name = source.load(self.knowledge).name if self.knowledge else "reference"
         return {"source": name, **MultiStepJudge.describe_state(self)}
-
-    def judge_empty(self) -> Outcome:
-        """Return that it abstains."""
-        return _ABSTAINED
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the share of supported facts."""

@@ -83,10 +83,6 @@ class QuestEval(MultiStepJudge):
     range = (0.0, 1.0)
     prompt_names = (_QUESTIONS, _ANSWERS)
 
-    def judge_empty(self) -> Outcome:
-        """Return 0."""
-        return Score(0.0)
-
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean of precision and recall."""
         of_reference, of_response = await gather_or_raise(
@@ -119,10 +115,6 @@ class QAFactEval(MultiStepJudge):
     citation = "after Fabbri et al. 2022, QAFactEval, NAACL 2022; questions, answers and overlap by the language model"
     range = (0.0, 1.0)
     prompt_names = (_QUESTIONS, _ANSWERS, _OVERLAP)
-
-    def judge_empty(self) -> Outcome:
-        """Return 0."""
-        return Score(0.0)
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean overlap."""
