@@ -40,7 +40,7 @@ def main() -> None:
     model = open_llm(LlmSettings(args.llm, base_url=args.base_url, relations=True)) if args.llm else None
     judged = asyncio.run(judge(open_matcher(open_graph(args.kg), llm=model), rows))
     print(*show_accuracy(judged), "", *show_confusion(judged), sep="\n")
-    for split in ("dev", "held"):
+    for split in sorted({row["split"] for row in rows}):
         print(f"\n{split}:\n", *show_confusion([(row, m) for row, m in judged if row["split"] == split]), sep="\n")
     print("", *show_sorts(judged), "", *show_errors(judged), sep="\n")
 
