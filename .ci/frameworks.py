@@ -36,6 +36,7 @@ EXTRAS = {
     "promptfoo": "serve",
     "serve": "rate",
     "ray": "ray",
+    "s3": "remote,parquet",
 }
 """The extras of each integration; its tests are tests/integrations/NAME/."""
 
@@ -60,12 +61,13 @@ SHARED = (
 ELSEWHERE = {
     "serve": ("imapeval/serve/", "imapeval/rating/", "docs/serve.md"),
     "ray": ("evaluation/workers", "evaluation/ray_workers"),
+    "s3": ("imapeval/remote",),
 }
 """What else concerns one of them."""
 
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
 
-ALSO = {"serve": ("schemathesis>=4",), "lm_eval": ("lm-eval[api]",)}
+ALSO = {"serve": ("schemathesis>=4",), "lm_eval": ("lm-eval[api]",), "s3": ("s3fs", "moto[server]")}
 """What the tests of one need besides its extra."""
 
 

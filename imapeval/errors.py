@@ -66,6 +66,7 @@ class InputError(ImapEvalError):
     Attributes:
         path: The file, or None where the data did not come from one.
         line: 1-based number of the line, or of what `unit` says, such as "row"; None for the whole file.
+        unit: What `line` counts.
         fix: What to do about it, as a sentence.
     """
 
@@ -82,7 +83,8 @@ class InputError(ImapEvalError):
         self.fix = fix
         self.path = None if path is None else Path(path)
         self.line = line
-        place = "" if self.path is None else f"{self.path}" + (f", {unit} {line}" if line else "") + ": "
+        self.unit = unit
+        place = "" if path is None else f"{path}" + (f", {unit} {line}" if line else "") + ": "
         super().__init__(f"{place}{problem}. {fix}")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from imapeval.errors import InputError
+from imapeval.remote import is_url
 
 FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
@@ -100,7 +101,7 @@ class _Reader:
         return {options[key].name: self._convert(options[key], key, value) for key, value in values.items()}
 
     def _convert(self, option: Any, key: str, value: Any) -> Any:
-        if key in _NOT_FROM_FILES:
+        if key in _NOT_FROM_FILES or (key == "out" and is_url(str(value))):
             raise self._error(
                 f"--{key} is not read from a file: a folder from somewhere else could send texts and keys elsewhere",
                 key,

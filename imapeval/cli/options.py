@@ -91,7 +91,7 @@ DataFiles = Annotated[
     typer.Argument(
         metavar="DATA...",
         help="Files (.jsonl, .json, .csv, .tsv, .xlsx, .parquet, .arrow; also .gz), which are read as one, a folder of "
-        "files, - for standard input, hf:NAME[:SPLIT], or a shipped sample's name.",
+        "files, URLs such as s3://..., - for standard input, hf:NAME[:SPLIT], or a shipped sample's name.",
     ),
 ]
 Set = Annotated[

@@ -113,14 +113,18 @@ def format_interval(low: float | None, high: float | None, *, write: Callable[[f
     return NO_VALUE if low is None or high is None else f"{write(low)} .. {write(high)}"
 
 
-def require_new_file(path: Path) -> Path:
+def require_new_file(path: Path, *, name: str | None = None) -> Path:
     """Return the path of a file to be written.
+
+    Args:
+        path: The path.
+        name: What the message calls it; None for the path.
 
     Raises:
         UsageError: The file exists.
     """
     if path.exists():
-        raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
+        raise UsageError(f"{name or path} exists. Choose another file with --out, or remove it.")
     return path
 
 

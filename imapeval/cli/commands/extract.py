@@ -2,7 +2,6 @@
 
 from collections import deque
 from functools import partial
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated
 
@@ -24,6 +23,7 @@ from imapeval.cli.options import (
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
 from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
+from imapeval.remote import Output
 
 
 @expand_options
@@ -31,7 +31,10 @@ def extract(
     data: DataFiles,
     *,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-imaps.jsonl]")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="File to write, or a URL such as s3://...  [default: <data stem>-imaps.jsonl]"
+        ),
     ] = None,
     data_options: DataOptions,
     llm_options: Annotated[
@@ -55,15 +58,19 @@ def extract(
     if llm_options.dry_run:
         print_dry_run(samples, settings, json_output=json_output)
         return
+    output = Output(out or f"{make_file_stem(data[0])}-imaps.jsonl")
     pool = open_workers(engine, workers)
-    path = require_new_file(out or Path(f"{make_file_stem(data[0])}-imaps.jsonl"))
     if free := sum(not sample.references for sample in samples):
         echo(f"{free} of {len(samples)} samples have no reference: only question and response are read.", err=True)
     ledger = None if settings is None else open_ledger(settings)
     model = None if settings is None else open_llm(settings, ledger=ledger)
     open_parts = partial(open_reading, kg=kg, votes=llm_options.votes)
     parts = open_parts(llm=model)
-    with add_up_usage(path, ledger), TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
+    with (
+        output.open() as path,
+        add_up_usage(require_new_file(path, name=output.show(path)), ledger),
+        TemporaryFile("w+", encoding="utf-8", newline="\n") as spool,
+    ):
         store = ImapWriter(deque(sample.id for sample in samples), spool)
         try:
             with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
@@ -77,7 +84,7 @@ def extract(
         failures = {sample.id: store.failures[sample.id] for sample in samples if sample.id in store.failures}
         if json_output:
             content = {
-                "imaps": path,
+                "imaps": output.show(path),
                 "samples": len(samples),
                 "failures": [
                     {"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()
@@ -88,7 +95,7 @@ def extract(
         else:
             for id_, failure in failures.items():
                 echo(f"{id_}: {failure.message}", err=True)
-            echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
+            echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {output.show(path)}")
             if ledger is not None:
                 echo(f"usage: {format_report(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))

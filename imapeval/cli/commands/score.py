@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,8 +39,9 @@ from imapeval.cli.options import (
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
-from imapeval.errors import ServiceError, UsageError
+from imapeval.errors import ServiceError
 from imapeval.redaction import redact
+from imapeval.remote import Output
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -60,7 +60,11 @@ def score(
     data: DataFiles,
     *,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the run.  [default: runs/<data stem>-<date>-<time>]")
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the run, or a URL such as s3://...  [default: runs/<data stem>-<date>-<time>]",
+        ),
     ] = None,
     metrics: Annotated[
         str | None,
@@ -108,10 +112,6 @@ def score(
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
 
-    if out is not None and re.match(r"\w{2,}:/", str(out)):
-        raise UsageError(
-            f"--out {str(out)!r} is not a folder of this computer, and a run can only be one. Copy it there."
-        )
     default = DEFAULT_METRICS if llm_options.llm is None else LLM_METRICS
     chosen = choose_metrics(default if metrics is None else metrics, parse_settings(set_))
     joined = parse_references(references)
@@ -145,7 +145,8 @@ def score(
             device=parse_device(device),
         )
         ready = open_parts(llm=llm, progress=progress)
-    folder = out or Path("runs") / f"{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    place = out or f"runs/{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    output = Output(place)
     identity = evaluate.make_run_settings(
         ready.metrics,
         extractor=ready.extractor,
@@ -154,59 +155,60 @@ def score(
         seed=data_options.seed,
         resources=ready.resources,
     )
-    try:
-        with (
-            RunWriter(
-                folder,
-                samples,
-                settings=identity,
-                source=" ".join(data),
-                command=sys.argv,
-                options=options,
-                ledger=ledger,
-            ) as run,
-            show_progress("scoring", total=len(samples), quiet=json_output) as advance,
-        ):
-            score_until_interrupted(
-                samples,
-                pool=open_workers(engine, workers, gpu=device == "cuda"),
-                open_parts=open_parts,
-                parts=ready,
-                llm=llm,
-                references=joined,
-                run=run,
-                progress=advance,
-            )
-    except Interrupted as interrupted:
-        echo(f"Stopped. To resume: {_resume_command(folder)}", err=True)
-        raise typer.Exit(interrupted.code) from interrupted
-    except ServiceError as error:
-        command = _resume_command(folder)
-        if error.kind == "over-budget" and llm_options.max_cost is not None:
-            # The same limit would stop it again at once.
-            command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
-        raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
-    done = Run(folder)
-    results = done.results()
-    tables = [export_table(done, kind) for kind in formats]
-    report = write_report(folder)
-    rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=data_options.seed)
-    verdicts = checks.check_run(
-        done,
-        thresholds,
-        samples=samples,
-        results=results,
-        rows=rows,
-        metrics=ready.metrics,
-    )
+    with output.open() as folder:
+        try:
+            with (
+                RunWriter(
+                    folder,
+                    samples,
+                    settings=identity,
+                    source=" ".join(data),
+                    command=sys.argv,
+                    options=options,
+                    ledger=ledger,
+                ) as run,
+                show_progress("scoring", total=len(samples), quiet=json_output) as advance,
+            ):
+                score_until_interrupted(
+                    samples,
+                    pool=open_workers(engine, workers, gpu=device == "cuda"),
+                    open_parts=open_parts,
+                    parts=ready,
+                    llm=llm,
+                    references=joined,
+                    run=run,
+                    progress=advance,
+                )
+        except Interrupted as interrupted:
+            echo(f"Stopped. To resume: {_resume_command(place)}", err=True)
+            raise typer.Exit(interrupted.code) from interrupted
+        except ServiceError as error:
+            command = _resume_command(place)
+            if error.kind == "over-budget" and llm_options.max_cost is not None:
+                # The same limit would stop it again at once.
+                command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
+            raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
+        done = Run(folder)
+        results = done.results()
+        tables = [output.show(export_table(done, kind)) for kind in formats]
+        report = output.show(write_report(folder))
+        rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=data_options.seed)
+        verdicts = checks.check_run(
+            done,
+            thresholds,
+            samples=samples,
+            results=results,
+            rows=rows,
+            metrics=ready.metrics,
+        )
     failed = {result.id for result in results if not result.scored}
     missing = _count_missing(samples)
     if json_output:
         content = {
-            "run": str(folder),
-            "table": str(tables[0]),
-            "tables": [str(table) for table in tables],
-            "report": str(report),
+            "run": output.show(folder),
+            "table": tables[0],
+            "tables": tables,
+            "report": report,
             "samples": len(samples),
             "failed": len(failed),
             "missing": missing[""],
@@ -217,7 +219,7 @@ def score(
         emit_json(content)
     else:
         _print_summary(rows, missing)
-        echo(f"run:    {folder}\ntable:  {', '.join(map(str, tables))}\nreport: {report}")
+        echo(f"run:    {output.show(folder)}\ntable:  {', '.join(tables)}\nreport: {report}")
         if ledger is not None:
             echo(f"usage:  {format_report(ledger.report())}")
         if failed:
@@ -225,19 +227,17 @@ def score(
                 kind for _, kind in {(r.id, r.outcome.kind) for r in results if isinstance(r.outcome, Failure)}
             )
             kinds = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
-            echo(
-                f"{len(failed)} of {len(samples)} samples failed ({kinds}); see {folder}/results.jsonl.",
-                err=True,
-            )
+            file = output.show(folder / "results.jsonl")
+            echo(f"{len(failed)} of {len(samples)} samples failed ({kinds}); see {file}.", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
 
 
-def _resume_command(folder: Path) -> str:
+def _resume_command(place: str) -> str:
     command = ["imapeval", *sys.argv[1:]]
     given = any(part.partition("=")[0] == "--out" for part in command)
-    return shlex.join(map(redact, command if given else [*command, "--out", str(folder)]))
+    return shlex.join(map(redact, command if given else [*command, "--out", place]))
 
 
 def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:

@@ -46,8 +46,8 @@ SUFFIXES = tuple(f".{name}" for name in _READERS)
 
 
 def is_data_file(path: Path) -> bool:
-    """Return whether a file has the name of one of the formats, also packed."""
-    return path.is_file() and Path(path.name.lower().removesuffix(".gz")).suffix in _SUFFIXES
+    """Return whether a file has the name of one of the formats, also packed, and is not hidden."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix in _SUFFIXES and not path.name.startswith(".")
 
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"

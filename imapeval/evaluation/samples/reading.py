@@ -7,16 +7,19 @@ from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 from imapeval import _resources
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
+from imapeval.evaluation.samples.formats import is_data_file
 from imapeval.evaluation.samples.loaders import choose_loader, list_files
 from imapeval.evaluation.samples.rows import ReadOptions
 from imapeval.evaluation.samples.text_lines import SHOWN_STDIN, STDIN
 from imapeval.redaction import get_logger
+from imapeval.remote import download, is_url
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -85,10 +88,12 @@ def read(
         MissingExtraError: The loader needs a package that is not installed.
     """
     paths = [path] if isinstance(path, str | Path) else path
-    sources = [file for one in paths for file in list_files(resolve_source(one), loader)]
     options = ReadOptions(encoding, sheet, strict)
-    rows = list(islice(_read_rows(sources, loader, options), limit))
-    source = SHOWN_STDIN if sources == [STDIN] else " ".join(sources if len(sources) == 1 else map(str, paths))
+    with TemporaryDirectory(prefix="imapeval-", ignore_cleanup_errors=True) as folder:
+        sources = _find_sources(paths, loader, folder=Path(folder))
+        rows = list(islice(_read_rows(sources, loader, options), limit))
+    names = [name for _, name in sources]
+    source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
     found = choose_columns([row.fields for row in rows if row.error is None], columns or {}, path=Path(source))
@@ -101,15 +106,39 @@ def read(
     return samples if sample is None else _draw_questions(samples, sample, seed=seed, source=source)
 
 
-def _read_rows(sources: Sequence[str], loader: str | None, options: ReadOptions) -> Iterator[Row]:
+def _find_sources(paths: Sequence[str | Path], loader: str | None, *, folder: Path) -> list[tuple[str, str]]:
+    """Return what is read, and its name for people: for a URL, a copy in `folder` and the URL."""
+    sources: list[tuple[str, str]] = []
+    for number, path in enumerate(paths):
+        if is_url(str(path)):
+            copies = folder / str(number)
+            copies.mkdir()
+            sources += [(str(copy), url) for copy, url in download(str(path), copies, select=is_data_file)]
+        else:
+            sources += [(file, file) for file in list_files(resolve_source(path), loader)]
+    return sources
+
+
+def _read_rows(sources: Sequence[tuple[str, str]], loader: str | None, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of all sources, numbered through."""
     before = 0
-    for source in sources:
+    for source, name in sources:
         number = 0
-        for row in choose_loader(source, loader)(source, options):
-            number = row.number
-            yield row if len(sources) == 1 else replace(row, number=before + number, file=row.file or source)
+        try:
+            for row in choose_loader(source, loader)(source, options):
+                number = row.number
+                if row.error is not None and source != name:
+                    row = replace(row, error=_rename(row.error, name))
+                yield row if len(sources) == 1 else replace(row, number=before + number, file=row.file or name)
+        except InputError as error:
+            if source == name:
+                raise
+            raise _rename(error, name) from error
         before += number
+
+
+def _rename(error: InputError, name: str) -> InputError:
+    return InputError(error.problem, fix=error.fix, path=name, line=error.line, unit=error.unit)
 
 
 def _log_faults(samples: Sequence[Sample], *, source: str) -> None:

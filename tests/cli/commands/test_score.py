@@ -59,11 +59,11 @@ def test_files_are_scored_as_one(imapeval: Command, tmp_path: Path):
     assert {result.id for result in Run(tmp_path / "run").results()} == {"a", "b"}
 
 
-def test_a_run_is_a_folder_of_this_computer(imapeval: Command, write_data: WriteData, tmp_path: Path):
-    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "s3://bucket/run")
+def test_a_url_of_an_unknown_storage(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "nostorage://bucket/run")
     assert done.returncode == 2
-    assert "--out" in done.stderr
-    assert not (tmp_path / "s3:").exists()
+    assert "nostorage://bucket/run" in done.stderr
+    assert not (tmp_path / "nostorage:").exists()
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "parquet"])

@@ -1,0 +1,167 @@
+"""Files of other storage by their URL, such as `s3://bucket/answers.parquet`: all that fsspec reaches.
+
+They are copied to this computer before they are read. Output is written to this computer first, where files can be
+locked and lines appended, and copied to its URL at the end, also after an error. What did not arrive is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval._resources import cache_folder
+from imapeval.errors import InputError, UsageError
+from imapeval.files import lock_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+_FIX = "Check the address, the credentials, and whether the storage's package is installed, such as s3fs for s3://."
+
+_LOCAL_NAMES = (".lock",)
+"""Files that only mean something on this computer."""
+
+
+def is_url(place: str) -> bool:
+    """Return whether a place is the URL of a storage, and not a path of this computer."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", place) is not None
+
+
+def download(url: str, folder: Path, *, select: Callable[[Path], bool]) -> list[tuple[Path, str]]:
+    """Copy a file, some files of a folder, or the files that match a pattern.
+
+    Args:
+        url: The URL; with "*", "?" or "[" it is a pattern.
+        folder: Where to; an existing, empty folder.
+        select: Which files of a folder are meant, by their names.
+
+    Returns:
+        Each copy with its URL, in the order of the names.
+
+    Raises:
+        InputError: There is no such file, or the storage cannot be reached.
+        MissingExtraError: fsspec is not installed.
+    """
+    files: list[tuple[Path, str]] = []
+    storage, place = _open_storage(url)
+    with _report_errors(url, "cannot be read"):
+        if re.search(r"[*?[]", place):
+            found = storage.glob(place)
+        elif storage.isdir(place):
+            found = [file for file in storage.ls(place, detail=False) if select(Path(file))]
+        else:
+            found = [place]
+        for number, file in enumerate(sorted(found)):
+            copy = folder / str(number) / Path(file).name
+            copy.parent.mkdir()
+            storage.get_file(file, str(copy))
+            files.append((copy, storage.unstrip_protocol(file)))
+    if not files:
+        raise InputError("there is no such file", path=url, fix=_FIX)
+    return files
+
+
+class Output:
+    """A file or folder that a command writes: a path of this computer, or a URL.
+
+    Args:
+        place: The path or URL.
+
+    Attributes:
+        path: Where it is written on this computer.
+
+    Raises:
+        InputError: There is no such storage.
+        MissingExtraError: fsspec is not installed.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.path = Path(place)
+        self._url = ""
+        if is_url(place):
+            self._url = place.rstrip("/")
+            self._storage, self._place = _open_storage(self._url)
+            staging = cache_folder() / "output" / hashlib.sha256(self._url.encode()).hexdigest()[:16]
+            self.path = staging / Path(self._place).name
+
+    def show(self, path: Path) -> str:
+        """Return the name of the output, or of a file in it, for people."""
+        return "/".join((self._url, *path.relative_to(self.path).parts)) if self._url else str(path)
+
+    @contextmanager
+    def open(self) -> Generator[Path]:
+        """Bring what is at the URL to `path`, and at the end `path` to the URL. For a path, nothing is done.
+
+        If an earlier process was killed, or its output did not arrive, its copy is continued and not the URL's.
+
+        Raises:
+            InputError: The URL cannot be read or written.
+            UsageError: Another process of this computer writes there.
+        """
+        if not self._url:
+            yield self.path
+            return
+        staging = self.path.parent
+        staging.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(staging.with_suffix(".lock"))
+        if lock is None:
+            raise UsageError(f"another process is writing to {self._url}. Wait for it to end.")
+        with lock:
+            with _report_errors(self._url, "cannot be written"):
+                # What cannot be written at the end should not be computed first.
+                self._storage.makedirs(self._place.rpartition("/")[0], exist_ok=True)
+                self._storage.pipe_file(f"{self._place}.writing", b"")
+                self._storage.rm_file(f"{self._place}.writing")
+                if not any(staging.iterdir()):
+                    self._download()
+            try:
+                yield self.path
+            finally:
+                with _report_errors(self._url, f"cannot be written, and the output is kept in {self.path}"):
+                    self._upload()
+                shutil.rmtree(staging)
+
+    def _download(self) -> None:
+        for place in self._list_places():
+            for file in self._storage.find(place):
+                copy = self.path.parent / Path(file).relative_to(Path(self._place).parent)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                self._storage.get_file(file, str(copy))
+
+    def _upload(self) -> None:
+        for place in self._list_places():
+            local = self.path.with_name(Path(place).name)
+            files = [file for file in (local, *local.rglob("*")) if file.is_file() and file.name not in _LOCAL_NAMES]
+            for file in files:
+                target = Path(place, file.relative_to(local)).as_posix()
+                self._storage.makedirs(target.rpartition("/")[0], exist_ok=True)
+                self._storage.put_file(str(file), target)
+            if not files and self._storage.exists(place):
+                self._storage.rm_file(place)
+
+    def _list_places(self) -> tuple[str, str]:
+        """Return the output and the file beside it that a command keeps until a file is whole."""
+        return self._place, f"{self._place}.usage.json"
+
+
+@contextmanager
+def _report_errors(url: str, problem: str) -> Generator[None]:
+    try:
+        yield
+    except Exception as error:  # each storage has errors of its own
+        shown = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise InputError(f"{problem} ({shown})", path=url, fix=_FIX) from error
+
+
+def _open_storage(url: str) -> tuple[Any, str]:
+    """Return the storage of a URL and the place in it."""
+    fsspec: Any = require("fsspec", distribution="fsspec", extra="remote", needed_for=f"{url.partition(':')[0]}://")
+    try:
+        return fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise InputError(str(error), path=url, fix=_FIX) from error

@@ -1,0 +1,152 @@
+"""Data and output at URLs, with two of fsspec's storages: its own memory, and this computer's files."""
+
+import json
+import re
+import signal
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from imapeval._resources import cache_folder
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.runs import Run
+from imapeval.evaluation.samples import read
+from imapeval.remote import Output
+from imapeval.types import Sample
+
+Run_ = Callable[..., subprocess.CompletedProcess[str]]
+
+SAMPLES = [Sample(f"q{n}", "Which drug?", ("Take aspirin.",), f"Take aspirin {n} times.") for n in range(3)]
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    storage = fsspec.filesystem("memory")
+    yield storage
+    storage.rm("/", recursive=True)
+
+
+def put(storage: Any, write_data: Callable[..., Path], place: str, samples: list[Sample] = SAMPLES) -> None:
+    storage.pipe_file(place, write_data(samples).read_bytes())
+
+
+def test_data_and_run_at_urls(imapeval: Run_, memory: Any, write_data: Callable[..., Path], tmp_path: Path) -> None:
+    put(memory, write_data, "/data/part-0.jsonl", SAMPLES[:2])
+    put(memory, write_data, "/data/part-1.jsonl", SAMPLES[2:])
+    put(memory, write_data, "/data/README", [])
+    local = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "local", "--json")
+    for source in ("memory://data", "memory://data/part-*.jsonl"):
+        done = imapeval("score", source, "--metrics", "rouge1", "--out", "memory://runs/one", "--json")
+        assert done.returncode == 0
+        content = json.loads(done.stdout)
+        assert content["run"] == "memory://runs/one"
+        assert content["report"] == "memory://runs/one/report.html"
+        assert content["summary"] == json.loads(local.stdout)["summary"]
+        memory.get("/runs/one", str(tmp_path / "copy"), recursive=True)
+        assert {r.key: r.outcome for r in Run(tmp_path / "copy").results()} == {
+            r.key: r.outcome for r in Run(tmp_path / "local").results()
+        }
+        memory.rm("/runs", recursive=True)
+    assert not any(path.is_file() for path in (cache_folder() / "output").glob("*/**/*")), "copies stayed behind"
+
+
+def test_a_run_at_a_url_is_continued(imapeval: Run_, memory: Any, write_data: Callable[..., Path]) -> None:
+    put(memory, write_data, "/data.jsonl")
+    command = ("score", "memory://data.jsonl", "--metrics", "rouge1", "--out", "memory://runs/one")
+    imapeval(*command)
+    started = json.loads(memory.cat("/runs/one/manifest.json"))["started"]
+    stored = memory.cat("/runs/one/results.jsonl")
+    assert imapeval(*command).returncode == 0
+    assert json.loads(memory.cat("/runs/one/manifest.json"))["started"] == started
+    assert memory.cat("/runs/one/results.jsonl") == stored
+    other = imapeval(*command[:3], "rouge2", *command[4:])
+    assert other.returncode == 2
+    assert memory.cat("/runs/one/results.jsonl") == stored
+
+
+def test_imaps_at_a_url(imapeval: Run_, memory: Any, write_data: Callable[..., Path]) -> None:
+    put(memory, write_data, "/data.jsonl")
+    assert imapeval("extract", "memory://data.jsonl", "--out", "memory://imaps.jsonl").returncode == 0
+    assert len(memory.cat("/imaps.jsonl").splitlines()) == len(SAMPLES)
+    again = imapeval("extract", "memory://data.jsonl", "--out", "memory://imaps.jsonl")
+    assert again.returncode == 2
+    assert "memory://imaps.jsonl" in again.stderr
+
+
+def test_errors_name_the_url(memory: Any) -> None:
+    memory.pipe_file("/data/a.jsonl", b'{"question": "Q?", "response": "A"}\n{')
+    with pytest.raises(InputError, match=re.escape("memory:///data/a.jsonl, line 2")):
+        read("memory://data/a.jsonl", strict=True)
+    (_, bad) = read("memory://data/a.jsonl")
+    assert bad.fault is not None
+    assert "memory:///data/a.jsonl, line 2" in bad.fault.message
+    for nowhere in ("memory://nothing.jsonl", "memory://data/*.csv", "nostorage://a/b.jsonl"):
+        with pytest.raises(InputError, match=re.escape(nowhere)):
+            read(nowhere)
+
+
+def test_what_cannot_be_written_is_refused_before_any_work(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "pipe_file", refuse)
+    with pytest.raises(InputError, match="memory://runs/one"), Output("memory://runs/one").open():
+        pytest.fail("opened")
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise PermissionError("Access Denied")
+
+
+def test_what_did_not_arrive_is_kept_and_sent_the_next_time(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = Output("memory://runs/one")
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "put_file", refuse)
+        output.path.mkdir(parents=True)
+        (output.path / "results.jsonl").write_text("paid for")
+        with pytest.raises(InputError, match=re.escape(str(output.path))), output.open():
+            pass
+    with Output("memory://runs/one").open() as folder:
+        assert (folder / "results.jsonl").read_text() == "paid for"
+    assert memory.cat("/runs/one/results.jsonl") == b"paid for"
+    assert not folder.exists()
+
+
+def test_two_commands_with_one_url(memory: Any) -> None:
+    with Output("memory://runs/one").open(), pytest.raises(UsageError), Output("memory://runs/one").open():
+        pytest.fail("opened twice")
+
+
+def test_a_killed_run_is_continued(
+    imapeval: Run_,
+    imapeval_process: Callable[..., subprocess.Popen[str]],
+    memory: Any,
+    tmp_path: Path,
+    write_data: Callable[..., Path],
+) -> None:
+    write_data([Sample(f"q{n}", "Which drug?", ("Take aspirin.",), "Take it.") for n in range(3000)])
+    url = (tmp_path / "far" / "run").as_uri()
+    command = ("score", "data.jsonl", "--metrics", "imapscore", "--out", url)
+    process = imapeval_process(*command)
+    staged = Output(url).path / "results.jsonl"
+    while process.poll() is None and not (staged.exists() and staged.stat().st_size):
+        pass
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "far" / "run").exists()
+    assert stat.S_IMODE(staged.stat().st_mode) == 0o600
+    kept = staged.read_bytes()
+    assert imapeval(*command).returncode == 0
+    results = (tmp_path / "far" / "run" / "results.jsonl").read_bytes()
+    assert kept[: kept.rfind(b"\n")] in results
+    assert len(results.splitlines()) == 3000
+
+
+def test_no_output_at_a_url_from_a_file(imapeval: Run_, tmp_path: Path, write_data: Callable[..., Path]) -> None:
+    (tmp_path / "imapeval.toml").write_text('[score]\nout = "s3://elsewhere/run"\n')
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1")
+    assert done.returncode == 2
+    assert "imapeval.toml, line 2" in done.stderr
