@@ -86,11 +86,12 @@ class Run:
         folder: The run directory.
 
     Raises:
-        InputError: The folder is not a run directory.
+        InputError: The folder is not a run directory, or has a pipe, a socket or a device in it.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        _require_files(folder)
         path = folder / MANIFEST
         content = _read_bytes(path)
         if content is None:
@@ -267,6 +268,18 @@ def complete_lines(path: Path) -> Iterator[bytes]:
         return
     except OSError as error:
         raise _unreadable_file_error(path, error) from error
+
+
+def _require_files(folder: Path) -> None:
+    """Refuse what is neither a file nor a folder: opening it could wait forever."""
+    try:
+        found = [path for path in folder.iterdir() if path.exists() and not (path.is_file() or path.is_dir())]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _unreadable_file_error(folder, error) from error
+    if found:
+        raise InputError("is not a file but a pipe, a socket or a device", path=found[0], fix="Remove it.")
 
 
 def _read_bytes(path: Path) -> bytes | None:

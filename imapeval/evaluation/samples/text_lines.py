@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 import shutil
 import sys
 import tempfile
+import time
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +36,9 @@ _CHUNK = 1 << 16
 MAX_LINE = 256 * 2**20
 """Bytes, or characters, of a line: more than any row, or list of rows, that people write; a compressed file of a
 megabyte may hold more."""
+
+_PATIENCE = 10.0
+"""Seconds that a pipe may be without a program that writes to it, which may be started after this one."""
 
 _MIN_COMMON = 0.9
 """Share of characters in GB 2312 from which text is taken for Chinese. The standard covers 99.75% of the characters of
@@ -78,25 +83,48 @@ def open_source(source: str) -> Generator[SourceFile]:
     """Open a file, a pipe, or standard input ("-"); gzip is unpacked.
 
     Raises:
-        InputError: It is missing, empty or unreadable.
+        InputError: It is missing, empty or unreadable, a device, or a pipe that nothing writes to.
     """
     path = Path(SHOWN_STDIN if source == STDIN else source)
     try:
-        stream: IO[bytes] = sys.stdin.buffer if source == STDIN else path.open("rb")
-        if source == STDIN or not path.is_file():
+        if source == STDIN or path.is_fifo():
             # A pipe can be read only once, from the beginning to the end.
             with tempfile.TemporaryFile() as spool:
-                shutil.copyfileobj(stream, spool)
+                if source == STDIN:
+                    shutil.copyfileobj(sys.stdin.buffer, spool)
+                else:
+                    _copy_pipe(path, spool)
                 yield from _unpack(path, spool)
-        else:
-            with stream:
-                yield from _unpack(path, stream)
+            return
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError("is a device or a socket", path=path, fix="Give a file, or - for standard input.")
+        with path.open("rb") as stream:
+            yield from _unpack(path, stream)
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, fix="Check the path.") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"damaged gzip ({error})", path=path, fix="Compress the file again.") from error
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Give a readable file.") from error
+
+
+def _copy_pipe(path: Path, spool: IO[bytes]) -> None:
+    """Copy what is written to a pipe; a pipe that nobody writes to would be waited for forever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb", buffering=0) as pipe:
+        deadline = time.monotonic() + _PATIENCE
+        # Without a writer nothing is read (b""); with one that has not written yet, None.
+        while (first := pipe.read(_CHUNK)) == b"":
+            if time.monotonic() > deadline:
+                raise InputError(
+                    f"a pipe to which nothing has been written for {_PATIENCE:.0f} seconds",
+                    path=path,
+                    fix="Start the program that writes to it, or give a file.",
+                )
+            time.sleep(0.02)
+        spool.write(first or b"")
+        os.set_blocking(descriptor, True)
+        shutil.copyfileobj(pipe, spool)
 
 
 def _unpack(path: Path, stream: IO[bytes]) -> Iterator[SourceFile]:

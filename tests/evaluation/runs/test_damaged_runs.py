@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -192,6 +193,19 @@ def test_a_folder_in_place_of_a_file(run: Path, made: Path, name: str):
     use(run, made)
     with pytest.raises(InputError, match=name):
         export_table(Run(run)), Run(run).imaps()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes of POSIX systems")
+@pytest.mark.parametrize("name", [*FILES, ".lock", "report.html"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(run: Path, made: Path, name: str):
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    for command in (
+        ["score", "data.jsonl", "--metrics", "imapscore,rouge1,bleu", "--out", str(run)],
+        ["report", str(run)],
+    ):
+        done = score(*command, folder=made.parent)
+        assert (done.returncode, "Remove it." in done.stderr, str(run / name) in done.stderr) == (2, True, True)
 
 
 def change(path: Path, number: int, **fields: Any) -> str:

@@ -10,6 +10,9 @@ import gzip
 import io
 import json
 import logging
+import os
+import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -524,6 +527,48 @@ def test_standard_input(tmp_path: Path, kind: str):
         cat.wait()
     assert done.returncode == 0, done.stderr
     assert [(question, tuple(references), said) for question, references, said in json.loads(done.stdout)] == expected
+
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes and devices of POSIX systems")
+
+
+@POSIX
+def test_a_named_pipe(tmp_path: Path):
+    path = tmp_path / "data.jsonl"
+    os.mkfifo(path)
+    # Starts after the reader, and takes a while for the second half.
+    write = f"sleep 0.3; (cat '{tmp_path}/a'; sleep 0.3; cat '{tmp_path}/b') > '{path}'"
+    first, second = lines().splitlines(keepends=True)
+    (tmp_path / "a").write_bytes(first)
+    (tmp_path / "b").write_bytes(second)
+    with subprocess.Popen(["sh", "-c", write]):
+        assert shown(read(path)) == TWO
+
+
+@POSIX
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_process_substitution(tmp_path: Path):
+    (tmp_path / "data").write_bytes(gzip.compress(lines()))
+    script = "import sys; from imapeval.evaluation.samples import read; print(len(read(sys.argv[1])))"
+    command = f"'{sys.executable}' -c '{script}' <(sleep 0.3; cat '{tmp_path}/data')"
+    assert subprocess.check_output(["bash", "-c", command], text=True) == "2\n"
+
+
+@POSIX
+def test_a_pipe_that_nobody_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("imapeval.evaluation.samples.text_lines._PATIENCE", 0.1)
+    os.mkfifo(tmp_path / "data.jsonl")
+    with pytest.raises(InputError, match=r"data\.jsonl.*nothing has been written"):
+        read(tmp_path / "data.jsonl")
+
+
+@POSIX
+def test_devices_and_sockets(tmp_path: Path):
+    with socket.socket(socket.AF_UNIX) as served:
+        served.bind(str(tmp_path / "data.jsonl"))
+        for path in ("/dev/zero", tmp_path / "data.jsonl"):
+            with pytest.raises(InputError, match="a device or a socket"):
+                read(path)
 
 
 def test_some_questions_with_all_their_answers(tmp_path: Path):
