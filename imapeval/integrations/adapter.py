@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples.rows import read_lang
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.scoring import Scorer
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Assessment
 
 QUESTION_KEYS = ("question", "query", "input", "prompt", "messages")
@@ -136,28 +138,38 @@ def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
     return scorer
 
 
+def explain(assessment: Assessment, threshold: Threshold | None) -> str:
+    """Return the reason of an assessment, followed by the verdict if there is one."""
+    verdict = judge_answer(assessment.outcomes, threshold)
+    return assessment.reason if verdict is None else f"{assessment.reason} {verdict}"
+
+
 class HostScorer:
     """Scores values as hosts give them, one assessment per metric.
 
     Args:
         scorer: A scorer that is already open, in place of `options`.
+        threshold: A limit on the score of the first metric; see `make_threshold`.
         name: A name for the metric in place of its own; for a single metric only.
         question_key, response_key, reference_key: Keys of the texts in the host's dicts; None tries the usual names.
         **options: Options of `imapeval.Scorer`.
 
     Attributes:
         scorer: The scorer.
+        threshold: The limit; None if there is none.
         name: The name of the first metric.
         keys: Where the texts are in dicts.
 
     Raises:
-        UsageError: See `imapeval.Scorer`; or a scorer and options are both given, or one name for several metrics.
+        UsageError: See `imapeval.Scorer` and `make_threshold`; or a scorer and options are both given, or one name for
+            several metrics.
     """
 
     def __init__(
         self,
         *,
         scorer: Scorer | None = None,
+        threshold: float | None = None,
         name: str | None = None,
         question_key: str | None = None,
         response_key: str | None = None,
@@ -165,6 +177,7 @@ class HostScorer:
         **options: Any,
     ) -> None:
         self.scorer = choose_scorer(scorer, options)
+        self.threshold = make_threshold(self.scorer.metrics[0], threshold)
         metrics = self.scorer.metrics
         if name is not None and len(metrics) > 1:
             raise UsageError(
@@ -195,18 +208,20 @@ class HostScorer:
         ]
 
 
-def describe_score(assessment: Assessment) -> dict[str, Any]:
+def describe_score(assessment: Assessment, threshold: Threshold | None = None) -> dict[str, Any]:
     """Return what belongs to the first metric's score beside its value and reason, as JSON values.
 
-    `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `tokens` and `usd` of a language
-    model; what there is none of is left out.
+    `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `verdict` ("pass", "fail" or "too
+    close to call"), `tokens` and `usd` of a language model; what there is none of is left out.
     """
+    verdict = judge_answer(assessment.outcomes, threshold)
     spent, outcome = assessment.spent, assessment.outcomes[assessment.metric]
     told = {
         "signature": assessment.signatures[assessment.metric],
         "parts": dict(assessment.parts),
         "table": assessment.table,
         "failure": f"{outcome.stage}/{outcome.kind}" if isinstance(outcome, Failure) else "",
+        "verdict": None if verdict is None else verdict.word,
         "tokens": None if spent is None else spent.prompt_tokens + spent.completion_tokens,
         "usd": None if spent is None else spent.usd,
     }

@@ -143,7 +143,7 @@ class _MetricBase:
         scored = assessment.outcomes[assessment.metric]
         if self.threshold is None or not isinstance(scored, Score):
             return assessment.reason
-        return f"{assessment.reason} {self._make_limit(self.threshold).describe_doubt(scored)}".rstrip()
+        return f"{assessment.reason} {self._make_limit(self.threshold).judge(scored).doubt}".rstrip()
 
     def _check_kind(self, test_case: Any) -> Any:
         if not isinstance(test_case, self._case):

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.integrations.adapter import choose_scorer
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Assessments, Scorer
 
 _NEEDED_FOR = "imapScore in Hugging Face's evaluate"
@@ -45,6 +47,7 @@ Returns:
     scores: For each metric, the score of each answer; None where it has none.
     scored: For each metric, the number of answers in its mean.
     not_scored: What was not scored and why: index, metric, kind and reason.
+    verdicts: With a threshold, "pass", "fail" or "too close to call" for each answer; None where it has no score.
 """
 
 
@@ -53,6 +56,7 @@ class HfImapScore(_evaluate.Metric):
 
     Args:
         config_name: As for every metric of `evaluate`.
+        threshold: What the first metric's score has to reach or, if lower is better, must not exceed.
         scorer: A scorer that is there already, in place of options.
         **options: Of `imapeval.Scorer`, such as `metrics` and `llm`, and of `evaluate.Metric`, such as `cache_dir`.
 
@@ -60,10 +64,18 @@ class HfImapScore(_evaluate.Metric):
         UsageError: Something that is named is not there, or is invalid.
     """
 
-    def __init__(self, config_name: str | None = None, *, scorer: Scorer | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        config_name: str | None = None,
+        *,
+        threshold: float | None = None,
+        scorer: Scorer | None = None,
+        **options: Any,
+    ) -> None:
         theirs = inspect.signature(_evaluate.EvaluationModule.__init__).parameters
         ours = {name: value for name, value in options.items() if name not in theirs}
         self.scorer = choose_scorer(scorer, ours)
+        self._limit = make_threshold(self.scorer.metrics[0], threshold)
         super().__init__(config_name, **{name: value for name, value in options.items() if name in theirs})  # pyright: ignore[reportUnknownMemberType]
 
     @property
@@ -112,6 +124,7 @@ class HfImapScore(_evaluate.Metric):
                 for asked, several, response in zip(questions, references, predictions, strict=True)
             ),
             [metric.name for metric in self.scorer.metrics],
+            self._limit,
         )
 
 
@@ -146,7 +159,7 @@ def _read_text(name: str, value: Any) -> str | None:
     return value
 
 
-def _summarise(found: Assessments, names: Sequence[str]) -> dict[str, Any]:
+def _summarise(found: Assessments, names: Sequence[str], limit: Threshold | None) -> dict[str, Any]:
     scores: dict[str, list[float | None]] = {name: [] for name in names}
     not_scored: list[dict[str, Any]] = []
     for index, assessment in enumerate(found):
@@ -155,9 +168,11 @@ def _summarise(found: Assessments, names: Sequence[str]) -> dict[str, Any]:
             if isinstance(outcome, Failure):
                 not_scored.append({"index": index, "metric": name, "kind": outcome.kind, "reason": outcome.message})
     means = {name: [value for value in values if value is not None] for name, values in scores.items()}
+    verdicts = [judge_answer(assessment.outcomes, limit) for assessment in found]
     return {
         **{name: fmean(values) if values else None for name, values in means.items()},
         "scores": scores,
         "scored": {name: len(values) for name, values in means.items()},
         "not_scored": not_scored,
+        **({} if limit is None else {"verdicts": [None if one is None else one.word for one in verdicts]}),
     }

@@ -24,7 +24,8 @@ from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples.inspect_log import is_unanswered, read_question, read_references
 from imapeval.evaluation.samples.rows import read_lang
 from imapeval.files import replace_file
-from imapeval.integrations.adapter import choose_scorer
+from imapeval.integrations.adapter import choose_scorer, explain
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.scoring import Assessment
 from imapeval.types import Failure, Score
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.metrics.base import Metric
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Scorer
     from imapeval.types import Sample
 
@@ -50,7 +52,11 @@ _NOT_SCORED = float("nan")
 
 @_inspect.scorer(metrics={"*": [_inspect.mean(), _inspect.stderr()]})  # pyright: ignore[reportUntypedFunctionDecorator]
 def imapscore(
-    metrics: str | Sequence[str | Metric] | None = None, *, scorer: Scorer | None = None, **options: Any
+    metrics: str | Sequence[str | Metric] | None = None,
+    *,
+    threshold: float | None = None,
+    scorer: Scorer | None = None,
+    **options: Any,
 ) -> Callable[..., Awaitable[Any]]:
     """Score by imapScore, or by any metrics of imapeval.
 
@@ -59,8 +65,12 @@ def imapscore(
     for each metric and, of `imapscore` alone, its parts; the explanation has the match table, the metadata all parts,
     signatures and imaps. What is not scored is `Score.unscored`, or NaN under its key where another metric has a score.
 
+    With a threshold, the value also has `passed` and `too_close`, 1 or 0, whose means are shares of answers; the
+    explanation ends with the verdict, and the metadata have it with its interval.
+
     Args:
         metrics: See `imapeval.Scorer`.
+        threshold: What the score of the first metric has to reach or, if lower is better, must not exceed.
         scorer: A ready one, in place of `metrics` and options. The log says no more of it than that there was one.
         **options: Of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
 
@@ -68,6 +78,7 @@ def imapscore(
         UsageError: Something that is named is not there, or is invalid.
     """
     opened = choose_scorer(scorer, {"metrics": metrics, **options})
+    limit = make_threshold(opened.metrics[0], threshold)
 
     async def score(state: Any, target: Any) -> Any:
         """Score the answer; an `ImapEvalError` concerns all answers alike and is Inspect's to handle."""
@@ -79,7 +90,7 @@ def imapscore(
             "lang": read_lang(state.metadata),
             "id": str(state.sample_id),
         }
-        return _to_inspect_score(await _ascore(opened, given), answer=response)
+        return _to_inspect_score(await _ascore(opened, given), answer=response, limit=limit)
 
     return score
 
@@ -139,13 +150,14 @@ async def _ascore(scorer: Scorer, given: dict[str, Any]) -> Assessment:
     return await scorer.ascore(**given)
 
 
-def _to_inspect_score(found: Assessment, *, answer: str | None) -> Any:
-    record = found.to_dict()
-    metadata = {name: record[name] for name in ("metrics", "imaps", "usage") if record[name] is not None}
+def _to_inspect_score(found: Assessment, *, answer: str | None, limit: Threshold | None) -> Any:
+    record, verdict = found.to_dict(), judge_answer(found.outcomes, limit)
+    record["verdict"] = None if verdict is None else verdict.to_dict()
+    metadata = {name: record[name] for name in ("metrics", "imaps", "usage", "verdict") if record[name] is not None}
     failures = [outcome for outcome in found.outcomes.values() if isinstance(outcome, Failure)]
     shared = {
         "answer": answer,
-        "explanation": _write_explanation(found),
+        "explanation": _write_explanation(found, limit),
         "reason": failures[0].kind if failures else None,
         "metadata": metadata,
     }
@@ -154,12 +166,14 @@ def _to_inspect_score(found: Assessment, *, answer: str | None) -> Any:
     value = {name: o.value if isinstance(o, Score) else _NOT_SCORED for name, o in found.outcomes.items()}
     if len(value) == 1:
         value |= {part: found.parts[part] for part in _SHOWN_PARTS.get(found.metric, ())}
+    if limit is not None:
+        value |= dict.fromkeys(("passed", "too_close"), _NOT_SCORED) if verdict is None else verdict.counts
     return _inspect.Score(value=value, **shared)
 
 
-def _write_explanation(found: Assessment) -> str:
+def _write_explanation(found: Assessment, limit: Threshold | None = None) -> str:
     _, *others = found.outcomes
-    said = [found.reason]
+    said = [explain(found, limit)]
     for name in others:
         outcome = found.outcomes[name]
         failed = isinstance(outcome, Failure)

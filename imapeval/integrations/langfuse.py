@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.integrations.adapter import HostScorer, describe_score
+from imapeval.integrations.adapter import HostScorer, describe_score, explain
+from imapeval.report.thresholds import judge_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Assessment
 
 _langfuse: Any = require(
@@ -27,8 +29,10 @@ def create_imapscore_evaluator(**options: Any) -> Callable[..., list[Any]]:
     if a language model is used.
 
     Args:
-        **options: `scorer`, a `Scorer` that is already open, or options of `imapeval.Scorer`; `name`, another name for
-            the metric; `question_key`, `response_key` and `reference_key`, the keys of the texts in your own dicts.
+        **options: `scorer`, a `Scorer` that is already open, or options of `imapeval.Scorer`; `threshold`, what the
+            first metric's score has to reach or, if lower is better, must not exceed: a categorical evaluation
+            NAME_verdict then says "pass", "fail" or "too close to call"; `name`, another name for the metric;
+            `question_key`, `response_key` and `reference_key`, the keys of the texts in your own dicts.
 
     Raises:
         UsageError: See `imapeval.Scorer`; or a scorer and options are both given, or one name for several metrics.
@@ -36,7 +40,7 @@ def create_imapscore_evaluator(**options: Any) -> Callable[..., list[Any]]:
     host = HostScorer(**options)
 
     def imapscore(*, input: Any = None, output: Any = None, expected_output: Any = None, **_: Any) -> list[Any]:  # noqa: A002
-        return _to_evaluations(host.name, host.score(question=input, response=output, reference=expected_output))
+        return _to_evaluations(host, host.score(question=input, response=output, reference=expected_output))
 
     return imapscore
 
@@ -46,22 +50,33 @@ def create_async_imapscore_evaluator(**options: Any) -> Callable[..., Coroutine[
     host = HostScorer(**options)
 
     async def imapscore(*, input: Any = None, output: Any = None, expected_output: Any = None, **_: Any) -> list[Any]:  # noqa: A002
-        return _to_evaluations(host.name, await host.ascore(question=input, response=output, reference=expected_output))
+        return _to_evaluations(host, await host.ascore(question=input, response=output, reference=expected_output))
 
     return imapscore
 
 
-def _to_evaluations(name: str, assessments: Sequence[Assessment]) -> list[Any]:
-    names = [name, *(assessment.metric for assessment in assessments[1:])]
-    return [_to_evaluation(*item) for item in zip(names, assessments, strict=True)]
+def _to_evaluations(host: HostScorer, assessments: Sequence[Assessment]) -> list[Any]:
+    names = [host.name, *(assessment.metric for assessment in assessments[1:])]
+    found = [_to_evaluation(*item, host.threshold) for item in zip(names, assessments, strict=True)]
+    if (verdict := judge_answer(assessments[0].outcomes, host.threshold)) is not None:
+        found.append(
+            _langfuse.Evaluation(
+                name=f"{host.name}_verdict",
+                value=verdict.word,
+                data_type="CATEGORICAL",
+                comment=str(verdict),
+                metadata=verdict.to_dict(),
+            )
+        )
+    return found
 
 
-def _to_evaluation(name: str, assessment: Assessment) -> Any:
+def _to_evaluation(name: str, assessment: Assessment, limit: Threshold | None) -> Any:
     scored = assessment.value is not None
     return _langfuse.Evaluation(
         name=name,
         value=assessment.value if scored else NOT_SCORED,
         data_type="NUMERIC" if scored else "CATEGORICAL",
-        comment=assessment.reason,
-        metadata=describe_score(assessment),
+        comment=explain(assessment, limit),
+        metadata=describe_score(assessment, limit),
     )

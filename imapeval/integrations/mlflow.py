@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PrivateAttr
 
 from imapeval._optional import require
-from imapeval.integrations.adapter import REFERENCE_KEYS, HostScorer, describe_score
+from imapeval.integrations.adapter import REFERENCE_KEYS, HostScorer, describe_score, explain
+from imapeval.report.thresholds import judge_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Assessment, Scorer
 
 _NEEDED_FOR = "imapScore in MLflow"
@@ -29,10 +31,12 @@ class MlflowImapScore(_scorers.Scorer):
     """Scores each row by one metric or several, and gives a `Feedback` for each, which has an error where it cannot.
 
     The question is in `inputs`, the reference in `expectations`, the response is `outputs`. Each may be a text, a dict
-    with the usual keys (`exchange.QUESTION_KEYS` and so on), or messages.
+    with the usual keys (`adapter.QUESTION_KEYS` and so on), or messages.
 
     Args:
         scorer: One that is open already, in place of `options`.
+        threshold: What the first metric's score has to reach or, if lower is better, must not exceed. Another
+            `Feedback`, NAME_verdict, then says "pass", "fail" or "too close to call"; there is none without a score.
         name: What the metric is called in the run, where that is not its own name: to have it twice, for example.
         question_key: Where the question is in dicts of one's own.
         response_key: Where the response is.
@@ -54,6 +58,7 @@ class MlflowImapScore(_scorers.Scorer):
         self,
         *,
         scorer: Scorer | None = None,
+        threshold: float | None = None,
         name: str | None = None,
         question_key: str | None = None,
         response_key: str | None = None,
@@ -66,6 +71,7 @@ class MlflowImapScore(_scorers.Scorer):
     ) -> None:
         host = HostScorer(
             scorer=scorer,
+            threshold=threshold,
             name=name,
             question_key=question_key,
             response_key=response_key,
@@ -73,6 +79,8 @@ class MlflowImapScore(_scorers.Scorer):
             **options,
         )
         made_with = {**options, "metrics": [metric.name for metric in host.scorer.metrics], "keys": host.keys}
+        if threshold is not None:
+            made_with["threshold"] = threshold
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
             name=_INVALID_NAME_CHARACTERS.sub("_", host.name),
             description=description,
@@ -92,11 +100,26 @@ class MlflowImapScore(_scorers.Scorer):
             expectations = {key: held[key] for key in wanted if key in held}
         parts = self._host.score(question=inputs, response=outputs, reference=expectations)
         names = [self.name, *(_INVALID_NAME_CHARACTERS.sub("_", part.metric) for part in parts[1:])]
-        return [_to_feedback(name, part) for name, part in zip(names, parts, strict=True)]
+        limit = self._host.threshold
+        found = [_to_feedback(name, part, limit) for name, part in zip(names, parts, strict=True)]
+        if (verdict := judge_answer(parts[0].outcomes, limit)) is not None:
+            found.append(
+                _entities.Feedback(
+                    name=f"{self.name}_verdict",
+                    value=verdict.word,
+                    rationale=str(verdict),
+                    source=_make_source(parts[0]),
+                )
+            )
+        return found
 
 
-def _to_feedback(name: str, assessment: Assessment) -> Any:
-    facts = {"metric": assessment.metric, **describe_score(assessment)}
+def _make_source(assessment: Assessment) -> Any:
+    return _entities.AssessmentSource(source_type="CODE", source_id=f"imapeval:{assessment.metric}")
+
+
+def _to_feedback(name: str, assessment: Assessment, limit: Threshold | None) -> Any:
+    facts = {"metric": assessment.metric, **describe_score(assessment, limit)}
     failure = assessment.failure
     return _entities.Feedback(
         name=name,
@@ -104,8 +127,8 @@ def _to_feedback(name: str, assessment: Assessment) -> Any:
         error=None
         if failure is None
         else _entities.AssessmentError(f"{failure.stage}/{failure.kind}", failure.message),
-        rationale=assessment.reason,
-        source=_entities.AssessmentSource(source_type="CODE", source_id=f"imapeval:{assessment.metric}"),
+        rationale=explain(assessment, limit),
+        source=_make_source(assessment),
         # It takes texts only.
         metadata={
             fact: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.integrations.adapter import HostScorer, describe_score
+from imapeval.integrations.adapter import HostScorer, describe_score, explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -28,8 +28,10 @@ def create_imapscore_evaluator(*, feedback_key: str | None = None, **options: An
 
     Args:
         feedback_key: Another name for the metric.
-        **options: `scorer`, a `Scorer` that is already open, or options of `imapeval.Scorer`; `question_key`,
-            `response_key` and `reference_key`, the keys of the texts in your own dicts.
+        **options: `scorer`, a `Scorer` that is already open, or options of `imapeval.Scorer`; `threshold`, what the
+            first metric's score has to reach or, if lower is better, must not exceed: the score stays a number, the
+            comment ends with the verdict, and the metadata have it as `verdict`; `question_key`, `response_key` and
+            `reference_key`, the keys of the texts in your own dicts.
 
     Raises:
         UsageError: See `imapeval.Scorer`; or a scorer and options are both given, or one name for several metrics.
@@ -37,7 +39,7 @@ def create_imapscore_evaluator(*, feedback_key: str | None = None, **options: An
     host = HostScorer(name=feedback_key, **options)
 
     def score(*, inputs: Any, outputs: Any, reference_outputs: Any) -> Any:
-        return _to_result(host.score(question=inputs, response=outputs, reference=reference_outputs))
+        return _to_result(host, host.score(question=inputs, response=outputs, reference=reference_outputs))
 
     # LangSmith reads this name from the source code, for its message when an evaluator fails.
     def imapscore(*, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **_: Any) -> Any:
@@ -54,7 +56,7 @@ def create_async_imapscore_evaluator(
     host = HostScorer(name=feedback_key, **options)
 
     async def score(*, inputs: Any, outputs: Any, reference_outputs: Any) -> Any:
-        return _to_result(await host.ascore(question=inputs, response=outputs, reference=reference_outputs))
+        return _to_result(host, await host.ascore(question=inputs, response=outputs, reference=reference_outputs))
 
     async def imapscore(*, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **_: Any) -> Any:
         texts = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
@@ -63,9 +65,10 @@ def create_async_imapscore_evaluator(
     return imapscore
 
 
-def _to_result(assessments: Sequence[Assessment]) -> Any:
+def _to_result(host: HostScorer, assessments: Sequence[Assessment]) -> Any:
     """Return what openevals turns into results: a tuple for one metric, a dict for several."""
-    results = {item.metric: (item.value, item.reason, describe_score(item)) for item in assessments}
+    limit = host.threshold
+    results = {item.metric: (item.value, explain(item, limit), describe_score(item, limit)) for item in assessments}
     if len(results) == 1:
         return results[assessments[0].metric]
     return {

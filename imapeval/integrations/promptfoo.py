@@ -13,18 +13,17 @@ and the assertion, of whose `config` everything is optional:
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from imapeval.errors import UsageError
-from imapeval.integrations.adapter import RowColumns, shared_scorer
-from imapeval.report.thresholds import Threshold
+from imapeval.integrations.adapter import RowColumns, explain, shared_scorer
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.llm.middleware.budget import UsageTotals
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Assessment
 
 
@@ -52,13 +51,10 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     options = dict(context.get("config") or {})
     threshold = options.pop("threshold", None)
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float | None) or not isfinite(threshold or 0):
-        raise UsageError(f"threshold is {threshold!r}. Give a number.")
     columns = RowColumns(options.pop("question_key", None), options.pop("reference_key", None))
     scorer = shared_scorer(**options)
+    limit = make_threshold(scorer.metrics[0], threshold)
     assessed = scorer.score_all([columns.read(context.get("vars") or {}, output)])
-    first = scorer.metrics[0]
-    limit = None if threshold is None else Threshold(first.name, threshold, first.higher_is_better)
     return _to_grading_result(assessed[0], limit) | _tokens_used(assessed.spent)
 
 
@@ -72,18 +68,17 @@ def _to_grading_result(assessment: Assessment, limit: Threshold | None) -> dict[
     others = [
         f"{name} is not scored: {failure.message}" for name, failure in failures.items() if name != assessment.metric
     ]
-    value, scored = assessment.value, outcomes[assessment.metric]
-    doubt = limit.describe_doubt(scored) if limit is not None and isinstance(scored, Score) else ""
+    verdict = judge_answer(outcomes, limit)
     grade: dict[str, Any] = {
-        "pass": value is not None and (limit is None or limit.is_met_by(value)),
-        "score": 0 if value is None else value,
-        "reason": " ".join(filter(None, [assessment.reason, doubt, *others])),
+        "pass": assessment.value is not None if verdict is None else verdict.met,
+        "score": assessment.value or 0,
+        "reason": " ".join([explain(assessment, limit), *others]),
         "namedScores": named,
     }
+    metadata: dict[str, Any] = {} if verdict is None else {"verdict": verdict.word}
     if failures:
-        kinds = {name: f"{failure.stage}/{failure.kind}" for name, failure in failures.items()}
-        grade["metadata"] = {"not_scored": kinds}
-    return grade
+        metadata["not_scored"] = {name: f"{failure.stage}/{failure.kind}" for name, failure in failures.items()}
+    return grade | ({"metadata": metadata} if metadata else {})
 
 
 def _tokens_used(spent: UsageTotals | None) -> dict[str, Any]:

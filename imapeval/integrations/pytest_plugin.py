@@ -113,7 +113,7 @@ class ImapScoreFixture:
         failures = {name: o for name, o in assessment.outcomes.items() if name in asked and isinstance(o, Failure)}
         missed = [
             f"{limit.metric} {limit.format_value(outcome.value)} is {limit.describe_side(outcome.value)}. "
-            f"{limit.describe_doubt(outcome)}".rstrip(". ")
+            f"{limit.judge(outcome).doubt}".rstrip(". ")
             for limit in limits
             if isinstance(outcome := assessment.outcomes[limit.metric], Score) and not limit.is_met_by(outcome.value)
         ]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval._optional import require
 from imapeval.errors import SampleError
-from imapeval.integrations.adapter import choose_scorer
+from imapeval.integrations.adapter import choose_scorer, explain
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.scoring.arguments import make_row
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
         metrics: Names with commas between, or names and metrics of your own; the value is the first one's, the others
             stand in `traces["output"]`.
         name: Name of the column; by default that of the first metric.
+        threshold: What the first metric's score has to reach or, if lower is better, must not exceed. The verdict ends
+            the reason, and stands in `traces["output"]["verdict"]`. `evaluate()` takes a number only and shows none.
         scorer: A scorer that is there already, in place of options.
         **options: Of `imapeval.Scorer`, such as `llm` and `base_url`.
 
@@ -57,12 +60,14 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
         metrics: str | Sequence[str | Metric] | None = None,
         *,
         name: str | None = None,
+        threshold: float | None = None,
         scorer: Scorer | None = None,
         **options: Any,
     ) -> None:
         self.scorer = choose_scorer(scorer, {"metrics": metrics, **options})
         first = self.scorer.metrics[0]
         low, high = first.range
+        self._limit = make_threshold(first, threshold)
         self.name = name or first.name
         self.allowed_values = (-inf if low is None else low, inf if high is None else high)
         # Optional, all of them: a row that lacks one is not scored, and says so, while the others are.
@@ -86,21 +91,31 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
         Raises:
             ImapEvalError: What concerns all rows alike, such as a server that is down.
         """
-        return _to_metric_result(columns, self.scorer.score(**_to_arguments(columns)))
+        return self._to_result(columns, self.scorer.score(**_to_arguments(columns)))
 
     async def ascore(self, **columns: Any) -> Any:
         """Score one row; see `score`."""
-        return _to_metric_result(columns, await self.scorer.ascore(**_to_arguments(columns)))
+        return self._to_result(columns, await self.scorer.ascore(**_to_arguments(columns)))
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Score many rows at once; see `score`."""
         found = self.scorer.score_all([_to_row(columns) for columns in inputs])
-        return [_to_metric_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+        return [self._to_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Score many rows at once; see `score`."""
         found = await self.scorer.ascore_all([_to_row(columns) for columns in inputs])
-        return [_to_metric_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+        return [self._to_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+
+    def _to_result(self, columns: Mapping[str, Any], assessment: Assessment) -> Any:
+        output = {**assessment.to_dict(), "table": assessment.table}
+        if (verdict := judge_answer(assessment.outcomes, self._limit)) is not None:
+            output["verdict"] = verdict.to_dict()
+        return _result.MetricResult(
+            value=assessment.value,
+            reason=explain(assessment, self._limit),
+            traces={"input": dict(columns), "output": output},
+        )
 
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
         return await self._score_sample(sample)
@@ -143,8 +158,3 @@ def _read_turns(messages: Any) -> Any:
             role = fields.get("type")
             turns.append({"role": _ROLES.get(role, role), "content": fields.get("content")})
     return turns
-
-
-def _to_metric_result(columns: Mapping[str, Any], assessment: Assessment) -> Any:
-    traces = {"input": dict(columns), "output": {**assessment.to_dict(), "table": assessment.table}}
-    return _result.MetricResult(value=assessment.value, reason=assessment.reason, traces=traces)

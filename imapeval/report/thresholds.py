@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions
 from imapeval.study.intervals import student_quantile
+from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from imapeval.metrics.base import Metric
     from imapeval.report.summary import SummaryRow
-    from imapeval.types import Score
+    from imapeval.types import Outcome
+
+VerdictWord = Literal["pass", "fail", "too close to call"]
+
+CONFIDENCE = 0.95
+"""Of the intervals that decide whether a verdict is too close to call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +49,14 @@ class Threshold:
         sides = ("below", "at least") if self.higher_is_better else ("above", "at most")
         return f"{sides[self.is_met_by(value)]} {self.limit}"
 
-    def describe_doubt(self, score: Score) -> str:
-        """Return a sentence if the limit lies within the 95% interval of one answer's score; else "".
-
-        The interval is Student's over whole repetitions: the first reading with its first judgement, the second with
-        its second, and so on. A score that is no mean of repetitions, or of equal ones, has none.
-        """
+    def judge(self, score: Score) -> AnswerVerdict:
+        """Return whether the score of one answer meets the limit, and how sure that is."""
         rows = score.repetitions
         values = rows[0] if len(rows) == 1 else [row[place % len(row)] for place, row in enumerate(rows)]
-        if len(values) < 2 or not (spread := stdev(values)):
-            return ""
-        reach = student_quantile(0.975, len(values) - 1) * spread / math.sqrt(len(values))
-        low, high = score.value - reach, score.value + reach
-        if not low <= self.value <= high:
-            return ""
-        return (
-            f"Too close to call: {self.limit} lies within the 95% interval {low:.3f} to {high:.3f} of "
-            f"{len(values)} repetitions."
-        )
+        if len(values) < 2:
+            return AnswerVerdict(self, score.value)
+        reach = student_quantile(1 - (1 - CONFIDENCE) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+        return AnswerVerdict(self, score.value, len(values), score.value - reach, score.value + reach)
 
     def format_value(self, value: float) -> str:
         """Format a number with three decimals, or with all if rounding would cross the limit."""
@@ -75,6 +71,74 @@ class Threshold:
 
     def __str__(self) -> str:
         return f"{self.metric} at {'least' if self.higher_is_better else 'most'} {self.limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVerdict:
+    """Whether the score of one answer meets a threshold.
+
+    Attributes:
+        threshold: The threshold.
+        value: The score.
+        repetitions: Number of readings or judgements whose mean the score is; 1 if it is none.
+        low, high: Ends of the score's 95% interval: Student's over whole repetitions, the first reading with its first
+            judgement, the second with its second, and so on. None for a single repetition, whose error is not known.
+    """
+
+    threshold: Threshold
+    value: float
+    repetitions: int = 1
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the score meets the limit, for hosts that know nothing between pass and fail."""
+        return self.threshold.is_met_by(self.value)
+
+    @property
+    def too_close(self) -> bool:
+        """Whether the limit lies within the score's interval; never if all repetitions are equal."""
+        return (
+            self.low is not None and self.high is not None and self.low <= self.threshold.value <= self.high > self.low
+        )
+
+    @property
+    def word(self) -> VerdictWord:
+        """The verdict in a word or a few."""
+        return "too close to call" if self.too_close else "pass" if self.met else "fail"
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """1 or 0 for `passed` and `too_close`, for hosts that average numbers: their means are shares of answers."""
+        return {"passed": float(self.met), "too_close": float(self.too_close)}
+
+    @property
+    def doubt(self) -> str:
+        """A sentence if it is too close to call; else ""."""
+        return str(self) if self.too_close else ""
+
+    def __str__(self) -> str:
+        if self.too_close:
+            return (
+                f"Too close to call: {self.threshold.limit} lies within the 95% interval {self.low:.3f} to "
+                f"{self.high:.3f} of {self.repetitions} repetitions."
+            )
+        shown = self.threshold.format_value(self.value)
+        return f"{self.word.capitalize()}: {shown} is {self.threshold.describe_side(self.value)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON values."""
+        return {
+            "metric": self.threshold.metric,
+            "higher_is_better": self.threshold.higher_is_better,
+            "threshold": self.threshold.value,
+            "verdict": self.word,
+            "met": self.met,
+            "low": self.low,
+            "high": self.high,
+            "repetitions": self.repetitions,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +252,31 @@ class ContradictionVerdict:
 
 
 AnyVerdict = Verdict | ContradictionVerdict
+
+
+def make_threshold(metric: Metric, value: Any) -> Threshold | None:
+    """Return a limit on the score of a metric; None if there is none.
+
+    Args:
+        metric: The metric.
+        value: What a score has to reach or, if lower is better, must not exceed; None for no limit.
+
+    Raises:
+        UsageError: It is no finite number, or outside the metric's range.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise UsageError(f"threshold is {value!r}. Give a number.")
+    threshold = Threshold(metric.name, value, metric.higher_is_better)
+    check_ranges([threshold], [metric], option="threshold")
+    return threshold
+
+
+def judge_answer(outcomes: Mapping[str, Outcome], threshold: Threshold | None) -> AnswerVerdict | None:
+    """Return whether an answer meets a limit; None without a limit, or without a score by its metric."""
+    outcome = None if threshold is None else outcomes.get(threshold.metric)
+    return threshold.judge(outcome) if threshold is not None and isinstance(outcome, Score) else None
 
 
 def require_contradiction_counts(metrics: Iterable[str], *, option: str) -> None:

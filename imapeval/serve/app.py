@@ -14,10 +14,12 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
 from imapeval import __version__
-from imapeval.errors import ServiceError
+from imapeval.errors import ServiceError, UsageError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.metrics.base import Metric
 from imapeval.metrics.imapscore import compute_credit
+from imapeval.report.thresholds import Threshold, judge_answer, make_threshold
 from imapeval.scoring import Assessment, Assessments, Scorer
 from imapeval.serve import schema
 from imapeval.serve.docs_page import render_docs_page
@@ -123,9 +125,10 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
     )
     async def score(answer: schema.Answer) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score one answer."""
-        (assessed,) = await work.score([answer.model_dump()])
+        (limit,) = _read_limits([answer], scorer.metrics[0])
+        (assessed,) = await work.score([_to_fields(answer)])
         # For an answer of several pages this takes a second, during which other requests must be served.
-        return _JsonResponse(await asyncio.to_thread(assessed.to_dict) | {"id": answer.id})
+        return _JsonResponse(await asyncio.to_thread(_assessment_to_dict, answer, assessed, limit))
 
     @app.post(
         "/score-all",
@@ -135,8 +138,9 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
     )
     async def score_all(given: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score several answers, and return the mean of each metric over the answers that it scored."""
-        assessed = await work.score([answer.model_dump() for answer in given.answers])
-        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, given, assessed))
+        limits = _read_limits(given.answers, scorer.metrics[0])
+        assessed = await work.score([_to_fields(answer) for answer in given.answers])
+        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, given, assessed, limits))
 
     @app.post(
         "/extract", response_model=schema.Extracted, responses=_document_errors(_POST_STATUSES), operation_id="extract"
@@ -241,9 +245,30 @@ def _describe_invalid_request(error: RequestValidationError) -> HttpError:
     return HttpError(422, "bad-field", f"{said}.{more} See /docs for the fields.")
 
 
-def _assessments_to_dict(given: schema.Answers, assessed: Sequence[Assessment]) -> dict[str, Any]:
+def _to_fields(answer: schema.Answer) -> dict[str, Any]:
+    return answer.model_dump(exclude={"threshold"})
+
+
+def _read_limits(answers: Sequence[schema.Answer], metric: Metric) -> list[Threshold | None]:
+    try:
+        return [make_threshold(metric, answer.threshold) for answer in answers]
+    except UsageError as error:
+        raise HttpError(422, "bad-field", str(error)) from error
+
+
+def _assessment_to_dict(answer: schema.Answer, assessed: Assessment, limit: Threshold | None) -> dict[str, Any]:
+    found = assessed.to_dict() | {"id": answer.id}
+    if limit is not None:
+        verdict = judge_answer(assessed.outcomes, limit)
+        found["verdict"] = None if verdict is None else verdict.to_dict()
+    return found
+
+
+def _assessments_to_dict(
+    given: schema.Answers, assessed: Sequence[Assessment], limits: Sequence[Threshold | None]
+) -> dict[str, Any]:
     whole = Assessments(assessed)
-    results = [item.to_dict() | {"id": answer.id} for item, answer in zip(assessed, given.answers, strict=True)]
+    results = [_assessment_to_dict(*one) for one in zip(given.answers, assessed, limits, strict=True)]
     return {"answers": results, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 
 

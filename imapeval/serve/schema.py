@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from imapeval.report.thresholds import VerdictWord
 from imapeval.types import Certainty, Decider, Lang, Polarity, Relation
 
 MAX_ANSWERS = 100
@@ -60,6 +61,11 @@ class Answer(_RequestBody):
     )
     lang: Lang | None = Field(None, description="By default detected from the question's script.")
     id: str = Field("", description="An identifier of your own for the answer.")
+    threshold: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="What the score has to reach or, if lower is better, must not exceed, for a `verdict`.",
+    )
 
 
 class Answers(_RequestBody):
@@ -159,6 +165,19 @@ class Usage(BaseModel):
     usd: float | None
 
 
+class VerdictOut(BaseModel):
+    """Whether the score meets the threshold, and how sure that is (`imapeval.report.thresholds.AnswerVerdict`)."""
+
+    metric: str
+    higher_is_better: bool
+    threshold: float
+    verdict: VerdictWord
+    met: bool
+    low: float | None = Field(description="Lower end of the 95% interval of the score; null without repetitions.")
+    high: float | None
+    repetitions: int = Field(description="Number of readings or judgements whose mean the score is.")
+
+
 class Assessed(BaseModel):
     """One answer with its outcomes. `score`, `parts` and `failure` are those of the first metric."""
 
@@ -170,6 +189,7 @@ class Assessed(BaseModel):
     metrics: dict[str, MetricOut]
     imaps: list[ImapOut]
     usage: Usage | None = Field(description="null without a language model.")
+    verdict: VerdictOut | None = Field(None, description="Absent without a `threshold`, null without a score.")
 
 
 class AllAssessed(BaseModel):

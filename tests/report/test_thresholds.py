@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from imapeval.errors import UsageError
@@ -10,9 +12,11 @@ from imapeval.report.thresholds import (
     check_contradictions,
     check_ranges,
     check_thresholds,
+    judge_answer,
+    make_threshold,
     parse_thresholds,
 )
-from imapeval.types import Score
+from imapeval.types import Failure, Score
 
 IMAPSCORE = [registry.get("imapscore")]
 
@@ -110,9 +114,42 @@ def test_verdicts(verdict: Verdict, met: bool, said: str):
     ],
 )
 def test_one_answer_is_too_close_to_call(repetitions: tuple[tuple[float, ...], ...], limit: float, ends: str | None):
-    said = Threshold("m", limit).describe_doubt(Score(0.5, {}, repetitions))
+    verdict = Threshold("m", limit).judge(Score(0.5, {}, repetitions))
+    said = verdict.doubt
     assert (said == "") is (ends is None)
     assert ends is None or ends in said
+    assert verdict.word == ("too close to call" if ends else "pass" if limit <= 0.5 else "fail")
+    assert verdict.counts == {"passed": float(limit <= 0.5), "too_close": float(ends is not None)}
+
+
+def test_the_verdict_on_one_answer_as_json():
+    found = Threshold("m", 0.3, higher_is_better=False).judge(Score(0.5, {}, ((0.4, 0.5, 0.6),))).to_dict()
+    # scipy as above.
+    assert (found.pop("low"), found.pop("high")) == pytest.approx((0.2516, 0.7484), abs=1e-4)
+    assert found == {
+        "metric": "m",
+        "higher_is_better": False,
+        "threshold": 0.3,
+        "verdict": "too close to call",
+        "met": False,
+        "repetitions": 3,
+    }
+
+
+def test_only_a_score_of_the_metric_gets_a_verdict():
+    outcomes = {"m": Score(0.5), "n": Failure("llm", "refusal", "no")}
+    assert judge_answer(outcomes, None) is None
+    assert judge_answer(outcomes, Threshold("n", 0.3)) is None
+    assert judge_answer(outcomes, Threshold("other", 0.3)) is None
+    found = judge_answer(outcomes, Threshold("m", 0.3))
+    assert found is not None
+    assert str(found) == "Pass: 0.500 is at least 0.3."
+
+
+@pytest.mark.parametrize("value", [True, "0.5", math.nan, 35])
+def test_an_invalid_limit_on_an_answer(value: object):
+    with pytest.raises(UsageError):
+        make_threshold(registry.get("imapscore"), value)
 
 
 def test_the_mean_is_over_all_systems_and_over_scored_answers_only():

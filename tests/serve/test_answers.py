@@ -17,13 +17,27 @@ from imapeval.cli.main import app
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.metrics.base import Case, Metric
 from imapeval.serve import schema
 from imapeval.serve.app import load
+from imapeval.types import Score
 
 if TYPE_CHECKING:
     from imapeval.llm.protocol import Request
     from imapeval.serve.app import LoadedScorer
     from tests.serve.conftest import Running, Serve
+
+
+class Repeated(Metric):
+    """Rates every answer .4, .5 and .6."""
+
+    name = "repeated"
+    summary = "three ratings"
+    range = (0.0, 1.0)
+
+    def score(self, case: Case) -> Score:
+        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
+
 
 ANSWERS = Path(__file__).parents[2] / "docs" / "frameworks" / "answers.jsonl"
 
@@ -56,6 +70,26 @@ def test_scores_are_those_of_the_command_line(
 def test_the_body_is_that_of_an_assessment(server: Running, loaded: LoadedScorer, answers: list[dict[str, Any]]):
     for answer in answers:
         assert server.post("/score", answer).json == json.loads(json.dumps(loaded.scorer.score(**answer).to_dict()))
+
+
+def test_a_threshold_gives_a_verdict(server: Running, answers: list[dict[str, Any]]):
+    # 0.611, 0.154 and 0.636 (docs/serve.md), by one reading each; the fourth has no score.
+    given = [{**answer, "threshold": 0.3} for answer in answers]
+    reply = server.post("/score-all", {"answers": given})
+    schema.AllAssessed.model_validate_json(reply.body, strict=True)
+    verdicts = [found["verdict"] for found in reply.json["answers"]]
+    assert [verdict and verdict["verdict"] for verdict in verdicts] == ["pass", "fail", "pass", None]
+    assert verdicts[0] == server.post("/score", given[0]).json["verdict"]
+    for limit in (30, "high"):
+        assert server.post("/score", {**answers[0], "threshold": limit}).error == (422, "bad-field")
+
+
+def test_a_repeated_score_near_the_threshold_is_too_close_to_call(serve: Serve, answers: list[dict[str, Any]]):
+    server = serve(load(Scorer([Repeated()])))
+    verdict = server.post("/score", {**answers[0], "threshold": 0.4}).json["verdict"]
+    # scipy 1.17, stats.ttest_1samp([.4, .5, .6], 0).confidence_interval(): .2516 to .7484.
+    assert (verdict["low"], verdict["high"]) == pytest.approx((0.2516, 0.7484), abs=1e-4)
+    assert (verdict["verdict"], verdict["met"], verdict["repetitions"]) == ("too close to call", True, 3)
 
 
 def test_many_at_once_get_their_own(

@@ -20,11 +20,13 @@ from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.integrations.adapter import RowColumns, shared_scorer
 from imapeval.redaction import get_logger
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Assessment, Assessments
 
 _NEEDED = {"distribution": "lm_eval", "extra": "lm-eval", "needed_for": "A task of the lm-evaluation-harness"}
@@ -58,14 +60,20 @@ class ResponseBatch:
     With `--predict_only` none is asked for, and no language model is paid.
     """
 
-    def __init__(self, fields: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, fields: Sequence[Mapping[str, Any]], options: Mapping[str, Any], threshold: float | None
+    ) -> None:
         self._fields = fields
         self._options = options
+        self._threshold = threshold
         self._assessed: Assessments | None = None
+        self.limit: Threshold | None = None
 
     def __getitem__(self, place: int) -> Assessment:
         if self._assessed is None:
-            self._assessed = shared_scorer(**self._options).score_all(self._fields)
+            scorer = shared_scorer(**self._options)
+            self.limit = make_threshold(scorer.metrics[0], self._threshold)
+            self._assessed = scorer.score_all(self._fields)
             _log_unscored(self._assessed)
         return self._assessed[place]
 
@@ -77,11 +85,19 @@ class ImapScoreFilter(_Filter):
     Args:
         question_key: Column of the question, where it is not "question".
         reference_key: Column of the clinician's answer, or of several, where it is not "reference" or "references".
+        threshold: What the first metric's score has to reach or, if lower is better, must not exceed.
         **options: Of `imapeval.Scorer`.
     """
 
-    def __init__(self, question_key: str | None = None, reference_key: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        question_key: str | None = None,
+        reference_key: str | None = None,
+        threshold: float | None = None,
+        **options: Any,
+    ) -> None:
         self._columns = RowColumns(question_key, reference_key)
+        self._threshold = threshold
         self._options = options
 
     def apply(self, resps: Iterable[Any], docs: Sequence[Mapping[str, Any]]) -> list[BatchedResponse]:
@@ -99,7 +115,7 @@ class ImapScoreFilter(_Filter):
             self._columns.read(doc, None if response == nothing else response)
             for response, doc in zip(responses, docs, strict=True)
         ]
-        batch = ResponseBatch(fields, self._options)
+        batch = ResponseBatch(fields, self._options, self._threshold)
         answers = [BatchedResponse("" if response is None else response) for response in responses]
         for place, answer in enumerate(answers):
             answer.batch, answer.place = batch, place
@@ -114,8 +130,9 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         results: The response, as the filter gives it.
 
     Returns:
-        A number for each metric that has one, and `not_scored`: why some have none, or None. That is no number, so
-        the task has to say that `count` is its aggregation.
+        A number for each metric that has one; with a threshold `passed` and `too_close`, 1 or 0, whose means are shares
+        of answers; and `not_scored`: why some have no number, or None. That is no number, so the task has to say that
+        `count` is its aggregation.
 
     Raises:
         UsageError: The filter `imapscore` is not the last of the task, or an option of it is invalid.
@@ -128,10 +145,12 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     outcomes = assessment.outcomes.items()
     imapscore = assessment.outcomes.get("imapscore")
     parts: Mapping[str, float] = imapscore.parts if isinstance(imapscore, Score) else {}
+    verdict = judge_answer(assessment.outcomes, answer.batch.limit)
     why = [f"{name}: {_describe_failure(outcome)}" for name, outcome in outcomes if isinstance(outcome, Failure)]
     return {
         **{name: outcome.value for name, outcome in outcomes if isinstance(outcome, Score)},
         **{f"imapscore_{part}": parts[part] for part in ("recall", "precision") if part in parts},
+        **({} if verdict is None else verdict.counts),
         "not_scored": "; ".join(why) or None,
     }
 

@@ -24,7 +24,7 @@ from deepeval.telemetry.client import get_settings
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
 from deepeval.tracing import observe, update_current_span
 
-from imapeval import Case, Metric, Score, Scorer
+from imapeval import Metric, Scorer
 from imapeval.errors import MissingExtraError, ServiceError, UsageError
 from imapeval.integrations.deepeval import ConversationalImapScoreMetric, ImapScoreMetric
 from imapeval.llm.middleware import retry
@@ -55,20 +55,9 @@ def read_latest() -> dict[str, Any]:
     return json.loads(Path(".deepeval/.latest_test_run.json").read_text(encoding="utf-8"))["testRunData"]
 
 
-class Repeated(Metric):
-    """Rates every answer .4, .5 and .6."""
-
-    name = "repeated"
-    summary = "three ratings"
-    range = (0.0, 1.0)
-
-    def score(self, case: Case) -> Score:
-        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
-
-
 @pytest.mark.parametrize(("threshold", "passes", "close"), [(0.4, True, True), (0.6, False, True), (0.9, False, False)])
-def test_a_repeated_score_near_the_threshold_is_too_close_to_call(threshold, passes, close):
-    metric = ImapScoreMetric([Repeated()], threshold=threshold)
+def test_a_repeated_score_near_the_threshold_is_too_close_to_call(repeated, threshold, passes, close):
+    metric = ImapScoreMetric([repeated], threshold=threshold)
     metric.measure(CASES[0])
     assert (metric.is_successful(), "oo close to call" in metric.reason) == (passes, close)
 

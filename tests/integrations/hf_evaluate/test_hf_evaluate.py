@@ -278,3 +278,16 @@ def test_the_page_prints_what_it_says(run_page: Any, expected: dict[str, float |
     for value in expected.values():
         assert value is None or f"{value:.3f}" in printed
     assert f"{mean(expected):.3f}" in printed
+
+
+@pytest.mark.parametrize(
+    ("threshold", "word"), [(0.2, "pass"), (0.4, "too close to call"), (0.6, "too close to call"), (0.9, "fail")]
+)
+def test_a_threshold_gives_a_verdict_for_each_answer(repeated: Any, threshold: float, word: str):
+    found: Any = HfImapScore(metrics=[repeated], threshold=threshold).compute(**COLUMNS)
+    assert found["verdicts"] == [word] * 4
+
+
+def test_verdicts_of_what_is_not_scored():
+    assert "verdicts" not in HfImapScore().compute(**COLUMNS)
+    assert HfImapScore(threshold=0.3).compute(**COLUMNS)["verdicts"] == ["pass", "fail", "pass", None]

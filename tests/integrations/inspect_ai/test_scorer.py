@@ -292,3 +292,33 @@ def test_page(run_page: Any, expected: dict[str, float | None]):
     assert printed == told
     for value in expected.values():
         assert value is None or f"{value:.3f}" in told
+
+
+@pytest.mark.parametrize(
+    ("threshold", "word", "counts"),
+    [
+        (0.2, "pass", (1, 0)),
+        (0.4, "too close to call", (1, 1)),
+        (0.6, "too close to call", (0, 1)),
+        (0.9, "fail", (0, 0)),
+    ],
+)
+def test_a_threshold_gives_a_verdict(
+    run_eval: RunEval, means: Any, repeated: Any, threshold: float, word: str, counts: tuple[int, int]
+):
+    log = run_eval([sample("Drainage.")], imapscore(threshold=threshold, scorer=Scorer([repeated])))
+    score = score_of(log)
+    assert score.value == {"repeated": 0.5, "passed": counts[0], "too_close": counts[1]}
+    assert score.metadata["verdict"]["verdict"] == word
+    assert word in score.explanation.lower()
+    # Their means are the shares of answers.
+    assert (means(log)["passed"], means(log)["too_close"]) == counts
+
+
+def test_what_is_not_scored_has_no_verdict(run_eval: RunEval, samples: list[Sample]):
+    log = run_eval(samples, imapscore(["imapscore", "rouge1"], threshold=0.3))
+    (partly,) = [s.scores["imapscore"] for s in log.samples if s.id == "nothing-asked"]
+    assert partly.value["rouge1"] == 0
+    assert math.isnan(partly.value["passed"])
+    assert "verdict" not in partly.metadata
+    assert {s.name: s.scored_samples for s in log.results.scores}["too_close"] == 3

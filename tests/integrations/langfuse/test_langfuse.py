@@ -276,3 +276,21 @@ def test_the_page(run_page: RunPage, expected: dict[str, float | None]) -> None:
         assert value is None or f"{value:.3f}" in printed
     mean = fmean(value for value in expected.values() if value is not None)
     assert f"mean {mean:.3f}" in printed
+
+
+@pytest.mark.parametrize(
+    ("threshold", "word"), [(0.2, "pass"), (0.4, "too close to call"), (0.6, "too close to call"), (0.9, "fail")]
+)
+@pytest.mark.parametrize("create", CREATORS)
+def test_a_threshold_adds_a_categorical_evaluation(create: Any, repeated: Any, threshold: float, word: str) -> None:
+    score, verdict = ask(create(metrics=[repeated], threshold=threshold))
+    assert (score.name, score.value, score.metadata["verdict"]) == ("repeated", 0.5, word)
+    assert word in score.comment.lower()
+    assert (verdict.name, verdict.value, verdict.data_type) == ("repeated_verdict", word, "CATEGORICAL")
+    assert verdict.metadata["repetitions"] == 3
+
+
+def test_what_is_not_scored_has_no_verdict() -> None:
+    (only,) = ask(create_imapscore_evaluator(threshold=0.3), output=None)
+    assert only.value == NOT_SCORED
+    assert "verdict" not in only.metadata

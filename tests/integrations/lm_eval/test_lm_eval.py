@@ -374,3 +374,17 @@ def reading_server() -> Any:
         return json.dumps(asked if asks_of_question else {"inform": [fact]})
 
     return server(read)
+
+
+@pytest.mark.parametrize(("threshold", "shares"), [(0.2, (1, 0)), (0.4, (1, 1)), (0.6, (0, 1)), (0.9, (0, 0))])
+def test_a_threshold_gives_shares(repeated, threshold, shares):
+    (answer,) = ImapScoreFilter(metrics=[repeated], threshold=threshold).apply(["Salbutamol."], [ASTHMA])
+    found = process_results(ASTHMA, [answer])
+    assert (found["repeated"], found["passed"], found["too_close"]) == (0.5, *shares)
+
+
+def test_shares_are_over_those_that_are_scored():
+    found = evaluate(RECORDED, filter_={"threshold": 0.3})["results"]["mine"]
+    # 0.611, 0.154 and 0.636, by one reading each; the fourth is not scored.
+    assert found["passed,none"] == pytest.approx(2 / 3)
+    assert found["too_close,none"] == 0

@@ -289,3 +289,24 @@ def test_the_page(run_page: RunPage, expected: dict[str, float | None]) -> None:
         assert value is None or f"{value:.3f}" in printed
     mean = fmean(value for value in expected.values() if value is not None)
     assert f"mean {mean:.3f}" in printed
+
+
+@pytest.mark.parametrize(
+    ("threshold", "word"), [(0.2, "pass"), (0.4, "too close to call"), (0.6, "too close to call"), (0.9, "fail")]
+)
+def test_a_threshold_adds_a_feedback_with_the_verdict(repeated: Any, threshold: float, word: str) -> None:
+    score, verdict = run(MlflowImapScore(metrics=[repeated], threshold=threshold))
+    assert (score.name, score.value, score.metadata["verdict"]) == ("repeated", 0.5, word)
+    assert word in score.rationale.lower()
+    assert (verdict.name, verdict.value) == ("repeated_verdict", word)
+    assert verdict.source == score.source
+
+
+def test_verdicts_in_an_evaluation(answers: list[dict[str, Any]]) -> None:
+    result, rows = evaluate([row(answer) for answer in answers], MlflowImapScore(threshold=0.3))
+    found = {key: line.get("imapscore_verdict/value") for key, line in rows.items()}
+    # One reading each, so that nothing is known of its spread; 0.611, 0.154 and 0.636 on the page.
+    assert found["abscess"] == found["胃炎"] == "pass"
+    assert found["uti"] == "fail"
+    assert not isinstance(found["nothing-asked"], str)
+    assert "imapscore/mean" in result.metrics

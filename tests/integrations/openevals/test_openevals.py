@@ -316,3 +316,21 @@ def test_the_page(run_page: RunPage, expected: dict[str, float | None]) -> None:
         assert value is None or f"{value:.3f}" in printed
     mean = fmean(value for value in expected.values() if value is not None)
     assert f"mean {mean:.3f}" in printed
+
+
+@pytest.mark.parametrize(
+    ("threshold", "word"), [(0.2, "pass"), (0.4, "too close to call"), (0.6, "too close to call"), (0.9, "fail")]
+)
+@pytest.mark.parametrize("create", CREATORS)
+def test_a_threshold_gives_a_verdict(create: Any, repeated: Any, threshold: float, word: str) -> None:
+    found = ask(create(metrics=[repeated], threshold=threshold))
+    # A result is a number or a truth value; the verdict is neither.
+    assert found["score"] == 0.5
+    assert found["metadata"]["verdict"] == word
+    assert word in found["comment"].lower()
+
+
+def test_of_several_metrics_the_first_has_the_verdict(repeated: Any) -> None:
+    first, second = ask(create_imapscore_evaluator(metrics=[repeated, "rouge1"], threshold=0.4))
+    assert first["metadata"]["verdict"] == "too close to call"
+    assert "verdict" not in second["metadata"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from imapeval import Case, Metric, Score, Scorer
+from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.adapter import shared_scorer
 from imapeval.integrations.promptfoo import get_assert
@@ -71,24 +71,16 @@ def test_a_second_metric_that_fails_is_told_beside_the_first():
     assert found["pass"]
     assert found["namedScores"] == {"rouge1": found["score"]}
     assert found["reason"].endswith("imapscore is not scored: the question has no words")
-    assert found["metadata"] == {"not_scored": {"imapscore": "extraction/no-query"}}
-
-
-class Repeated(Metric):
-    """Rates every answer .4, .5 and .6."""
-
-    name = "repeated"
-    summary = "three ratings"
-    range = (0.0, 1.0)
-
-    def score(self, case: Case) -> Score:
-        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
+    assert found["metadata"] == {"verdict": "pass", "not_scored": {"imapscore": "extraction/no-query"}}
 
 
 @pytest.mark.parametrize(("threshold", "passes", "close"), [(0.4, True, True), (0.6, False, True), (0.9, False, False)])
-def test_a_repeated_score_near_the_threshold_is_too_close_to_call(threshold: float, passes: bool, close: bool):
-    found = grade("Salbutamol.", metrics=[Repeated()], threshold=threshold)
+def test_a_repeated_score_near_the_threshold_is_too_close_to_call(
+    repeated: Any, threshold: float, passes: bool, close: bool
+):
+    found = grade("Salbutamol.", metrics=[repeated], threshold=threshold)
     assert (found["pass"], "oo close to call" in found["reason"]) == (passes, close)
+    assert (found["metadata"]["verdict"] == "too close to call") is close
 
 
 @pytest.mark.parametrize(("threshold", "passes"), [(0.6, True), (0.7, False), (None, True), (0, True)])

@@ -291,3 +291,24 @@ def test_the_page_prints_what_it_says(run_page: Any, expected: dict[str, float |
     for value in expected.values():
         assert value is None or f"{value:.3f}" in printed
     assert f"{mean(expected):.3f}" in printed
+
+
+@pytest.mark.parametrize(
+    ("threshold", "word"), [(0.2, "pass"), (0.4, "too close to call"), (0.6, "too close to call"), (0.9, "fail")]
+)
+def test_a_threshold_gives_a_verdict(repeated: Any, threshold: float, word: str):
+    metric = RagasImapScore([repeated], threshold=threshold)
+    for result in (metric.score(**ROWS[0]), asyncio.run(metric.ascore(**ROWS[0])), *metric.batch_score(ROWS[:1])):
+        assert result.value == 0.5
+        assert result.traces["output"]["verdict"]["verdict"] == word
+        assert word in result.reason.lower()
+    # `evaluate()` takes the number alone.
+    assert evaluate(take_samples(), metrics=[metric], show_progress=False)["repeated"] == [0.5] * 4
+
+
+def test_no_verdict_without_a_threshold_or_a_score():
+    assert "verdict" not in RagasImapScore().score(**ROWS[0]).traces["output"]
+    unscored = RagasImapScore(threshold=0.3).score(**ROWS[3])
+    assert "verdict" not in unscored.traces["output"]
+    with pytest.raises(UsageError, match="threshold"):
+        RagasImapScore(threshold=30)
