@@ -110,3 +110,28 @@ def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+def append_to_file(path: Path, content: bytes) -> None:
+    """Append to a file, on a line of its own; a new file can be read by its owner only.
+
+    The file stays the same one: whoever names it, such as a CI server, may have it open or own it. What is appended is
+    there as a whole or, if the disk is full, not at all. Devices and pipes, such as /dev/stdout, are written to.
+
+    Raises:
+        OSError: The file cannot be written, or is a symbolic link to a file, which may be anybody's.
+    """
+    stream = path.exists() and not path.is_file()
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    if not stream:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0) as file:
+        before = 0 if stream else file.seek(0, os.SEEK_END)
+        rest = memoryview(b"\n" + content if before else content)
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+        except OSError:
+            if not stream:
+                file.truncate(before)
+            raise

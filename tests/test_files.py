@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.files import replace_file
+from imapeval.files import append_to_file, replace_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the links, modes and pipes of POSIX systems")
 
@@ -45,14 +45,37 @@ def test_a_pipe_is_written_to(tmp_path: Path):
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
-def test_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path):
-    script = """
+def test_what_is_appended_begins_a_line_of_the_same_file(tmp_path: Path):
+    path = tmp_path / "summary"
+    append_to_file(path, b"one\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    with path.open() as opened:
+        append_to_file(path, b"two\n")
+        assert opened.read() == "one\n\ntwo\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_nothing_is_appended_through_a_link(tmp_path: Path, exists: bool):
+    if exists:
+        (tmp_path / "other").write_text("somebody's")
+    (tmp_path / "summary").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic links"):
+        append_to_file(tmp_path / "summary", b"new")
+    assert (tmp_path / "other").exists() == exists
+    assert not exists or (tmp_path / "other").read_text() == "somebody's"
+
+
+@pytest.mark.parametrize("write", ["replace_file", "append_to_file"])
+def test_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path, write: str):
+    script = f"""
 import resource, sys
 from pathlib import Path
-from imapeval.files import replace_file
+from imapeval.files import {write}
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    replace_file(Path(sys.argv[1]), bytes(5000))
+    {write}(Path(sys.argv[1]), bytes(5000))
 except OSError as error:
     print(type(error).__name__)
 """

@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.output import echo
 from imapeval.errors import UsageError
-from imapeval.files import open_private, replace_file
+from imapeval.files import append_to_file, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,12 +120,7 @@ def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
 def _write(path: Path, text: str, run: Path, *, append: bool) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not append:
-            replace_file(path, text.encode())
-            return
-        with open(path, "a", encoding="utf-8", newline="\n", opener=open_private) as file:
-            # Appended text starts on a line of its own.
-            file.write(f"\n{text}" if file.seekable() and file.tell() else text)
+        (append_to_file if append else replace_file)(path, text.encode())
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {run}` writes it without "

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from imapeval.errors import InputError
-from imapeval.remote import is_url
 
 FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
 
-_NOT_FROM_FILES = frozenset({"base-url", "engine", "token"})
-"""Options that decide who receives texts and keys, or hold a secret."""
+_NOT_FROM_FILES = {
+    **dict.fromkeys(("base-url", "engine", "token"), "send texts and keys elsewhere"),
+    **dict.fromkeys(("html", "junit", "out", "summary", "table"), "write to any file of yours"),
+}
+"""Options with which a file in a folder that somebody else made could do harm, and how."""
 
 _FIX = "`imapeval COMMAND --help` lists the options of a command."
 
@@ -101,9 +103,9 @@ class _Reader:
         return {options[key].name: self._convert(options[key], key, value) for key, value in values.items()}
 
     def _convert(self, option: Any, key: str, value: Any) -> Any:
-        if key in _NOT_FROM_FILES or (key == "out" and is_url(str(value))):
+        if key in _NOT_FROM_FILES:
             raise self._error(
-                f"--{key} is not read from a file: a folder from somewhere else could send texts and keys elsewhere",
+                f"--{key} is not read from a file: a folder from somewhere else could {_NOT_FROM_FILES[key]}",
                 key,
                 fix=f"Give --{key} on the command line.",
             )

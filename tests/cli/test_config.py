@@ -55,6 +55,14 @@ def test_the_nearest_file_counts(
     assert list(Run(Path("again")).manifest["settings"]["metrics"]) == ["rouge1"]
 
 
+WRITING = [
+    *(("score", key) for key in ("out", "junit", "summary")),
+    *(("report", key) for key in ("junit", "summary")),
+    *(("extract", "out"), ("compare", "table"), ("closed", "html"), ("study.report", "out")),
+]
+"""Commands and their options that name a file to be written."""
+
+
 @pytest.mark.parametrize(
     ("content", "line", "part"),
     [
@@ -66,6 +74,8 @@ def test_the_nearest_file_counts(
         ("limit = 1\nbase-url = 'http://127.0.0.1:1/v1'\n", 2, "--base-url"),  # Would receive texts and keys.
         ("[score]\nengine = 'ray:127.0.0.1:1'\n", 2, "--engine"),  # Would receive texts.
         ("[serve]\ntoken = 'x'\n", 2, "--token"),
+        # Would write to any file that the user may write to, such as ~/.bashrc.
+        *((f"[{command}]\n{key} = 'x'\n", 2, f"--{key}") for command, key in WRITING),
         ("limit = \n", None, "line 1"),
     ],
 )
