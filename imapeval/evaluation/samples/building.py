@@ -195,7 +195,7 @@ class SampleBuilder:
         if isinstance(many, str):
             try:
                 many = json.loads(many)
-            except ValueError:
+            except (ValueError, RecursionError):
                 self._fail(
                     row,
                     f"the references {short_repr(many)} are not a JSON list",

@@ -148,11 +148,15 @@ def is_enumeration(value: str) -> bool:
 def strip_light_words(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
     """Yield a normal form without words that do not change its meaning, and the type that it must then have.
 
+    Nothing for one that is longer than any name.
+
     >>> list(strip_light_words("ct scan"))
     [('ct', 'test')]
     >>> list(strip_light_words("服用布洛芬胶囊"))
     [('布洛芬胶囊', None), ('布洛芬', 'drug')]
     """
+    if len(norm) > MAX_LETTERS:
+        return
     bare = norm
     while (cut := _LIGHT_FIRST.sub("", bare)) != bare:
         bare = cut
@@ -181,7 +185,7 @@ def find_treatment_agents(norm: str) -> tuple[str, ...]:
 
 
 def find_heads(norm: str) -> Iterator[tuple[str, str]]:
-    """Yield (possible head, its modifier) of a noun phrase, the longest head first.
+    """Yield (possible head, its modifier) of a noun phrase, the longest head first; nothing for a longer text.
 
     In both languages the head comes last, but before a dose or a stage, and in English before a preposition.
 
@@ -192,13 +196,14 @@ def find_heads(norm: str) -> Iterator[tuple[str, str]]:
     >>> list(find_heads("duodenal malignant lymphoma"))
     [('malignant lymphoma', 'duodenal'), ('lymphoma', 'duodenal malignant')]
     """
-    if found := _DOSE.search(norm):
+    if len(norm) > MAX_LETTERS:
+        return
+    while (found := _DOSE.search(norm)) is None and (whole := strip_stage(norm)) != norm:
+        norm = whole
+        yield norm, ""
+    if found:
         if not is_negated(found.group()):
             yield norm[: found.start()], ""
-        return
-    if (whole := strip_stage(norm)) != norm:
-        yield whole, ""
-        yield from find_heads(whole)
         return
     if has_chinese(norm):
         # A single character is never a head: too many words end in 病 or 炎.

@@ -456,6 +456,23 @@ def test_a_bad_row_fails_alone(tmp_path: Path, kind: str, caplog: pytest.LogCapt
         read(tmp_path / name, strict=True, **options)
 
 
+@pytest.mark.parametrize("column", ["references", "turns", "ratings"])
+def test_brackets_nested_a_hundred_thousand_deep_are_one_bad_row(tmp_path: Path, column: str):
+    path = tmp_path / "data.csv"
+    names = ["question", "response", column] if column != "turns" else ["response", column]
+    deep = "[" * 100_000
+    rows = [dict.fromkeys(names, deep), dict.fromkeys(names, '["a"]') | {"turns": '[{"role": "user", "content": "a"}]'}]
+    with path.open("w") as file:
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    if column == "ratings":  # no object can stand in a cell
+        with pytest.raises(InputError):
+            read(path)
+    else:
+        assert [sample.fault is None for sample in read(path)] == [False, True]
+
+
 def test_the_kinds_are_twenty_at_least():
     assert len(READ) + len(REFUSED) + len(BAD_ROWS) >= 20
 

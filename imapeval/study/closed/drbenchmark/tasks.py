@@ -82,7 +82,10 @@ def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
     """
     known = names or task.labels
     if isinstance(value, str) and value.lstrip().startswith("["):
-        value = json.loads(value)
+        try:
+            value = json.loads(value)
+        except RecursionError as error:
+            raise ValueError("too many nested brackets") from error
     if task.kind == "grade":
         number = read_number(value[0] if isinstance(value, list) and len(cast("list[Any]", value)) == 1 else value)
         if number is None:
