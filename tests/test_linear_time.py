@@ -11,6 +11,7 @@ import asyncio
 import dataclasses
 import importlib
 import inspect
+import json
 import re
 import tempfile
 import time
@@ -27,15 +28,23 @@ from zlib import crc32
 import pytest
 
 import imapeval
+from imapeval import redaction
 from imapeval.errors import ImapEvalError
+from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.pipeline import open_graph
+from imapeval.evaluation.runs import Result
 from imapeval.evaluation.samples import dialogue, formats, reading
+from imapeval.explain import comparison as explain_comparison
+from imapeval.explain.answers import collect_answers
+from imapeval.explain.comparison import compare
+from imapeval.explain.context import write_context
 from imapeval.extraction import entries, parsing
 from imapeval.extraction.lexicon import clauses, cues, statements
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
 from imapeval.extraction.source import SourceText
+from imapeval.graph.linking import spelling
 from imapeval.llm.structured import faults, json_objects
 from imapeval.matching import llm as llm_matching
 from imapeval.metrics.judges import questions
@@ -43,13 +52,18 @@ from imapeval.metrics.judges.base import clean_answer
 from imapeval.metrics.judges.parsing import lists, scores
 from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowledge_source
 from imapeval.metrics.lexical import tokens
+from imapeval.report import markdown
+from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
+from imapeval.report.junit import write_junit
 from imapeval.study.closed import choices
+from imapeval.study.closed.reading import AnswerColumns, ClosedTask, read_closed_answers
+from imapeval.study.closed.task_table import read_task_table
 from imapeval.text import comparison, negation, opposites
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.language import FACT_LANGS
 from imapeval.text.markup import EditedText
-from imapeval.types import Lang, Pair, QuestionImap, Sample, Turn
+from imapeval.types import Failure, Imap, Lang, Match, Pair, QuestionImap, Relation, Sample, Score, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,7 +72,10 @@ PACKAGE = Path(imapeval.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 EVERYTHING = "\n".join(SOURCES.values())
 
-READERS = ("text", "llm.structured", "extraction", "matching", "metrics", "evaluation.samples")
+READERS = (
+    *("text", "llm.structured", "extraction", "matching", "metrics", "evaluation.samples"),
+    *("graph.linking", "explain", "report", "study.closed", "redaction"),
+)
 """The packages whose public functions read texts that others wrote."""
 
 APPLIED = {"_QUOTED": ["match", "fullmatch"], "_BADLY_QUOTED": ["match"], "_FORMATS": ["fullmatch"]}
@@ -252,6 +269,8 @@ GROWING = (
     ("Query-a", " "),
     ("score: ", "1 "),
     ("[RESULT]", " "),
+    ("", '{"score": 4} '),
+    ("", '{"score": 4}\n'),
 )
 """Beginnings of texts, each with a unit that is repeated after it."""
 
@@ -334,6 +353,49 @@ def _select(text: str) -> None:
     select_inform(parsing.parse_inform(text, asked=["treatment"]).found, source, asked, text)
 
 
+def _explain(text: str) -> None:
+    """Show a text as question, reference, response, facts, evidence and id, in all forms."""
+    sample = Sample(text, text, (text,), text, system=text, meta={"column": text})
+    pair = Pair("treatment", text)
+    match = Match("treatment", text, text, Relation.BELONGING, 0.5, "llm", {"why": text, "said": text})
+    record = ImapRecord(text, Imap((pair,), (pair,), (pair,), (pair, Pair("treatment", f"{text}q"))), (match,))
+    results = [
+        Result(text, "rouge1", Score(0.5, {}), "s"),
+        Result(text, "bleu", Failure("metric", "x", text, text), "s"),
+    ]
+    metrics = ["rouge1", "bleu"]
+    answers = collect_answers([sample], results, [record], metrics=metrics)
+    rows = compare(record)
+    explain_comparison.write_markdown(rows), explain_comparison.write_html(rows), write_context(record, "en")
+    write_junit(answers, name=text, signatures={text: text})
+    markdown.write_markdown(answers, (), name=text, higher_is_better=dict.fromkeys(metrics, True))
+    dump_for_script(collect_explorer_data([sample], results, [record], metrics=metrics))
+
+
+def _answer_closed(task: ClosedTask) -> Callable[[str], object]:
+    """Return a function that reads a text as the answer to a closed task, as a text and as a list of words."""
+
+    def work(text: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "file.jsonl")
+            for value in (text, text.split()):
+                path.write_text(f"{json.dumps({'gold': value, 'predicted': value})}\n", encoding="utf-8")
+                with suppress(ImapEvalError):
+                    read_closed_answers(path, AnswerColumns("gold", "predicted"), task=task)
+                row = {"task": text, "kind": task, "id": text, "model": text, "gold": value, "predicted": value}
+                path.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+                with suppress(ImapEvalError):
+                    read_task_table([path])
+
+    return work
+
+
+def _hide(text: str) -> None:
+    """Redact a text that begins and ends with a secret."""
+    redaction.register_secret("sk-linear-time")
+    redaction.redact(f"sk-linear-time {text} sk-linear-time")
+
+
 GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.amounts.units.read_number": lambda text: units.read_number(text, 0),
     "text.amounts.units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
@@ -374,7 +436,12 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "matching.llm.parse_relations": lambda text: llm_matching.parse_relations(text, references=3, responses=3),
     "metrics.judges.parsing.lists.read_answers": lambda text: lists.read_answers(text, questions=2),
     "metrics.judges.parsing.lists.read_overlaps": lambda text: lists.read_overlaps(text, pairs=2),
-    "metrics.judges.parsing.scores.read_scores": lambda text: scores.read_scores(text, {"accuracy": ("accuracy",)}),
+    "metrics.judges.parsing.scores.find_scores": lambda text: scores.find_scores(
+        text, scores.ReplyForm({"": scores.LABELS}, reasons_first=True)
+    ),
+    "metrics.judges.parsing.scores.read_scores": lambda text: scores.read_scores(
+        text, scores.ReplyForm({"accuracy": ("accuracy",), "score": ("score",)}, fields=("why",))
+    ),
     "metrics.judges.prompts.front_matter.split": lambda text: front_matter.split(
         f"---\n{text}\n---\n{text}", keys=("key", "name"), path=Path("prompt.md")
     ),
@@ -386,6 +453,15 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "study.closed.choices.read_choice": lambda text: choices.read_choice(
         text, tuple("ABCD"), texts={"A": "aspirin", "B": text}
     ),
+    **{
+        f"study.closed.reading.read_closed_answers:{task}": _answer_closed(task)
+        for task in ("labels", "multilabel", "ranking", "sequence")
+    },
+    "graph.linking.spelling.may_be_misspelling": lambda text: spelling.may_be_misspelling(text, text[:80], known=()),
+    "graph.linking.spelling.rate_similarity": lambda text: spelling.rate_similarity(text, f"{text}q", 0.5),
+    "graph.linking.spelling.bigram_overlap": lambda text: spelling.bigram_overlap(text, f"{text}q"),
+    "explain.answers.collect_answers": _explain,
+    "redaction.redact": _hide,
     "evaluation.samples.dialogue.read_turns": lambda text: dialogue.read_turns(
         [{"role": "user", "content": text}, text]
     ),
@@ -400,7 +476,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
 }
 """How to call readers that need more than a text, by their dotted name within the package."""
 
-TEXTS = frozenset({"text", "texts", "completion", "response", "value", "word", "norm", "inside", "governor"})
+TEXTS = frozenset(
+    {"text", "texts", "completion", "response", "value", "word", "norm", "inside", "governor", "chinese", "system"}
+)
 """Names of the first parameter of functions that read a text."""
 
 

@@ -45,7 +45,7 @@ class Judge(Metric):
     """
 
     requires = frozenset({"llm", "reference"})
-    revision = "5"
+    revision = "6"
     client: JudgeClient | None = resource()
     on_imaps: bool = unsigned(default=False, repr=False)
 

@@ -2,8 +2,9 @@
 
 The score is weighted by probabilities, or the mean of samples, as G-Eval's (`imapeval.metrics.judges.geval`). On a
 scale with scores of several digits (0..10, 0..100) it is always the mean of samples: such numbers are several tokens
-to many models, so that no token tells their probability. The reply may be a number, a number behind "Score:", the
-metric's name or the label that the form ends with, or a JSON object with one of these as its key.
+to many models, so that no token tells their probability. The reply may be a number alone; or it ends, perhaps after
+reasons, with a line or tag that has "Score", the metric's name or a label of the form and a number, or with a JSON
+object of such a field and others that the prompt shows (`imapeval.metrics.judges.parsing.scores`).
 
 A response that states nothing scores the lowest of the scale without being asked about; so does one without facts,
 where only the facts are shown. Where a prompt shows facts and nothing is asked, there is no score
@@ -25,6 +26,7 @@ from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.client import JudgeRequest
 from imapeval.metrics.judges.geval import DIMENSIONS
 from imapeval.metrics.judges.on_imaps import compares_texts, make_judge_variant
+from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm
 from imapeval.metrics.judges.prompts.custom_prompt import FACTS, FORM, NOTE, read_prompt
 from imapeval.metrics.judges.prompts.imap_text import clean_facts, render_imap
 from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
@@ -127,7 +129,14 @@ class CustomGEval(WeightedJudge):
             schema=score_schema(self.score_scale) if self.prompt.is_form else None,
             template=self.prompt.template,
         )
-        return await self.rate(question, labels=self.prompt.labels)
+        form = ReplyForm(
+            {"": (*LABELS, *self.prompt.labels)},
+            self.score_scale,
+            fields=self.prompt.fields,
+            reasons_first=not self.prompt.is_form,
+        )
+        rated = await self.rate(question, form)
+        return rated if isinstance(rated, Failure) else rated[""]
 
     def _show_facts(self, case: Case) -> dict[str, str] | Failure:
         imap, matches = case.get_imap()

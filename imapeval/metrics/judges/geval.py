@@ -21,6 +21,7 @@ from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.scale import LOWEST, ONE_TO_FIVE
+from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm
 from imapeval.metrics.judges.weighted import WeightedJudge, average_scores, score_schema
 from imapeval.types import Failure, Score
 
@@ -114,7 +115,8 @@ class GEval(WeightedJudge):
         if self.with_reference:
             texts["reference"] = case.reference
         question = JudgeRequest(self._form, case.lang, texts, schema=_SCHEMA)
-        return await self.rate(question, labels=DIMENSION_LABELS[criterion])
+        rated = await self.rate(question, ReplyForm({criterion: (*LABELS, *DIMENSION_LABELS[criterion])}))
+        return rated if isinstance(rated, Failure) else rated[criterion]
 
 
 def build_geval() -> list[GEval]:

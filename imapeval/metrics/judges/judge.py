@@ -18,6 +18,7 @@ from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.client import JudgeRequest
 from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
 from imapeval.metrics.judges.parsing.scale import Scale
+from imapeval.metrics.judges.parsing.scores import ReplyForm
 from imapeval.metrics.judges.weighted import WeightedJudge, average_scores
 from imapeval.types import Failure, Score
 
@@ -77,7 +78,8 @@ class DimensionJudge(WeightedJudge):
             "step": "0.5" if scale.half_points else "1",
         }
         request = JudgeRequest(_TASK, case.lang, texts, schema=_make_schema(scale))
-        rated = await self.rate_each(request, DIMENSION_LABELS)
+        form = ReplyForm(DIMENSION_LABELS, scale, fields=[f"{name}_reason" for name in DIMENSIONS])
+        rated = await self.rate(request, form)
         return rated if isinstance(rated, Failure) else average_scores(rated)
 
 

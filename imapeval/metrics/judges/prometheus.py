@@ -1,8 +1,8 @@
 """Prometheus (Kim et al. 2024): absolute grading with a rubric, in the prompt format of its models.
 
 The prompt is theirs to the letter, in both languages; the rubric is ours (`prompts/prometheus-rubric.*.md`). Any
-model may be asked, but only Prometheus's own were trained for it. A completion without "[RESULT]" and a whole number
-from 1 to 5 behind it is asked for once more, and then a `Failure`: there is no default score.
+model may be asked, but only Prometheus's own were trained for it. A completion that does not end with "[RESULT]" and a
+whole number from 1 to 5 is asked for once more, and then a `Failure`: there is no default score.
 
 An empty response, one without a single letter or digit, scores 1 without being asked about.
 """

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import SampledJudge
 from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
-from imapeval.metrics.judges.parsing.scores import LABELS, read_scores
+from imapeval.metrics.judges.parsing.scores import ReplyForm, find_scores, read_scores
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Score, average_repetitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from imapeval.llm.protocol import Completion
     from imapeval.metrics.judges.client import JudgeRequest
@@ -90,49 +90,29 @@ class WeightedJudge(SampledJudge):
         """The scale of the form."""
         return float(self.score_scale.low), float(self.score_scale.high)
 
-    async def rate(self, request: JudgeRequest, *, labels: Sequence[str]) -> Score | Failure:
-        """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
+    async def rate(self, request: JudgeRequest, form: ReplyForm) -> dict[str, Score] | Failure:
+        """Return a score for each name of the form, all out of the same completions.
+
+        Their parts are `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
 
         Args:
             request: What the judge is asked.
-            labels: What the score may stand behind in a completion, beside `LABELS`.
+            form: The form of the reply that it asks for, on the judge's scale.
 
         Raises:
             SampleError: As of `JudgeClient.ask`.
             ServiceError: Likewise.
         """
-        rated = await self._rate_labels(request, {"": (*LABELS, *labels)}, alone=True)
-        return rated if isinstance(rated, Failure) else rated[""]
-
-    async def rate_each(self, request: JudgeRequest, labels: Mapping[str, Sequence[str]]) -> dict[str, Score] | Failure:
-        """Return a score for each name, all out of the same completions, with the parts of `rate`.
-
-        Args:
-            request: What the judge is asked.
-            labels: What each score stands behind in a completion.
-
-        Raises:
-            SampleError: As of `JudgeClient.ask`.
-            ServiceError: Likewise.
-        """
-        return await self._rate_labels(request, labels, alone=False)
-
-    async def _rate_labels(
-        self, request: JudgeRequest, labels: Mapping[str, Sequence[str]], *, alone: bool
-    ) -> dict[str, Score] | Failure:
         client, scale = self.get_client(), self.score_scale
 
         def read(completion: Completion) -> dict[str, float]:
-            return read_scores(completion.text, labels, scale=scale, alone=alone)
+            return read_scores(completion.text, form)
 
         def read_weighted(completion: Completion) -> tuple[dict[str, float], dict[str, Score]]:
-            # Read first, so that a score off the scale is a fault also where the weights would hide it.
-            stated = read(completion)
-            weighted = {
-                name: weight_by_logprobs(completion, scale=scale, labels=known, alone=alone)
-                for name, known in labels.items()
-            }
-            return stated, {
+            # A score off the scale is a fault, which its weights would hide.
+            found = find_scores(completion.text, form)
+            weighted = {name: weight_by_logprobs(completion, stated.at, scale=scale) for name, stated in found.items()}
+            return {name: stated.score for name, stated in found.items()}, {
                 name: Score(score.value, {"weighted": 1.0, "mass": score.mass})
                 for name, score in weighted.items()
                 if score is not None
@@ -141,7 +121,7 @@ class WeightedJudge(SampledJudge):
         rated: list[dict[str, float]] = []
         if self.weights != "samples" and scale.has_single_digits:
             stated, weighted = await client.ask(request, read_weighted, logprobs=TOP_TOKENS)
-            if len(weighted) == len(labels):
+            if len(weighted) == len(form.labels):
                 return weighted
             if self.weights == "logprobs":
                 return Failure(
@@ -156,5 +136,5 @@ class WeightedJudge(SampledJudge):
                 rated = [stated]
         rated = rated or await client.ask_repeatedly(request, read, samples=self.samples)
         parts = {"weighted": 0.0, "samples": float(len(rated))}
-        by_name = {name: tuple(scores[name] for scores in rated) for name in labels}
+        by_name = {name: tuple(scores[name] for scores in rated) for name in form.labels}
         return {name: Score(fmean(stated), parts, (stated,)) for name, stated in by_name.items()}

@@ -86,7 +86,7 @@ async def test_scores_of_several_digits_are_the_mean_of_samples(load, scale):
         ("- Empathy: 4", 4),
         ("**Empathy (1-5):** 4/5", 4),
         ('{"score": 4}', 4),
-        ('{"empathy": 4, "reason": "2 of 3 worries are met"}', 4),
+        ('{"empathy": 4}', 4),
         ("It meets 2 of 3 worries.\n\nEmpathy: 4", 4),
         ("Of 3 worries it meets 2.\nScore: 4", 4),
         ("<think>3, or 5?</think>4", 4),
@@ -103,7 +103,8 @@ async def test_replies_as_the_prompts_form_asks_for_them(load, reply, score):
     [
         ('Write {"why": "...", "grade": N}.', '{"why": "2 of 3 worries are met", "grade": 4}'),
         ('Write {"grade": "<1-5>"}.', '{"grade": "4"}'),
-        ('Write {"grade": [score]}.', "{'grade': 4}"),
+        ('Write {"grade": [score]}.', '{"grade": 4}'),
+        ('Write {"Issues": ["..."], "grade": N}.', '{"issues": ["2 doses"], "grade": 4}'),
         ("End with <grade>N</grade>.", "It meets 2 of 3 worries.\n<grade>4</grade>"),
         ("End with <verdict>1-5</verdict>.", "Well.\n\n<verdict>4/5</verdict>"),
         ('写出 {"等级": 分数}。', '{"等级": 4}'),
@@ -125,7 +126,9 @@ async def test_replies_in_the_json_or_tag_that_the_prompt_asks_for(load, form, r
         ("Grade: 4", "no-score"),
         ("Empathy: 4.5", "off-scale"),
         ("8/10", "off-scale"),
-        ("4 or 5", "off-scale"),
+        ("4 or 5", "no-score"),
+        ('{"empathy": 4, "reason": "2 of 3 worries are met"}', "no-score"),
+        ("A kind answer would get\nEmpathy: 4", "no-score"),
         ("Empathy: 4\nEmpathy: 2", "different-scores"),
         ("It meets 2 of 3.", "no-score"),
         ("quite good", "no-score"),
@@ -292,7 +295,7 @@ def test_it_is_signed_with_its_file(load):
     signed = metric.prepare(MetricResources(llm=ScriptedModel([], identity="m1"))).signature
     assert re.fullmatch(
         r"geval:empathy\|samples:5\|weights:auto\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
-        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:5",
+        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:6",
         signed,
     )
     signatures = {metric.signature, load(f"{TEXT} ").signature, load(TEXT, samples=7).signature}

@@ -150,7 +150,8 @@ async def test_the_whole_asks_what_its_parts_ask():
     [
         ("6/5", "off-scale", "its score is not on the scale"),
         (write(4.5), "off-scale", "its score is not on the scale"),
-        ("3 or 5", "off-scale", "its score is not on the scale"),
+        ("3 or 5", "no-score", "it gave no score in the form that is asked for"),
+        ("It is right.\nScore: 4", "no-score", "it gave no score in the form that is asked for"),
         ("no idea", "no-score", "it gave no score in the form that is asked for"),
         ("I'm sorry, but I can't rate that.", "refusal", "it refused"),
         (ProviderError("no", kind="refusal", raw="no"), "refusal", "it refused"),

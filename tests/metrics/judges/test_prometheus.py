@@ -21,7 +21,7 @@ async def judge(model, case, name="prometheus", **options):
 
 
 async def test_the_grade_stands_behind_the_feedback():
-    model = ScriptedModel(["It is right but lacks how often. So: [RESULT] 3"])
+    model = ScriptedModel(["It is right but lacks how often. So the overall score is 3. [RESULT] 3"])
     assert await judge(model, CASE) == Score(3.0, {"samples": 1.0})
     (request,) = model.requests
     assert (request.schema, request.json, request.temperature) == (None, False, 0.0)
@@ -40,7 +40,7 @@ async def test_several_grades_are_averaged():
         ("A good answer, I would say.", "no-score"),
         ("[RESULT] 7", "off-scale"),
         ("[RESULT] 4.5", "off-scale"),
-        ("[RESULT] 4 [RESULT] 5", "different-scores"),
+        ("[RESULT] 4 [RESULT] 5", "no-score"),
         ("I'm sorry, I cannot evaluate this.", "refusal"),
     ],
 )

@@ -1,12 +1,16 @@
-"""Completions that are lists in JSON, read strictly: facts, verdicts, questions, answers. Pure."""
+"""Completions that are lists in JSON, read strictly: facts, verdicts, questions, answers. Pure.
+
+Verdicts and scores are read only where the JSON is the whole reply, for what follows it may take them back.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import ExtractionError
 from imapeval.llm.structured import faults, json_objects
-from imapeval.metrics.judges.parsing.scores import read_value
+from imapeval.metrics.judges.parsing.scores import blank_wrapping, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +82,7 @@ def read_support(completion: str) -> bool:
         ExtractionError: As `read_facts`.
     """
     try:
-        said: Any = _find_value(completion, "supported")
+        said: Any = _find_value(completion, "supported", alone=True)
     except ExtractionError as error:
         said = json_objects.strip_reasoning(completion).strip().strip(".。!！")
         if said.casefold() not in _BOOLEANS:
@@ -124,14 +128,16 @@ def read_overlaps(completion: str, *, pairs: int) -> list[float]:
     Raises:
         ExtractionError: As `read_answers`, and kinds of `read_value`.
     """
-    numbered = _read_numbered(completion, "scores", pairs)
+    numbered = _read_numbered(completion, "scores", pairs, alone=True)
+    if any(fields.keys() - {"number", "score"} for fields in numbered.values()):
+        raise faults.fault_error("unreadable-completion", completion)
     return [read_value(numbered[number].get("score"), completion) for number in range(1, pairs + 1)]
 
 
-def _read_numbered(completion: str, key: str, count: int) -> dict[int, Mapping[str, Any]]:
+def _read_numbered(completion: str, key: str, count: int, *, alone: bool = False) -> dict[int, Mapping[str, Any]]:
     """Return the list's entries by their number, all from 1 to the count."""
     found: dict[int, Mapping[str, Any]] = {}
-    for item in _read_list(completion, key):
+    for item in _read_list(completion, key, alone=alone):
         fields = _read_object(item, completion)
         number = fields.get("number")
         if not isinstance(number, int) or isinstance(number, bool) or found.get(number, fields) != fields:
@@ -142,18 +148,25 @@ def _read_numbered(completion: str, key: str, count: int) -> dict[int, Mapping[s
     return found
 
 
-def _read_list(completion: str, key: str) -> list[Any]:
-    found = _find_value(completion, key)
+def _read_list(completion: str, key: str, *, alone: bool = False) -> list[Any]:
+    found = _find_value(completion, key, alone=alone)
     if not isinstance(found, list):
         raise faults.fault_error("unreadable-completion", completion)
     return cast("list[Any]", found)
 
 
-def _find_value(completion: str, key: str) -> Any:
+def _find_value(completion: str, key: str, *, alone: bool = False) -> Any:
+    """Return the value of a key in the completion's JSON, which has to be the whole of it if `alone`."""
     try:
-        return json_objects.find_json_object(completion, key)[key]
+        found = json_objects.find_json_object(completion, key)[key]
     except ExtractionError as error:
         raise faults.refine_error(error) from None
+    if alone:
+        try:
+            json.loads(blank_wrapping(completion))
+        except (ValueError, RecursionError):
+            raise faults.fault_error("unreadable-completion", completion) from None
+    return found
 
 
 def _read_object(item: Any, completion: str) -> Mapping[str, Any]:

@@ -1,14 +1,26 @@
-"""Scores in completions. Pure.
+"""Scores in the replies of judges: read where a reply has the form that its prompt asks for, and nowhere else. Pure.
 
-A score is what the completion states as one: in the field of a JSON object, behind a label ("Score: 4", "评分：4分",
-"<score>4</score>") that begins a sentence, behind "[RESULT]", or as a number that is the whole reply or its first line.
-A number that merely occurs in it is none, nor is one that a condition or a refusal leads up to. It has to be a score of
-the scale, and the only one that is stated. What is off the scale ("6", "4.5" among whole numbers, "8/10", "3 to 4",
-`4e2`), missing, or said in two ways is an error with that name, never a guess.
+Apart from a model's thoughts, its last special token and a code fence around it, a reply is one of these, and nothing
+follows:
+
+- a JSON object with one field for each score, and no other fields than those that the prompt names;
+- if one score is asked for, a line "LABEL: NUMBER" ("**Score:** 4/5", "评分：4分"), a tag (`<score>4</score>`) or the
+  number alone; behind the number stand at most the scale's own "/5" or "out of 5", "分" and closing punctuation.
+
+If the prompt leaves room for reasons, they may come first: sentences that end in a full stop, before the last line, the
+tag or the object on lines of their own, or before "[RESULT]". They are not interpreted, in no language: a model that
+declines in its reasons and still ends with a score in the asked form has given that score. Where the score alone is
+asked for, no word may stand before it, and so no refusal either.
+
+Whatever else a reply holds, such as a correction, a condition or a second scale behind the score, it is no score but an
+error: "no-score". A number in the form, but off the scale ("6", "4.5" among whole numbers, "8/10", `4e2`), is
+"off-scale"; several scores that differ are "different-scores".
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -16,155 +28,131 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError
 from imapeval.llm.structured import faults, json_objects
-from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE
+from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from imapeval.metrics.judges.parsing.scale import Scale
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 
 LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
 """What stands before a score of nothing in particular."""
 
-
-_MAXIMUM = r"(?:max(?:imum)?\b\.?|满分为?|(?:on\s++)?(?:a\s++)?scale\s++of\b)"
-
+_MARKS = r"[ \t*_`|()（）【】\[\]]*+"
+"""Markdown and brackets. Not quotation marks, between which someone else's score may stand."""
+_BULLET = r"(?:[-*•>#]++[ \t]++)?+"
 _NUMBER = (
-    rf"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b|(?:points?\s++|分)?[,，(（\[]\s*+(?:/|out\s+of\b|{_MAXIMUM})|{_MAXIMUM})\s*+(?P<of>\d++))?+"
-    r"(?:\s*+(?:[-–—~～至到或]|to\b|or\b)\s*+(?P<to>\d++))?+(?:[ \t]*+(?:分|颗?星|points?\b|stars?\b))?+(?![0-9A-Za-z])"
+    r"(?P<number>[-−]?\d{1,9}(?:\.\d{1,9})?)(?:[ \t]*+(?:/|／|out[ ]of)[ \t]*+(?P<of>\d{1,9}))?+"
+    rf"(?:[ \t]*+分)?+{_MARKS}[.。!！]?+{_MARKS}"
 )
-"""A number, as it may be said: "4", "4/5", "3 to 4", "4.5", "4,5" or "4分"."""
+"""A number and what may follow it: "4", "4/5", "4 out of 5", "4分", "4**."."""
+_BARE = re.compile(rf"\s*+{_BULLET}{_MARKS}[\"']?+{_NUMBER}[\"']?+\s*+", re.IGNORECASE)
+_RESULT = re.compile(rf"\[RESULT\]\s*+[:：]?\s*+{_MARKS}{_NUMBER}", re.IGNORECASE)
 
-_MARKS = " \t\"'“”‘’`*_|"
-_OPENING = rf"[{_MARKS}({{（【\[]"
-_CLOSING = rf"[{_MARKS})}}）】\]]"
+_WRAPPING = re.compile(r"```[A-Za-z]*+|(?:<\|\w{1,40}\|>|</s>)(?=\s*+\Z)")
+"""The marks of a code fence, and a special token at the end."""
+_AFTER_SENTENCE = " \t\r\n*_`|\"'”’)）]】-"
+"""Closing marks, and a Markdown rule."""
 
-_END = (
-    rf"(?={_CLOSING}*+(?:\Z|[\r\n。！]|<(?=[/|a-z])|[.!](?=[\s\"'*)<]|\Z)|(?:[,，;；、(（–—-]|(?<=\s)(?:because|as|since)\b|因为|由于)"
-    r"(?!\s*+(?:\d|(?:or|and|maybe|perhaps|possibly|if|unless|which)\b|或|也许|可能|如果|若))))"
-)
-"""What may follow a score: the end of its sentence or line, or a reason; nothing that takes it back."""
+_OFF_SCALE = math.inf
+"""A number that is not on the scale."""
 
-_BARE = re.compile(
-    rf"\s*+(?:[-•#>]++\s++)?+{_OPENING}*+(?:我?[给打评得])?+{_NUMBER}{_CLOSING}*+[.。!！]?{_CLOSING}*+(?:<[^<>\n]*+>\s*+)*+(?=\n|\Z)",
-    re.IGNORECASE,
-)
-"""A line that is nothing but a number, perhaps with a special token of the model behind it."""
-_VALUE = re.compile(rf"\s*+{_OPENING}*+{_NUMBER}{_END}", re.IGNORECASE)
-"""The text in a field of a JSON object, whose reason may follow."""
-_RESULT = re.compile(rf"\[RESULT\]\s*+[:：]?\s*+{_OPENING}*+{_NUMBER}", re.IGNORECASE)
-_STATED = re.compile(_END, re.IGNORECASE)
+_DECODER = json.JSONDecoder()
 
-_ITEM = re.compile(r"^[ \t]*+\d++[.)、）][ \t]++(?=\w)", re.MULTILINE)
-"""The number of a list's item, as in "1. The answer is complete": it may be meant as a score, but need not."""
-_FENCE = re.compile(r"```\w*")
 
-_SENTENCE = 200
-"""Characters before a label within which its sentence begins."""
-_SENTENCE_END = re.compile(r".*(?:[\n。！？；!?;]|\.(?=\s))", re.DOTALL)
-_LEADING = re.compile(rf"(?:{_OPENING}|[-–—•#>0-9.)、）])*+")
-_MEMBER_END = re.compile(rf"[\s{_MARKS}]*+[,}}]")
-"""After a field of an object."""
-_HEDGE = re.compile(
-    r"\b(?:if|unless|would|could|might|were|cannot|unable|refuse|decline)\b|\bcan['’]?t\b"
-    r"|如果|若|假如|假设|除非|要是|无法|不能|难以|拒绝",
-    re.IGNORECASE,
-)
-"""Before a label: the score is not given, or only under a condition."""
-_REPORT = re.compile(
-    r"\b(?:says?|said|saying|wr[io]tes?|written|reads?|states?|claims?|asks?|asked|tells?|told|orders?|demands?|contains?"
-    r"|instructs?|instructions?|commands?|tries|tricks?|quotes?|examples?|e\.g\.)(?!\w)"
-    r"|写|说|声称|要求|指示|指令|命令|引用|例如|比如|譬如|示例",
-    re.IGNORECASE,
-)
-"""Before a colon and a label: someone else says the score, such as an answer with an instruction to the judge."""
-_CORRECTION = re.compile(
-    rf"(?:\b(?:no|rather|actually|instead|wait|correct(?:ed|ion)|sorry|on (?:reflection|second thoughts?)"
-    rf"|(?:revised|lowered|raised|reduced|changed|corrected)(?: (?:down|up))?(?: to)?)\b|[-=]>|[→⇒]"
-    rf"|更正|修正|纠正|改为|应为|应该?是|不对)"
-    rf"[\s{_MARKS},:：，。.–—-]*+{_NUMBER}(?:{_END}|(?=\s(?:is|seems)\s(?:right|correct|better|fair)))",
-    re.IGNORECASE,
-)
-"""After a score: another one takes its place, as in "Score: 4. Wait, actually 3."."""
-_CLAUSE_END = re.compile(r"[,，;；]")
-_DECLINED = re.compile(
-    r"\bI(?:['’]?m| am| must)? (?:can ?not|can['’]?t|unable to|not able to|won['’]?t|will not|refuse to|decline to)\s"
-    r"(?:\w+\s){0,2}(?:rate|score|evaluate|judge|assess|grade)\b(?!.{0,40}\b(?:high\w*|low\w*|above|below|more)\b)"
-    r"|(?:无法|不能|不便|拒绝|不予)(?:对[^，。\n]{0,10})?(?:进行)?(?:评分|打分|评价|评估|给分)",
-    re.IGNORECASE,
-)
-"""Beside a score: the model declines, and the score is one of its examples or of the answer's."""
-_DENIED = re.compile(
-    r"\A\W*+(?:if|unless|were|suppos\w+)\b|\A\W*+(?:如果|若|假如|假设|除非|要是)"
-    r"|(?:\b(?:not|never)|n['’]t)\s(?:\w+\s){0,2}\Z|(?:不要|不得|别)\w{0,4}\Z",
-    re.IGNORECASE,
-)
-"""Before "[RESULT]", in its sentence: it is not given, or only under a condition."""
+@dataclass(frozen=True, slots=True)
+class ReplyForm:
+    """The form of a reply that a prompt asks for.
 
-_MAX_DIGITS = 9
-"""Most digits of a number: no scale has more, and Python refuses thousands."""
+    Attributes:
+        labels: For each score, by its name, what it may stand behind: the key of a field or the beginning of a line.
+        scale: Scale of the scores.
+        fields: Other fields that the object may have, such as a reason; in lower case.
+        reasons_first: Whether reasons may stand before the score, outside of an object.
+    """
+
+    labels: Mapping[str, Sequence[str]]
+    scale: Scale = ONE_TO_FIVE
+    fields: Collection[str] = ()
+    reasons_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StatedScore:
-    """A score that a completion states.
+    """A score that a reply states.
 
     Attributes:
-        score: None where it is not on the scale.
-        at: Where its number begins in the body; -1 where that is not known.
+        score: The score.
+        at: Where its number begins in the reply without thoughts (`strip_reasoning`).
     """
 
-    score: float | None
-    at: int = -1
+    score: float
+    at: int
 
 
-def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS) -> float:
-    """Return the one score that a completion states, in a field or behind a label of these, or alone.
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A part of a reply, from `start` to `end`, that states scores in the asked form."""
+
+    start: int
+    end: int
+    scores: Mapping[str, StatedScore]
+
+
+def read_score(
+    completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS, reasons_first: bool = False
+) -> float:
+    r"""Return the score of a reply: in a field, behind a label of these, or the number alone.
 
     >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5", labels=("accuracy",)), read_score("**4**")
     (4.0, 3.0, 4.0)
+    >>> read_score("It lacks the dose.\nScore: 3", reasons_first=True)
+    3.0
+
+    Args:
+        completion: The reply.
+        scale: Scale of the score.
+        labels: What it may stand behind.
+        reasons_first: Whether the prompt leaves room for reasons before the score.
 
     Raises:
         ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.llm.structured.faults`.
     """
-    return read_scores(completion, {"": labels}, scale=scale, alone=True)[""]
+    return read_scores(completion, ReplyForm({"": labels}, scale, reasons_first=reasons_first))[""]
 
 
-def read_scores(
-    completion: str, labels: Mapping[str, Sequence[str]], *, scale: Scale = ONE_TO_FIVE, alone: bool = False
-) -> dict[str, float]:
-    """Return a score for each name, each behind labels of its own: in a JSON object, or on lines.
-
-    Args:
-        completion: The completion.
-        labels: The labels of each name.
-        scale: Scale of the form.
-        alone: Whether a number that is all there is may be one.
+def read_scores(completion: str, form: ReplyForm) -> dict[str, float]:
+    """Return the scores of a reply by name.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
-    body = strip_reasoning(completion)
-    return {
-        name: _require_one_score(find_scores(body, tuple(known), scale, completion, alone=alone), completion)
-        for name, known in labels.items()
-    }
+    return {name: stated.score for name, stated in find_scores(completion, form).items()}
+
+
+def find_scores(completion: str, form: ReplyForm) -> dict[str, StatedScore]:
+    """Return the scores of a reply by name, all of them on the scale, with their places.
+
+    Raises:
+        ExtractionError: As of `read_score`.
+    """
+    text = blank_wrapping(completion)
+    try:
+        found = [*_find_objects(text, form, completion), *_find_lines(text, form)]
+    except ExtractionError as error:
+        kind = "different-scores" if error.kind == "different-objects" else "no-score"
+        raise faults.fault_error(kind, completion) from None
+    return _choose_last(text, found, completion, reasons_first=form.reasons_first)
 
 
 def read_result(completion: str) -> float:
-    """Return the score after "[RESULT]", the form of Prometheus.
+    """Return the score behind "[RESULT]" at the end of a reply, the form of Prometheus.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
-    body = strip_reasoning(completion)
-    found = list(_RESULT.finditer(body))
-    stated = not _DECLINED.search(body) and any(
-        _STATED.match(body, match.end()) and not _DENIED.search(_find_lead(body, match.start()) or "")
-        for match in found
-    )
-    return _require_one_score([StatedScore(_parse_number(match, ONE_TO_FIVE)) for match in found if stated], completion)
+    text = blank_wrapping(completion)
+    found = [_make_statement(match, "", ONE_TO_FIVE) for match in _RESULT.finditer(text)]
+    return _choose_last(text, found, completion, reasons_first=True)[""].score
 
 
 def read_value(value: Any, completion: str) -> float:
@@ -173,155 +161,10 @@ def read_value(value: Any, completion: str) -> float:
     Raises:
         ExtractionError: As of `read_score`.
     """
-    return _require_one_score([StatedScore(score) for score in _parse_field(value, ONE_TO_FIVE)], completion)
-
-
-@dataclass(frozen=True, slots=True)
-class _LabelPatterns:
-    """What finds the labels of a score.
-
-    Attributes:
-        key: As the key of a field.
-        before: Before a number; the group `sign` is there where a sign or verb divides them.
-    """
-
-    key: re.Pattern[str]
-    before: re.Pattern[str]
-
-
-@cache
-def _compile_labels(labels: tuple[str, ...]) -> _LabelPatterns:
-    names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
-    label = (
-        rf"(?:(?:the|my|final|overall|total|revised|corrected|new|最终|最后|总体|综合)[ _]*+){{0,3}}(?:{names})s?"
-        r"(?:[ _]*+(?:score|rating|评分|得分|分数))?(?: (?:for|of) (?:the|this) (?:answer|response))?"
-    )
-    divider = rf"[\s{_MARKS}]*+(?P<sign>[:：=]|is\b|为|是)?+[\s{_MARKS}({{（【\[]*+"
-    before = rf"(?P<tag><[ \t]*+)?(?<![0-9A-Za-z]){label}(?![A-Za-z])(?(tag)[ \t]*+>\s*+|{divider}){_NUMBER}"
-    return _LabelPatterns(re.compile(label, re.IGNORECASE), re.compile(before, re.IGNORECASE))
-
-
-def find_scores(
-    body: str, labels: tuple[str, ...], scale: Scale, completion: str, *, alone: bool = True
-) -> list[StatedScore]:
-    """Return the scores that are stated, in their order.
-
-    Args:
-        body: The completion without thoughts.
-        labels: What they may stand behind.
-        scale: Scale of the form.
-        completion: For errors.
-        alone: Whether a number that is all there is may be one.
-
-    Raises:
-        ExtractionError: An object in it says something in two ways, or too many begin that do not end.
-    """
-    known = _compile_labels(labels)
-    fields: list[StatedScore] = []
-    # Of an object only its fields count: what other texts in it say is of no interest.
-    prose: list[str] = []
-    done = 0
-    try:
-        for start, end, record in json_objects.find_json_objects(body, completion):
-            prose += body[done:start], " " * (end - start)
-            done = end
-            lead = _find_lead(body, start) or ""
-            if _HEDGE.search(lead) or _REPORT.search(lead):
-                continue
-            for key, value in record.items():
-                if known.key.fullmatch(key.strip()):
-                    scores = _parse_field(value, scale)
-                    fields += [
-                        StatedScore(score, _locate_field_number(body, start, end, score, known, scale))
-                        for score in scores
-                    ]
-    except ExtractionError as error:
-        kind = "different-scores" if error.kind == "different-objects" else "no-score"
-        raise faults.fault_error(kind, completion) from None
-    text = "".join((*prose, body[done:]))
-    if _DECLINED.search(text):
-        return []
-    for form in (_compile_scale(scale), _FENCE, _ITEM):
-        text = form.sub(_blank_out, text)
-    labelled = list(known.before.finditer(text))
-    cut = text.rfind("{") if text.rfind("{") > text.rfind("}") else len(text)
-    stated = [match for match in labelled if _is_stated(text, match, cut=cut)]
-    if alone and not prose:
-        stated += _find_bare_number(text)
-    if stated and not fields:
-        # One that is said of something else, or under a condition, leaves open which of them is meant.
-        stated += [match for match in labelled if match["sign"] or match["tag"]]
-    if stated or fields:
-        stated += _CORRECTION.finditer(text, stated[0].end("number") if stated else done)
-    said = [*fields, *(StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
-    return sorted(said, key=lambda found: found.at)
-
-
-def _is_stated(text: str, found: re.Match[str], *, cut: int) -> bool:
-    """Say whether a number behind a label is a score by itself, not part of a sentence about one.
-
-    Args:
-        text: What the match is of.
-        found: The label and the number.
-        cut: Where an object begins that does not end.
-    """
-    if not _STATED.match(text, found.end()):
-        return False
-    # Where an object has been cut off, the number may have been.
-    if found.start() > cut and not _MEMBER_END.match(text, found.end()):
-        return False
-    head = _find_lead(text, found.start())
-    if head is None:
-        return False
-    if _LEADING.fullmatch(head):
-        return True
-    lead = head.rstrip(_MARKS)
-    if not lead.endswith((",", "，", ":", "：")) or _HEDGE.search(head):
-        return False
-    return lead.endswith((",", "，")) or not _REPORT.search(_CLAUSE_END.split(lead)[-1])
-
-
-def _find_lead(text: str, at: int) -> str | None:
-    """Return what stands before a place in its sentence, None where the sentence is too long to tell."""
-    start = max(0, at - _SENTENCE)
-    head = text[start:at]
-    if ended := _SENTENCE_END.match(head):
-        return head[ended.end() :]
-    return None if start else head
-
-
-def _find_bare_number(text: str) -> list[re.Match[str]]:
-    """Return the number that is the whole text, or its first line with the reasons below it."""
-    found = _BARE.match(text)
-    if found is None:
-        return []
-    below = text[found.end() :]
-    if any(map(_BARE.match, below.split("\n"))) or (below.strip() and faults.diagnose(below) == "refusal"):
-        return []
-    return [found]
-
-
-def _locate_field_number(
-    body: str, start: int, end: int, score: float | None, known: _LabelPatterns, scale: Scale
-) -> int:
-    """Return where the number of a field stands in its object, -1 where that cannot be told."""
-    for found in known.before.finditer(body, start, end):
-        quoted = body[found.start() - 1] == '"' and body[found.start() - 2] != "\\"
-        if quoted and _parse_number(found, scale) == score:
-            return found.start("number")
-    return -1
-
-
-def _blank_out(found: re.Match[str]) -> str:
-    return " " * len(found[0])
-
-
-@cache
-def _compile_scale(scale: Scale) -> re.Pattern[str]:
-    """Return what finds the scale, as forms name it: "Score (1-5):", "4分（满分5分）"."""
-    low, high = re.escape(str(scale.low)), re.escape(str(scale.high))
-    named = rf"{low}\s*(?:[-–—~～至到]|to|\.\.)\s*{high}|(?:out of|max\.?|满分)\s*{high}"
-    return re.compile(rf"[(（\[]\s*(?:{named})\s*分?\s*[)）\]]", re.IGNORECASE)
+    stated = _read_field(value, 0, ONE_TO_FIVE)
+    if stated is None or stated.score == _OFF_SCALE:
+        raise _make_error(completion, "no-score" if stated is None else "off-scale")
+    return stated.score
 
 
 def strip_reasoning(completion: str) -> str:
@@ -329,36 +172,130 @@ def strip_reasoning(completion: str) -> str:
     return json_objects.strip_reasoning(completion).strip()
 
 
-def _require_one_score(said: Sequence[StatedScore], completion: str) -> float:
-    """Return the one score that is stated."""
-    scores = {found.score for found in said}
-    if len(scores) > 1:
-        raise faults.fault_error("different-scores", completion)
-    for score in scores:
-        if score is None:
-            raise faults.fault_error("off-scale", completion)
-        return score
-    fault = faults.diagnose(completion)
-    raise faults.fault_error("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
+def blank_wrapping(completion: str) -> str:
+    """Return `strip_reasoning` with spaces in place of a code fence and of a special token at the end."""
+    return _WRAPPING.sub(lambda found: " " * len(found[0]), strip_reasoning(completion))
 
 
-def _parse_field(value: Any, scale: Scale) -> list[float | None]:
-    """Return the score in a field, None where it is not on the scale; nothing where it holds no number."""
+def _find_objects(text: str, form: ReplyForm, completion: str) -> Iterator[_Statement]:
+    """Yield the objects in the asked form that begin on a line of their own."""
+    before = "\n"
+    done = 0
+    for start, end, _ in json_objects.find_json_objects(text, completion):
+        before = (before + text[done:start]).rstrip(" \t")
+        if before.endswith("\n") and (scores := _read_object(text, start, form)):
+            yield _Statement(start, end, scores)
+        before, done = "}", end
+
+
+def _read_object(text: str, start: int, form: ReplyForm) -> dict[str, StatedScore] | None:
+    """Return the scores of an object, None where it has not all of them once, or has other fields than may be."""
+    found: dict[str, StatedScore] = {}
+    for key, value, at in _list_members(text, start):
+        folded = key.strip().casefold()
+        name = next((name for name, known in form.labels.items() if _compile_key(tuple(known)).fullmatch(folded)), None)
+        stated = None if name is None else _read_field(value, at, form.scale)
+        if name is not None and stated is not None and name not in found:
+            found[name] = stated
+        elif stated is not None or folded not in form.fields:
+            return None
+    return found if found.keys() == form.labels.keys() else None
+
+
+def _list_members(text: str, start: int) -> Iterator[tuple[str, Any, int]]:
+    """Yield key, value and place of the value of each member of the valid JSON object that begins there."""
+    at = _skip_gap(text, start + 1)
+    while text[at] != "}":
+        key, at = _DECODER.raw_decode(text, at)
+        at = _skip_gap(text, at)
+        value, end = _DECODER.raw_decode(text, at)
+        yield key, value, at
+        at = _skip_gap(text, end)
+
+
+def _skip_gap(text: str, at: int) -> int:
+    while text[at] in " \t\r\n:,":
+        at += 1
+    return at
+
+
+def _read_field(value: Any, at: int, scale: Scale) -> StatedScore | None:
+    """Return the score in a field, None where there is no number alone."""
     if isinstance(value, str):
-        found = _VALUE.match(_compile_scale(scale).sub(_blank_out, value))
-        return [] if found is None else [_parse_number(found, scale)]
+        found = _BARE.fullmatch(value)
+        # The quotation mark comes before it.
+        return found and StatedScore(_parse_number(found, scale), at + 1 + found.start("number"))
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return []
-    # Infinity and NaN are on no scale.
-    return [float(value) if value in scale else None]
-
-
-def _parse_number(match: re.Match[str], scale: Scale) -> float | None:
-    """Return the score, None where it is not on the scale."""
-    groups: Mapping[str, str | None] = match.groupdict()
-    number, of = groups["number"] or "", groups["of"]
-    # A comma divides decimals or thousands.
-    if "," in number or len(number) > _MAX_DIGITS or of not in (None, str(scale.high)) or groups["to"] is not None:
         return None
-    score = float(number.replace("−", "-"))
-    return score if score in scale else None
+    return StatedScore(float(value) if value in scale else _OFF_SCALE, at)
+
+
+def _find_lines(text: str, form: ReplyForm) -> Iterator[_Statement]:
+    """Yield the number that is the whole reply, or else the lines and tags with a label and a number."""
+    if len(form.labels) > 1:
+        return
+    ((name, known),) = form.labels.items()
+    if whole := _BARE.fullmatch(text):
+        yield _make_statement(whole, name, form.scale)
+        return
+    for pattern in _compile_lines(tuple(known), form.scale):
+        for match in pattern.finditer(text):
+            yield _make_statement(match, name, form.scale)
+
+
+@cache
+def _compile_key(labels: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(_name_labels(labels), re.IGNORECASE)
+
+
+@cache
+def _compile_lines(labels: tuple[str, ...], scale: Scale) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds lines, and tags, with one of these labels and a number."""
+    named = rf"[(（\[][ ]?{scale.low}[ ]?(?:[-–—~～至到]|to|\.\.)[ ]?{scale.high}[ ]?[)）\]]"
+    label = rf"{_BULLET}{_MARKS}{_name_labels(labels)}[ \t*_]*+(?:{named})?+{_MARKS}(?:[:：=]|is\b|为|是)"
+    tag = "|".join(map(re.escape, labels))
+    return (
+        re.compile(rf"^[ \t]*+{label}{_MARKS}{_NUMBER}[ \t\r]*+$", re.IGNORECASE | re.MULTILINE),
+        re.compile(rf"^[ \t]*+<(?P<tag>{tag})>\s*+{_NUMBER}\s*+</(?P=tag)>", re.IGNORECASE | re.MULTILINE),
+    )
+
+
+def _name_labels(labels: tuple[str, ...]) -> str:
+    """Return a pattern of labels, with what models put around them: "Final score", "Accuracy rating", "准确性评分"."""
+    names, general = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) for some in (labels, LABELS))
+    return rf"(?:(?:the|final|overall|最终|总体|综合)[ _]?){{0,2}}(?:{names})(?:[ _]?(?:{general}))?"
+
+
+def _make_statement(match: re.Match[str], name: str, scale: Scale) -> _Statement:
+    stated = StatedScore(_parse_number(match, scale), match.start("number"))
+    return _Statement(match.start(), match.end(), {name: stated})
+
+
+def _parse_number(match: re.Match[str], scale: Scale) -> float:
+    score = float(match["number"].replace("−", "-"))
+    return score if score in scale and match["of"] in (None, str(scale.high)) else _OFF_SCALE
+
+
+def _choose_last(
+    text: str, found: Sequence[_Statement], completion: str, *, reasons_first: bool
+) -> dict[str, StatedScore]:
+    """Return the scores of the last statement, which has to end the reply; all statements have to agree."""
+    if not found:
+        raise _make_error(completion)
+    last = max(found, key=lambda statement: statement.end)
+    values = {tuple(statement.scores[name].score for name in last.scores) for statement in found}
+    if len(values) > 1:
+        raise _make_error(completion, "different-scores")
+    lead = text[: last.start].rstrip(_AFTER_SENTENCE)
+    led = not lead or (reasons_first and lead.endswith((".", "。", "!", "！")))
+    if text[last.end :].strip() or not led:
+        raise _make_error(completion)
+    if any(stated.score == _OFF_SCALE for stated in last.scores.values()):
+        raise _make_error(completion, "off-scale")
+    return dict(last.scores)
+
+
+def _make_error(completion: str, fault: faults.CompletionFault = "no-score") -> ExtractionError:
+    """Return the error; where there is no score, with the reason if that can be told."""
+    told = faults.diagnose(completion) if fault == "no-score" else fault
+    return faults.fault_error(fault if told in ("unreadable-completion", "empty-object") else told, completion)

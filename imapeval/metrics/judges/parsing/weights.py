@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE
-from imapeval.metrics.judges.parsing.scores import LABELS, find_scores, strip_reasoning
+from imapeval.metrics.judges.parsing.scores import strip_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,7 @@ class WeightedScore:
     mass: float
 
 
-def weight_by_logprobs(
-    completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS, alone: bool = True
-) -> WeightedScore | None:
+def weight_by_logprobs(completion: Completion, at: int, *, scale: Scale = ONE_TO_FIVE) -> WeightedScore | None:
     """Return the score of a form, weighted by the probabilities of all scores at its place.
 
     That is G-Eval's sum of p(s) s. The server tells only the likeliest tokens, so that the probabilities of the scores
@@ -41,25 +39,21 @@ def weight_by_logprobs(
 
     Args:
         completion: One whose score can be read.
+        at: Where its number begins (`StatedScore.at`).
         scale: Scale of the form.
-        labels: What the score may stand behind.
-        alone: Whether a number that is all there is may be the score.
 
     Returns:
         None where the probabilities at that place are not known, or the scale has none (`Scale.has_single_digits`).
     """
     if not scale.has_single_digits:
         return None
-    body = strip_reasoning(completion.text)
     text = "".join(token.text for token in completion.tokens)
-    start = text.rfind(body)
-    # The places agree on the score; the last one is what thinking models settle on.
-    place = find_scores(body, tuple(labels), scale, completion.text, alone=alone)[-1].at
-    found = None if start < 0 or place < 0 else _find_token(completion.tokens, start + place)
+    start = text.rfind(strip_reasoning(completion.text))
+    found = None if start < 0 else _find_token(completion.tokens, start + at)
     weighted = None if found is None else _weight_token(*found, scale)
     if weighted is None or not scale.half_points:
         return weighted
-    half = _estimate_half(completion.tokens, start + place + 1)
+    half = _estimate_half(completion.tokens, start + at + 1)
     return None if half is None else WeightedScore(min(weighted.value + half / 2, scale.high), weighted.mass)
 
 

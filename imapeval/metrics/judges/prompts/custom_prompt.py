@@ -81,6 +81,8 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 """A place for the score in JSON or in a tag, as prompts show them: `{"grade": N}`, `<grade>1-5</grade>`."""
+_KEY = re.compile(r"[\"'](?P<key>[^\W\d][^\"'\n]{0,39})[\"']\s*+:")
+"""A field in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class CustomPrompt:
         template: What is sent.
         variables: What it has places for.
         labels: What a score stands behind in its form; () where it has none.
+        fields: Fields of the objects that it shows, in lower case, such as one for reasons.
         is_form: Whether the form is ours, whose reply is a JSON object.
     """
 
@@ -107,6 +110,7 @@ class CustomPrompt:
     template: PromptTemplate
     variables: frozenset[str]
     labels: tuple[str, ...]
+    fields: frozenset[str]
     is_form: bool
 
 
@@ -150,9 +154,17 @@ def read_prompt(path: Path) -> CustomPrompt:
     template = PromptTemplate(
         path.name, templates.delimit_texts(_add_note(_tag_placeholders(messages), lang), lang=lang)
     )
-    labels = tuple(dict.fromkeys((*labels, name)))
     return CustomPrompt(
-        name, digest, lang, _read_languages(head, path), scale, template, variables, labels, is_form=is_form
+        name,
+        digest,
+        lang,
+        _read_languages(head, path),
+        scale,
+        template,
+        variables,
+        labels=tuple(dict.fromkeys((*labels, name))),
+        fields=frozenset(found["key"].casefold() for found in _KEY.finditer(body)),
+        is_form=is_form,
     )
 
 

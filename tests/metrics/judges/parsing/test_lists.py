@@ -44,7 +44,9 @@ def test_answers_are_in_the_order_of_their_numbers():
 
 
 def test_overlaps():
-    assert read_overlaps(dump(scores=[{"number": 1, "score": 5}, {"number": 2, "score": "1"}]), pairs=2) == [5, 1]
+    completion = dump(scores=[{"number": 1, "score": 5}, {"number": 2, "score": "1"}])
+    for written in (completion, f"```json\n{completion}\n```", f"<think>4?</think>\n{completion}<|im_end|>"):
+        assert read_overlaps(written, pairs=2) == [5, 1]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +84,10 @@ def test_what_cannot_be_read_has_a_name(read, completion, kind):
         (read_facts, dump(facts=["x" * 501])),
         (read_support, dump(supported="perhaps")),
         (read_support, dump(supported=1)),
+        (read_support, dump(supported=True) + "\nWait, that is wrong."),
+        (read_support, dump(supported=True, error="cannot tell")),
+        (lambda text: read_overlaps(text, pairs=1), dump(scores=[{"number": 1, "score": 4}]) + "\nNo: 2."),
+        (lambda text: read_overlaps(text, pairs=1), dump(scores=[{"number": 1, "score": 4, "error": "none"}])),
         # Only an empty list under the key says that there is nothing.
         (read_facts, "[]"),
         (read_facts, dump(facts={})),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.llm.protocol import Completion, Token, Usage
-from imapeval.metrics.judges.parsing.scale import Scale
-from imapeval.metrics.judges.parsing.scores import LABELS
+from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
+from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm, find_scores
 from imapeval.metrics.judges.parsing.weights import WeightedScore, weight_by_logprobs
 
 
@@ -17,6 +17,11 @@ def completion_of(*tokens: Token, text: str | None = None) -> Completion:
     return Completion(
         "".join(token.text for token in tokens) if text is None else text, "stop", "m", Usage(1, 1), tokens=tokens
     )
+
+
+def weigh(completion, *, scale=ONE_TO_FIVE, labels=LABELS):
+    form = ReplyForm({"": labels}, scale, fields=["why"], reasons_first=True)
+    return weight_by_logprobs(completion, find_scores(completion.text, form)[""].at, scale=scale)
 
 
 def place(text: str, **chances: float) -> Token:
@@ -27,9 +32,7 @@ def place(text: str, **chances: float) -> Token:
 
 def test_a_score_is_the_mean_of_all_weighted_by_probability():
     # (.5 * 4 + .3 * 5 + .2 * 3) / 1 = 4.1
-    weighed = weight_by_logprobs(
-        completion_of(Token('{"score": ', 0.0), place("4", n4=0.5, n5=0.3, n3=0.2), Token("}", 0.0))
-    )
+    weighed = weigh(completion_of(Token('{"score": ', 0.0), place("4", n4=0.5, n5=0.3, n3=0.2), Token("}", 0.0)))
     assert weighed is not None
     assert weighed.value == pytest.approx(4.1, abs=1e-12)
     assert weighed.mass == pytest.approx(1.0, abs=1e-12)
@@ -37,16 +40,14 @@ def test_a_score_is_the_mean_of_all_weighted_by_probability():
 
 def test_white_space_between_the_parts_of_an_object_changes_nothing():
     """SmolLM2, held to a schema by llama.cpp, puts empty lines around the colon."""
-    weighed = weight_by_logprobs(
-        completion_of(Token('{\n\n"score"\n\n:\n\n', 0.0), place("4", n4=0.5, n2=0.5), Token("\n\n}", 0.0))
-    )
+    weighed = weigh(completion_of(Token('{\n\n"score"\n\n:\n\n', 0.0), place("4", n4=0.5, n2=0.5), Token("\n\n}", 0.0)))
     assert weighed is not None
     assert weighed.value == pytest.approx(3.0, abs=1e-12)
 
 
 def test_what_is_no_score_has_no_weight():
     # (.4 * 2 + .2 * 4) / .6 = 2.6667; the same score with and without a space is one.
-    weighed = weight_by_logprobs(completion_of(place("2", n2=0.3, _2=0.1, n4=0.2, n6=0.2, n0=0.1, Two=0.1)))
+    weighed = weigh(completion_of(place("2", n2=0.3, _2=0.1, n4=0.2, n6=0.2, n0=0.1, Two=0.1)))
     assert weighed is not None
     assert weighed.value == pytest.approx(8 / 3, abs=1e-12)
     assert weighed.mass == pytest.approx(0.6, abs=1e-12)
@@ -56,32 +57,32 @@ def test_a_score_may_share_its_token_with_what_follows():
     # (.5 * 4 + .3 * 2 + .1 * 5) / .9; "4.", "3/" and "41" may be other numbers.
     top = {"4": 0.5, " 2}": 0.3, '5"}\n': 0.1, "4.": 0.04, "3/": 0.03, "41": 0.03}
     token = Token("4", math.log(0.5), tuple((text, math.log(chance)) for text, chance in top.items()))
-    for text in ("4", " 4}"):
-        weighed = weight_by_logprobs(completion_of(replace(token, text=text)))
+    for before, text in (("", "4"), ('{"score":', " 4}")):
+        weighed = weigh(completion_of(Token(before, 0.0), replace(token, text=text)))
         assert weighed is not None
         assert weighed.value == pytest.approx(3.1 / 0.9, abs=1e-12)
 
 
 @pytest.mark.parametrize("logprob", [math.nan, math.inf, 1.0, 1e4])
 def test_a_probability_that_is_none_is_not_known(logprob):
-    assert weight_by_logprobs(completion_of(Token("4", 0.0, (("4", logprob), ("5", math.log(0.5)))))) is None
+    assert weigh(completion_of(Token("4", 0.0, (("4", logprob), ("5", math.log(0.5)))))) is None
 
 
 def test_what_the_server_rules_out_has_no_probability():
     top = (("4", math.log(0.5)), ("5", -math.inf))
-    assert weight_by_logprobs(completion_of(Token("4", math.log(0.5), top))) == WeightedScore(4.0, pytest.approx(0.5))
-    assert weight_by_logprobs(completion_of(Token("4", -math.inf, (("4", -math.inf),)))) is None
+    assert weigh(completion_of(Token("4", math.log(0.5), top))) == WeightedScore(4.0, pytest.approx(0.5))
+    assert weigh(completion_of(Token("4", -math.inf, (("4", -math.inf),)))) is None
 
 
 def test_a_tie_lies_between():
-    weighed = weight_by_logprobs(completion_of(place("2", n2=0.5, n4=0.5)))
+    weighed = weigh(completion_of(place("2", n2=0.5, n4=0.5)))
     assert weighed is not None
     assert weighed.value == pytest.approx(3.0, abs=1e-12)
 
 
 def test_the_score_is_found_inside_a_token_and_behind_a_thought():
     whole = Token('":4}', math.log(0.75), (('":4}', math.log(0.75)), ('":1}', math.log(0.25)), ('":"', math.log(0.1))))
-    weighed = weight_by_logprobs(
+    weighed = weigh(
         completion_of(
             Token("<think>3?</think>", 0.0),
             Token('\n{"score', 0.0),
@@ -96,7 +97,7 @@ def test_the_score_is_found_inside_a_token_and_behind_a_thought():
 
 def test_the_score_has_its_weights_where_others_texts_name_it_too():
     before = '{"why": "\\"score\\": 4 would do. Score: 4", "score": '
-    weighed = weight_by_logprobs(completion_of(Token(before, 0.0), place("4", n4=0.75, n1=0.25), Token("}", 0.0)))
+    weighed = weigh(completion_of(Token(before, 0.0), place("4", n4=0.75, n1=0.25), Token("}", 0.0)))
     assert weighed == WeightedScore(pytest.approx(3.25), pytest.approx(1.0))
 
 
@@ -110,13 +111,13 @@ def test_the_score_has_its_weights_where_others_texts_name_it_too():
     ids=["no tokens", "no alternatives", "tokens of something else"],
 )
 def test_without_probabilities_there_is_no_weight(completion):
-    assert weight_by_logprobs(completion) is None
+    assert weigh(completion) is None
 
 
 @given(st.lists(st.floats(-30, 0), min_size=5, max_size=5), st.integers(1, 5))
 def test_a_weighted_score_stays_on_the_scale(logprobs, score):
     top = tuple((str(number), logprob) for number, logprob in enumerate(logprobs, 1))
-    weighed = weight_by_logprobs(completion_of(Token(str(score), logprobs[score - 1], top)))
+    weighed = weigh(completion_of(Token(str(score), logprobs[score - 1], top)))
     assert isinstance(weighed, WeightedScore)
     assert 1 - 1e-9 <= weighed.value <= 5 + 1e-9
     assert 0 < weighed.mass <= 1
@@ -125,12 +126,12 @@ def test_a_weighted_score_stays_on_the_scale(logprobs, score):
 def test_weights_of_other_scales():
     # (.5 * 0 + .25 * 9) / .75
     token = place("0", n0=0.5, n9=0.25, n5=0.25)
-    weighed = weight_by_logprobs(completion_of(token), scale=Scale(0, 9))
+    weighed = weigh(completion_of(token), scale=Scale(0, 9))
     assert weighed == WeightedScore(pytest.approx(0.25 * 9 + 0.25 * 5), pytest.approx(1.0))
     # "1" may be the first token of "10", so that it tells nothing.
-    assert weight_by_logprobs(completion_of(place("1", n1=0.5, n9=0.5)), scale=Scale(0, 10)) is None
-    behind = (Token("Of 3 it meets 2. Empathy: ", 0.0), place("4", n4=0.5, n2=0.5))
-    assert weight_by_logprobs(completion_of(*behind), labels=(*LABELS, "empathy")) == WeightedScore(
+    assert weigh(completion_of(place("1", n1=0.5, n9=0.5)), scale=Scale(0, 10)) is None
+    behind = (Token("Of 3 it meets 2.\nEmpathy: ", 0.0), place("4", n4=0.5, n2=0.5))
+    assert weigh(completion_of(*behind), labels=(*LABELS, "empathy")) == WeightedScore(
         pytest.approx(3.0), pytest.approx(1.0)
     )
 
@@ -165,7 +166,7 @@ HALF_POINTS = Scale(0, 5, half_points=True)
 )
 def test_half_points(tokens, value):
     closing = () if tokens[-1].text == "}" else (place(' "why": ""}' if tokens[-1].text == "," else "}"),)
-    weighed = weight_by_logprobs(completion_of(Token('{"score": ', 0.0), *tokens, *closing), scale=HALF_POINTS)
+    weighed = weigh(completion_of(Token('{"score": ', 0.0), *tokens, *closing), scale=HALF_POINTS)
     assert weighed is not None
     assert weighed.value == pytest.approx(value, abs=1e-12)
 
@@ -174,4 +175,4 @@ def test_half_points(tokens, value):
     "behind", [Token(".", 0.0), Token(".", 0.0, ((".", math.nan),)), Token(".", 0.0, ((".", -math.inf),))]
 )
 def test_half_points_of_unknown_probability(behind):
-    assert weight_by_logprobs(completion_of(place("3", n3=1.0), behind, Token("5", 0.0)), scale=HALF_POINTS) is None
+    assert weigh(completion_of(place("3", n3=1.0), behind, Token("5", 0.0)), scale=HALF_POINTS) is None
