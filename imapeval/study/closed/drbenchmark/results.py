@@ -20,6 +20,7 @@ from imapeval.study.closed.estimate import MetricFamily, average_over_answers
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
 from imapeval.study.closed.ordinal import measure_grades, measure_rankings
 from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.intervals import normal_quantile, wilson_interval
 
 if TYPE_CHECKING:
@@ -201,19 +202,22 @@ def _find_pseudo_values(run: TaskRun, metric: str) -> Floats:
     answers = [run.answers[item] for item in sorted(run.answers)]
     compute = _measure(run, metric, [right for right, _ in answers], [given for _, given in answers])
     size = len(answers)
-    value = compute(np.ones(size))
     groups = np.arange(size) % min(size, _MOST_GROUPS)
     count = int(groups.max()) + 1
-    left_out = np.array([compute((groups != group) * 1.0) for group in range(count)])
+    value, *others = compute(np.vstack([np.ones(size), groups != np.arange(count)[:, None]]))
+    left_out = np.array(others)
     influences = (count - 1) * (left_out.mean() - left_out)
     return value + influences
 
 
-def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], float]:
+def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], Floats]:
+    """Return what computes a metric under each row of weights of the items."""
     task = run.task
     families: list[MetricFamily]
     if metric == "spearman":
-        return _weigh_rank_correlation(np.array(gold), np.array(predicted))
+        sides, rho = (np.array(gold), np.array(predicted)), find_coefficient("spearman")
+        # Grades that are all alike order nothing.
+        return lambda weights: np.nan_to_num(rho.weighted(*sides, weights))
     if task.scale is not None:
         families = measure_grades(gold, predicted, task.scale)
     elif task.kind == "sequence":
@@ -227,18 +231,4 @@ def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -
         families = (measure_labels if task.kind == "labels" else measure_label_sets)(gold, predicted)
     family = next(family for family in families if metric in family.names)
     place = family.names.index(metric)
-    return lambda weights: float(family.compute(weights)[place])
-
-
-def _weigh_rank_correlation(one: Floats, two: Floats) -> Callable[[Floats], float]:
-    """Return Spearman's rho of the items with a weight; 0 where one side is constant."""
-    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="Spearman's rho")
-
-    def weigh(weights: Floats) -> float:
-        kept = weights > 0
-        if np.ptp(one[kept]) == 0 or np.ptp(two[kept]) == 0:
-            return 0.0
-        # A twentieth of the time of `spearmanr`, which also computes a p-value.
-        return float(np.corrcoef(stats.rankdata(one[kept]), stats.rankdata(two[kept]))[0, 1])
-
-    return weigh
+    return lambda weights: np.array([family.compute(row)[place] for row in weights])
