@@ -313,3 +313,27 @@ def test_the_same_requests_in_the_same_files(imapeval: Command, tmp_path: Path):
         (file,) = export(imapeval, data, *options, out=out)["files"]
         digests.append(hashlib.sha256(Path(file["path"]).read_bytes()).hexdigest())
     assert digests[0] == digests[1]
+
+
+def test_a_schema_is_sent_once_and_what_varies_comes_last(
+    imapeval: Command, write_data: Callable[..., Path], tmp_path: Path
+):
+    data = write_data(SAMPLES[:3])
+    imapeval("extract", data, "--out", "imaps.jsonl")
+    command = ("batch", "export", data, "--llm", "openai:m", "--metrics", "blend,factscore")
+    assert imapeval(*command, "--out", "reading").returncode == 0
+    assert imapeval(*command, "--imaps", "imaps.jsonl", "--out", "judging").returncode == 0
+    files = tmp_path.glob("*/requests-*.jsonl")
+    bodies = [json.loads(line)["body"] for path in files for line in path.read_text("utf-8").splitlines()]
+    alike: dict[tuple[str, bool], list[list[str]]] = {}
+    for body in bodies:
+        texts = [message["content"] for message in body["messages"]]
+        schema = body.get("response_format", {}).get("json_schema", {})
+        for key in ("properties", "additionalProperties", "$defs"):
+            assert not any(f'"{key}"' in text for text in texts)
+        chinese = re.search("[一-鿿]", texts[0]) is not None
+        alike.setdefault((schema.get("name", texts[0]), chinese), []).append(texts)
+    assert {"question-imap", "value-relation", "atomic-facts"} <= {name for name, _ in alike}
+    for texts in alike.values():
+        # All messages but the last are those of every request of the kind, so that a server computes them once.
+        assert len({tuple(text[:-1]) for text in texts}) == 1
