@@ -167,24 +167,33 @@ def calibrate(
         UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores are the same.
     """
     falls = -1.0 if metric in rated.lower_is_better else 1.0
-    every, given = rated.scores_of(metric), rated.ratings_of(dimension)
-    rows = np.flatnonzero(np.isfinite(every) & np.isfinite(given))
-    scores, ratings = every[rows], given[rows]
-    _, questions = np.unique(rated.questions[rows], return_inverse=True)
-    if (count := int(questions.max(initial=-1)) + 1) < MIN_QUESTIONS:
-        raise UsageError(
-            f"{count} questions have both a score by {metric} and a rating of {dimension}; a curve needs "
-            f"{MIN_QUESTIONS}. Rate more answers."
-        )
+    rows, scores, ratings, questions = select_answers(rated, metric, dimension)
     scale = rated.scales.get(dimension)
     predicted = cross_fit(scores, ratings, questions, method=method, scale=scale, seed=seed)
     errors = _measure(predicted, ratings, questions, seed=seed, resamples=resamples, confidence=confidence)
     curve = fit_curve(scores, ratings, method=method)
     if falls < 0:
         curve = Curve(method, tuple(-score for score in reversed(curve.scores)), tuple(reversed(curve.ratings)))
-    digest = hashlib.sha256("\0".join(rated.ids[row] for row in rows).encode())
+    digest = hashlib.sha256("\0".join(rated.ids[row] for row in rows.tolist()).encode())
     digest.update((falls * scores).tobytes() + ratings.tobytes())
     return Calibration(metric, signature, dimension, scale, curve, errors, digest.hexdigest()[:16])
+
+
+def select_answers(rated: Rated, metric: str, dimension: str) -> tuple[Counts, Floats, Floats, Counts]:
+    """Return the answers with a score and a rating: their rows, scores (high is good), ratings and questions from 0.
+
+    Raises:
+        UsageError: Fewer than `MIN_QUESTIONS` questions have both.
+    """
+    every, given = rated.scores_of(metric), rated.ratings_of(dimension)
+    rows = np.flatnonzero(np.isfinite(every) & np.isfinite(given))
+    _, questions = np.unique(rated.questions[rows], return_inverse=True)
+    if (count := int(questions.max(initial=-1)) + 1) < MIN_QUESTIONS:
+        raise UsageError(
+            f"{count} questions have both a score by {metric} and a rating of {dimension}; a curve needs "
+            f"{MIN_QUESTIONS}. Rate more answers."
+        )
+    return rows, every[rows], given[rows], questions
 
 
 def cross_fit(

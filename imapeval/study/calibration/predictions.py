@@ -9,11 +9,16 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples import system_label
+from imapeval.study.data.rated import make_unknown_name
+from imapeval.study.data.scores_file import check_ids, is_imported
 from imapeval.types import Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from imapeval.evaluation.runs import Run
     from imapeval.study.calibration.curve import Calibration
+    from imapeval.study.data.scores_file import ImportedScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +43,19 @@ class Prediction:
     outside: bool
 
 
-def predict(calibration: Calibration, run: Run) -> list[Prediction]:
+def predict(calibration: Calibration, run: Run, *, imported: ImportedScores | None = None) -> list[Prediction]:
     """Predict the rating of every answer of a run.
 
+    Args:
+        calibration: The curve.
+        run: The answers.
+        imported: Scores that another tool computed. They have no signature that says how they were made, so whether
+            they are comparable with the calibrated ones is the caller's to know.
+
     Raises:
-        UsageError: The run lacks the metric, or has it with another signature.
+        UsageError: The metric is missing, has another signature, or comes from a file here and from a run there.
     """
-    metric = calibration.metric
-    signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-    if metric not in signatures:
-        raise UsageError(
-            f"{run.folder} has no metric {metric!r}, which was calibrated. It has: {', '.join(signatures)}."
-        )
-    if signatures[metric] != calibration.signature:
-        raise UsageError(
-            f"{run.folder} has {metric} as {signatures[metric]}, but it was calibrated as {calibration.signature}: the "
-            "scores are not comparable. Score the answers in the same way, or calibrate again."
-        )
-    scores = {r.id: r.outcome.value for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)}
+    scores = _read_scores(calibration, run) if imported is None else _take_scores(calibration, run, imported)
     curve, scale, half = calibration.curve, calibration.scale, calibration.errors.half_width
     found: list[Prediction] = []
     for sample in run.samples():
@@ -70,3 +70,30 @@ def predict(calibration: Calibration, run: Run) -> list[Prediction]:
         outside = not curve.scores[0] <= score <= curve.scores[-1]
         found.append(Prediction(sample.id, system_label(sample), score, rating, low, high, outside))
     return found
+
+
+def _read_scores(calibration: Calibration, run: Run) -> Mapping[str, float]:
+    metric = calibration.metric
+    signatures: dict[str, str] = run.manifest["settings"]["metrics"]
+    if is_imported(calibration.signature):
+        raise UsageError(f"{metric!r} was calibrated from a file of scores. Give such a file with --scores.")
+    if metric not in signatures:
+        raise UsageError(
+            f"{run.folder} has no metric {metric!r}, which was calibrated. It has: {', '.join(signatures)}."
+        )
+    if signatures[metric] != calibration.signature:
+        raise UsageError(
+            f"{run.folder} has {metric} as {signatures[metric]}, but it was calibrated as {calibration.signature}: the "
+            "scores are not comparable. Score the answers in the same way, or calibrate again."
+        )
+    return {r.id: r.outcome.value for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)}
+
+
+def _take_scores(calibration: Calibration, run: Run, imported: ImportedScores) -> Mapping[str, float]:
+    metric = calibration.metric
+    if not is_imported(calibration.signature):
+        raise UsageError(f"{metric!r} was calibrated from runs, as {calibration.signature}. Leave out --scores.")
+    if metric not in imported.scores:
+        raise make_unknown_name("metric", metric, tuple(imported.scores))
+    check_ids(imported, [sample.id for sample in run.samples()])
+    return imported.scores[metric]

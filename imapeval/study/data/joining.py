@@ -14,7 +14,7 @@ from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.join_report import JoinReport
-from imapeval.study.data.rated import Rated
+from imapeval.study.data.rated import Rated, choose_names
 from imapeval.study.data.ratings import Ratings, ratings_of_samples
 from imapeval.types import Score, values_by_term
 
@@ -83,7 +83,7 @@ def join_ratings(
     chosen = tuple(read_signatures(runs, metrics))
     answers = _read_answers(runs)
     given = ratings_of_samples(answers.samples, scales=scales or {}) if ratings is None else ratings
-    named = _choose_dimensions(given, dimensions)
+    named = choose_names("dimension", dimensions, given.dimensions)
     place = np.array([answers.row.get(id_, -1) for id_ in given.ids], dtype=np.int64)
     rating = _spread(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
     is_rated: npt.NDArray[np.bool_] = np.isfinite(rating).sum(axis=1) > 0
@@ -156,15 +156,6 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
                 )
         signatures[name] = signature
     return signatures
-
-
-def _choose_dimensions(ratings: Ratings, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    for name in wanted or ():
-        if name not in ratings.dimensions:
-            raise UsageError(
-                f"there are no ratings of {name!r}. There are ratings of: {', '.join(ratings.dimensions)}."
-            )
-    return tuple(dict.fromkeys(ratings.dimensions if wanted is None else wanted))
 
 
 def _read_answers(runs: Sequence[Run]) -> _Answers:

@@ -114,8 +114,13 @@ def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) 
     """
     for name in wanted or ():
         if name not in known:
-            raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
+            raise make_unknown_name(kind, name, known)
     return tuple(dict.fromkeys(known if wanted is None else wanted))
+
+
+def make_unknown_name(kind: str, name: str, known: Sequence[str]) -> UsageError:
+    """Return the error about a name that is none of those known, such as a dimension."""
+    return UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
 
 
 def choose_metrics(rated: Rated, metrics: Sequence[str]) -> Rated:

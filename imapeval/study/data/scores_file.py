@@ -18,16 +18,18 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
+from imapeval.study.data.join_report import list_first
 from imapeval.study.data.ratings.source import RatingsSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.study.data.rated import Rated
 
 _ID, _METRIC, _VALUES = "id", "metric", ("value", "score")
+_SIGNATURE = "file|sha256:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class ImportedScores:
     path: Path
     scores: Mapping[str, Mapping[str, float]]
     signature: str
+
+    @property
+    def ids(self) -> dict[str, None]:
+        """The ids that have a score by any of the metrics, in the order of the file."""
+        return dict.fromkeys(id_ for of_metric in self.scores.values() for id_ in of_metric)
 
 
 def read_scores(path: Path) -> ImportedScores:
@@ -67,7 +74,7 @@ def read_scores(path: Path) -> ImportedScores:
         raise InputError(
             "there are no scores", path=path, fix="Give a column `id` and a column of numbers for each metric."
         )
-    return ImportedScores(path, scores, f"file|sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}")
+    return ImportedScores(path, scores, f"{_SIGNATURE}{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}")
 
 
 def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
@@ -102,15 +109,57 @@ def add_scores(rated: Rated, imported: ImportedScores) -> Rated:
     for name in names:
         if name in rated.metrics:
             raise UsageError(f"{imported.path}: there is a metric {name!r} already. Rename the column.")
-    ids = {id_ for of_metric in imported.scores.values() for id_ in of_metric}
-    if ids.isdisjoint(rated.ids):
-        raise UsageError(
-            f"{imported.path}: none of its ids is one of the answers, such as {list_columns(rated.ids[:3])}. Give the "
-            "ids of the run."
-        )
+    check_ids(imported, rated.ids)
     columns = [[imported.scores[name].get(id_, np.nan) for id_ in rated.ids] for name in names]
     return replace(
         rated,
         metrics=(*rated.metrics, *names),
         scores=np.column_stack([rated.scores, *map(np.array, columns)]),
     )
+
+
+def check_ids(imported: ImportedScores, ids: Sequence[str]) -> None:
+    """Refuse a file of which no id is an answer's.
+
+    Raises:
+        UsageError: No id is one of `ids`.
+    """
+    if imported.ids.keys().isdisjoint(ids):
+        raise UsageError(
+            f"{imported.path}: none of its ids, such as {list_columns(list(imported.ids)[:3])}, is one of the answers, "
+            f"such as {list_columns(ids[:3])}. Give the ids of the run."
+        )
+
+
+def is_imported(signature: str) -> bool:
+    """Say whether a signature is that of a file of scores."""
+    return signature.startswith(_SIGNATURE)
+
+
+def describe_matching(rated: Rated, imported: ImportedScores, *, unrated: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return, as sentences, the ids of a file that are no answer's, and the answers that have no score in it.
+
+    Args:
+        rated: What `add_scores` gave.
+        imported: The file.
+        unrated: Ids of answers that were left out because they are not rated.
+    """
+    known = {*rated.ids, *unrated}
+    strays = [id_ for id_ in imported.ids if id_ not in known]
+    sentences: list[str] = []
+    if strays:
+        sentences.append(
+            f"{imported.path}: {len(strays)} of {len(imported.ids)} ids are in no run and are left out: "
+            f"{list_first(strays)}."
+        )
+    # Metrics that lack the same answers share a sentence.
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for metric, scores in imported.scores.items():
+        lacking.setdefault(tuple(id_ for id_ in rated.ids if id_ not in scores), []).append(metric)
+    for ids, metrics in lacking.items():
+        if ids:
+            sentences.append(
+                f"{imported.path}: {len(ids)} of {len(rated.ids)} answers have no score by {', '.join(metrics)}: "
+                f"{list_first(ids)}."
+            )
+    return tuple(sentences)

@@ -65,7 +65,8 @@ class DoubtfulAnswer:
         system: Who gave it.
         metric: Name of the metric.
         score: The metric's mean over its readings and judgements.
-        stability: 1 less the mean difference between two of them, as a share of the metric's range; 0..1.
+        stability: 1 less the mean difference between two of them, as a share of the metric's range; 0..1. Or the
+            number that was given in its place.
     """
 
     id: str
@@ -91,7 +92,8 @@ def measure_abstention(
         rated: The answers.
         metric: Name of the metric.
         dimension: The rating dimension.
-        stability: Of each answer's score, shape (n,); NaN where it is not known.
+        stability: Of each answer's score, or any number that is higher the surer a score is, shape (n,); NaN where it
+            is not known.
         shares: Of the answers to abstain on, each above 0 and below 1.
         seed: Random seed for the folds and the bootstrap.
         resamples: Number of bootstrap resamples, of questions.
@@ -121,7 +123,7 @@ def measure_abstention(
     without: Floats = np.zeros(0)
     for share in (0.0, *shares):
 
-        def remaining(weights: Floats, doubt: Floats = 1 - stability[rows], share: float = share) -> Floats:
+        def remaining(weights: Floats, doubt: Floats = -stability[rows], share: float = share) -> Floats:
             return _average_remaining(errors, doubt, weights, share)
 
         replicates = compute_replicates(remaining, drawn, questions)

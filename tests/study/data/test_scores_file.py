@@ -6,7 +6,7 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.study.data.rated import Rated, choose_metrics
-from imapeval.study.data.scores_file import add_scores, read_scores
+from imapeval.study.data.scores_file import add_scores, describe_matching, read_scores
 
 
 @pytest.fixture
@@ -67,3 +67,17 @@ def test_names_and_ids_must_fit(tmp_path: Path, rated: Rated):
     (tmp_path / "s.csv").write_text("id,n\nz,1\n")
     with pytest.raises(UsageError, match="ids"):
         add_scores(rated, read_scores(tmp_path / "s.csv"))
+
+
+def test_what_does_not_match_is_counted_and_named(tmp_path: Path, rated: Rated):
+    rows = ["id,theirs,other", "a,1,1", "b,,2", "left-out,1,1", *(f"x{n},1,1" for n in range(5))]
+    (tmp_path / "s.csv").write_text("\n".join(rows))
+    imported = read_scores(tmp_path / "s.csv")
+    strays, theirs, other = describe_matching(add_scores(rated, imported), imported, unrated=("left-out",))
+    assert "5 of 8 ids" in strays
+    assert "x0, x1, x2 and 2 more" in strays
+    assert "2 of 3 answers have no score by theirs: b, c." in theirs
+    assert "1 of 3 answers have no score by other: c." in other
+    (tmp_path / "s.csv").write_text("id,n\na,1\nb,1\nc,1\n")
+    imported = read_scores(tmp_path / "s.csv")
+    assert describe_matching(add_scores(rated, imported), imported) == ()

@@ -23,8 +23,16 @@ _SHOWN = 10
 def abstain(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric that was repeated (--votes).")],
-    options: Annotated[StudyOptions, ("ratings", "dimensions", "scales", "mapping", "labels")],
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric, repeated (--votes) or with --stability.")],
+    stability: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Metric that says how sure the scores are, such as a judge's confidence in a file of --scores; higher "
+            "is surer.  [default: how far repeated scores agree]",
+        ),
+    ] = None,
+    options: Annotated[StudyOptions, ("ratings", "scores", "dimensions", "scales", "mapping", "labels")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all answers, the least stable first, to a .csv file.")
     ] = None,
@@ -32,7 +40,7 @@ def abstain(
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """List the answers to rate first, because readings disagree, and show what error remains without them.
+    """List the answers to rate first, because their scores are unsure, and show what error remains without them.
 
     The second part needs ratings: the error of predicting them from the scores, when the metric abstains on 10, 20 or
     30% of the answers.
@@ -41,18 +49,24 @@ def abstain(
     from imapeval.study.robustness.abstention import DoubtfulAnswer, list_doubtful, measure_abstention
     from imapeval.study.robustness.stability import read_stability
 
-    rated = options.read(folders, metrics=metric, unrated=True).rated
-    found = read_stability((result for folder in folders for result in Run(folder).results()), rated.ids)
-    if (stability := found.get(metric)) is None:
-        raise UsageError(
-            f"the scores by {metric} have no stability. Score the answers with --votes 3, or choose another --metric"
-            + (f": {', '.join(found)}." if found else ".")
-        )
-    doubtful = list_doubtful(rated, metric, stability)
+    named = metric if stability is None else f"{metric},{stability}"
+    rated = options.read(folders, metrics=named, unrated=True).rated
+    if stability is not None:
+        stable = rated.scores_of(stability)
+    else:
+        found = read_stability((result for folder in folders for result in Run(folder).results()), rated.ids)
+        if metric not in found:
+            raise UsageError(
+                f"the scores by {metric} have no stability. Score the answers with --votes 3, name a metric with "
+                "--stability that says how sure they are, or choose another --metric"
+                + (f": {', '.join(found)}." if found else ".")
+            )
+        stable = found[metric]
+    doubtful = list_doubtful(rated, metric, stable)
     rows = [
         row
         for dimension in rated.dimensions
-        for row in measure_abstention(rated, metric, dimension, stability, seed=seed, resamples=resamples)
+        for row in measure_abstention(rated, metric, dimension, stable, seed=seed, resamples=resamples)
     ]
     if out is not None:
         write_csv(out, DoubtfulAnswer, doubtful)

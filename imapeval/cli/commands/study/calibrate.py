@@ -1,17 +1,20 @@
 """`imapeval study calibrate` and `imapeval study apply`: a metric on the scale of the ratings."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import Dimension, Resamples, RunFolders, Seed, StudyOptions, divide
 from imapeval.cli.options import Json, choose_one, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
-from imapeval.errors import UsageError
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, write_csv
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from imapeval.study.calibration.curve import Calibration
+    from imapeval.study.calibration.groups import GroupError
 
 
 @expand_options
@@ -20,10 +23,14 @@ def calibrate(
     *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="File for the calibration (.json).")],
-    dimension: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
+    dimension: Dimension = None,
+    options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Also measure errors within groups of answers: task, language, dataset, system ..."
+        ),
     ] = None,
-    options: Annotated[StudyOptions, ("ratings", "scales", "mapping", "labels")],
     method: Annotated[str, typer.Option(metavar="METHOD", help="isotonic (monotonic) or linear.")] = "isotonic",
     seed: Seed = 0,
     resamples: Resamples = 2000,
@@ -31,30 +38,28 @@ def calibrate(
 ) -> None:
     """Fit which rating a score stands for, and save that for other runs.
 
-    Errors are measured on answers to questions that the curve was not fitted to.
+    Errors are measured on answers to questions that the curve was not fitted to; with --by also within each group,
+    where 10 questions or more are rated.
     """
     from imapeval.study.calibration.curve import METHODS
     from imapeval.study.calibration.curve import calibrate as compute
     from imapeval.study.calibration.curve_file import write_calibration
+    from imapeval.study.calibration.groups import measure_groups
 
-    choose_one(method, "--method", METHODS)
-    joined = options.read(folders, metrics=metric, dimensions=dimension)
-    if len(joined.rated.dimensions) != 1:
-        raise UsageError(f"there are ratings of {', '.join(joined.rated.dimensions)}. Choose one with --dimension.")
-    made = compute(
-        joined.rated,
-        metric,
-        joined.rated.dimensions[0],
-        signature=joined.signatures[metric],
-        method=method,  # pyright: ignore[reportArgumentType]  # checked above
-        seed=seed,
-        resamples=resamples,
-    )
+    chosen = choose_one(method, "--method", METHODS)
+    joined, name = options.read_dimension(folders, metric=metric, dimension=dimension)
+    groups = {} if by is None else divide(joined.rated, by)
+    signature = joined.signatures[metric]
+    made = compute(joined.rated, metric, name, signature=signature, method=chosen, seed=seed, resamples=resamples)
+    errors = measure_groups(joined.rated, metric, name, groups, method=chosen, seed=seed, resamples=resamples)
     write_calibration(made, out)
     if json_output:
-        echo(out.read_text(encoding="utf-8").rstrip())
+        content = json.loads(out.read_text(encoding="utf-8"))
+        emit_json(content if by is None else {**content, "groups": errors})
         return
     _print(made, out)
+    if by is not None:
+        _print_groups(errors, by)
 
 
 def _print(made: "Calibration", out: Path) -> None:
@@ -80,9 +85,37 @@ def _print(made: "Calibration", out: Path) -> None:
     echo(f"Written to {out}. Use it with: imapeval study apply {out} RUN")
 
 
+def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
+    columns = [
+        Column(by, lambda row: row.group, text=True),
+        Column("questions", lambda row: row.questions),
+        Column("answers", lambda row: row.answers),
+        Column("rating less\nprediction", lambda row: None if row.difference is None else f"{row.difference:+.3f}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("mean\nabsolute", lambda row: None if row.mean_absolute is None else f"{row.mean_absolute:.3f}"),
+        Column(
+            "95% interval",
+            lambda row: format_interval(row.mean_absolute_low, row.mean_absolute_high),
+            wrap=False,
+        ),
+    ]
+    emit(rows, columns, title=f"Errors by {by}, in rating points", width=UNLIMITED)
+    for row in rows:
+        if row.note is not None:
+            echo(f"{row.group}: {row.note}.")
+    echo(
+        "Rating less prediction: above 0 where the curve rates a group too low. Each interval is 95%: of many groups "
+        "one in twenty seems off by chance."
+    )
+
+
 def apply(
     calibration: Annotated[Path, typer.Argument(metavar="FILE", help="File written by `imapeval study calibrate`.")],
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run with the same metric.")],
+    scores: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Scores of another tool, for a calibration that was fitted to such scores."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the predicted rating of every answer to a .csv file.")
     ] = None,
@@ -92,9 +125,10 @@ def apply(
     from imapeval.evaluation.runs import Run
     from imapeval.study.calibration.curve_file import read_calibration
     from imapeval.study.calibration.predictions import Prediction, predict
+    from imapeval.study.data.scores_file import read_scores
 
     made = read_calibration(calibration)
-    found = predict(made, Run(folder))
+    found = predict(made, Run(folder), imported=None if scores is None else read_scores(scores))
     if out is not None:
         write_csv(out, Prediction, found)
     if json_output:

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import Dimension, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
-from imapeval.errors import UsageError
 
 
 @expand_options
@@ -21,9 +20,7 @@ def cutoff(
     at: Annotated[
         float | None, typer.Option(metavar="SCORE", help="Measure this cut-off.  [default: choose the best one]")
     ] = None,
-    dimension: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
-    ] = None,
+    dimension: Dimension = None,
     options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
     seed: Seed = 0,
     json_output: Json = False,
@@ -31,10 +28,8 @@ def cutoff(
     """Find the score from which on an answer is acceptable, and how often that is right."""
     from imapeval.study.calibration.cutoff import find_cutoff
 
-    rated = options.read(folders, metrics=metric, dimensions=dimension).rated
-    if len(rated.dimensions) != 1:
-        raise UsageError(f"there are ratings of {', '.join(rated.dimensions)}. Choose one with --dimension.")
-    found = find_cutoff(rated, metric, rated.dimensions[0], right_from=right_from, at=at, seed=seed)
+    joined, name = options.read_dimension(folders, metric=metric, dimension=dimension)
+    found = find_cutoff(joined.rated, metric, name, right_from=right_from, at=at, seed=seed)
     if json_output:
         emit_json(found)
         return

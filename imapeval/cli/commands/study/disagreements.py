@@ -26,7 +26,7 @@ def disagreements(
     folders: RunFolders,
     *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
-    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     count: Annotated[int, typer.Option(min=1, help="Number of answers for each dimension.")] = 10,
     json_output: Json = False,
 ) -> None:

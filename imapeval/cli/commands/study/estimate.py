@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions, divide
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.errors import UsageError
@@ -23,7 +23,7 @@ def estimate(
     folders: RunFolders,
     *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric whose scores replace missing ratings.")],
-    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     by: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Estimate within groups of answers: task, language, dataset ..."),
@@ -46,7 +46,6 @@ def estimate(
     """
     from imapeval.study.calibration.prediction_powered import estimate_systems
     from imapeval.study.calibration.rogan_gladen import estimate_shares
-    from imapeval.study.subgroups.slices import divide_answers
 
     if (right_from is None) != (score_from is None):
         raise UsageError("--right-from and --score-from go together. Give both, or neither.")
@@ -59,7 +58,7 @@ def estimate(
     shares: list[SystemShare] = []
     groups = {"": rated}
     if by is not None:
-        groups = {group: rated.take(rows) for group, rows in divide_answers(rated, facets=[by])[by].items()}
+        groups = {group: rated.take(rows) for group, rows in divide(rated, by).items()}
     for group, answers in groups.items():
         for dimension in rated.dimensions:
             found = estimate_systems(answers, metric, dimension)

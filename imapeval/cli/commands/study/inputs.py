@@ -1,6 +1,6 @@
 """What the commands of `imapeval study` read: runs and ratings, and the options for them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ from imapeval.cli.output import echo
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
+    from imapeval.study.arrays import Counts
     from imapeval.study.data.join_report import JoinReport
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.ratings.collection import Ratings
@@ -21,6 +22,9 @@ RunFolders = Annotated[
 ]
 Against = Annotated[
     str | None, typer.Option(metavar="METRIC", help="Compare every other metric with this one.  [default: all pairs]")
+]
+Dimension = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Resamples = Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples for an interval.")]
@@ -137,20 +141,23 @@ class StudyOptions:
         """
         from imapeval.evaluation.runs import Run
         from imapeval.study.data.joining import join_ratings, read_signatures
-        from imapeval.study.data.rated import choose_metrics
+        from imapeval.study.data.rated import choose_metrics, choose_names
         from imapeval.study.data.ratings import parse_scales
-        from imapeval.study.data.scores_file import add_scores, read_scores
+        from imapeval.study.data.scores_file import add_scores, describe_matching, read_scores
 
         wanted = parse_names(metrics or self.metrics, "--metrics")
         imported = [read_scores(path) for path in self.scores or ()]
         elsewhere = {name for one in imported for name in one.scores}
         named = None if wanted is None else [name for name in wanted if name not in elsewhere]
+        runs = [Run(folder) for folder in folders]
+        if imported:
+            of_runs = (name for run in runs for name in run.manifest["settings"]["metrics"])
+            choose_names("metric", wanted, tuple(dict.fromkeys((*of_runs, *elsewhere))))
         if self.ratings is None:
             for option, value in (("--map", self.mapping), ("--labels", self.labels)):
                 if value:
                     raise UsageError(f"{option} describes a file of ratings. Give that file with --ratings.")
         given = None if self.ratings is None else self.read_ratings(self.ratings)
-        runs = [Run(folder) for folder in folders]
         rated, report = join_ratings(
             runs,
             given,
@@ -164,10 +171,44 @@ class StudyOptions:
         signatures = read_signatures(runs, rated.metrics)
         for one in imported:
             rated = add_scores(rated, one)
+            for sentence in describe_matching(rated, one, unrated=report.not_rated):
+                echo(sentence, err=True)
             signatures |= dict.fromkeys(one.scores, one.signature)
         if imported and wanted is not None:
             rated = choose_metrics(rated, wanted)
         return JoinedData(rated, report, {name: signatures[name] for name in rated.metrics})
+
+    def read_dimension(self, folders: Sequence[Path], *, metric: str, dimension: str | None) -> tuple[JoinedData, str]:
+        """Read as `read` does, for a command about one metric and one dimension of the ratings.
+
+        Args:
+            folders: Folders of the runs.
+            metric: Name of the metric.
+            dimension: Name of the dimension; None takes the only one.
+
+        Raises:
+            UsageError: As in `read`; or there are several dimensions.
+            InputError: A file is malformed.
+        """
+        joined = self.read(folders, metrics=metric, dimensions=dimension)
+        if len(joined.rated.dimensions) != 1:
+            raise UsageError(
+                f"there are ratings of: {', '.join(joined.rated.dimensions)}. Choose one with --dimension."
+            )
+        return joined, joined.rated.dimensions[0]
+
+
+def divide(rated: "Rated", by: str) -> "Mapping[str, Counts]":
+    """Return the rows of the groups that --by names.
+
+    Raises:
+        UsageError: There is no such column, or it is the dimensions, which are never put together.
+    """
+    from imapeval.study.subgroups.slices import DIMENSION, divide_answers
+
+    if by == DIMENSION:
+        raise UsageError("--by dimension: each dimension has numbers of its own anyway. Name a column of the answers.")
+    return divide_answers(rated, facets=[by])[by]
 
 
 def read_about_study(given: Path | None, folder: Path) -> dict[str, str]:

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import Dimension, RunFolders, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
-from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,19 +21,15 @@ def limits(
     metric: Annotated[
         str, typer.Option(metavar="METRIC", help="A metric on the scale of the ratings, such as a judge.")
     ],
-    dimension: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
-    ] = None,
+    dimension: Dimension = None,
     options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
     json_output: Json = False,
 ) -> None:
     """Measure how far a metric on the raters' scale lies from the mean rating, and raters from each other."""
     from imapeval.study.agreement.limits import find_limits, find_limits_of_metric
 
-    rated = options.read(folders, metrics=metric, dimensions=dimension).rated
-    if len(rated.dimensions) != 1:
-        raise UsageError(f"there are ratings of {', '.join(rated.dimensions)}. Choose one with --dimension.")
-    rows = [find_limits_of_metric(rated, metric, rated.dimensions[0]), *find_limits(rated)]
+    joined, name = options.read_dimension(folders, metric=metric, dimension=dimension)
+    rows = [find_limits_of_metric(joined.rated, metric, name), *find_limits(joined.rated)]
     if json_output:
         emit_json(rows)
         return

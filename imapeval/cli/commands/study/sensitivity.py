@@ -24,7 +24,7 @@ def sensitivity(
     against: Annotated[
         str | None, typer.Option(metavar="METRIC", help="A metric that it was found better (or worse) than.")
     ] = None,
-    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     seed: Seed = 0,
     json_output: Json = False,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
+from imapeval.study.data.rated import make_unknown_name
 from imapeval.study.data.ratings.source import COLUMN_ROLES, LARGEST_RATING
 from imapeval.study.data.scales import describe_scale, is_on_scale
 
@@ -212,13 +213,19 @@ def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource
 def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: Mapping[str, Scale]) -> None:
     passed = {name.removeprefix("ratings.") for name in source.unread}
     missing = {
-        "--dimensions": [name for name in source.wanted or () if name not in dimensions],
         "--scale": [name for name in scales if name not in dimensions and name not in passed],
         "--map": [
             n for n, column in source.columns.items() if n not in {*COLUMN_ROLES, *dimensions} and column not in passed
         ],
     }
-    known = ", ".join([*dimensions, *source.unread])
+    known = (*dimensions, *source.unread)
+    if not known:
+        return
+    for name in source.wanted or ():
+        if name not in dimensions:
+            raise make_unknown_name("dimension", name, known)
     for option, names in missing.items():
-        if names and known:
-            raise UsageError(f"{option} names {names[0]!r}, which {source.path} does not have. It has: {known}.")
+        if names:
+            raise UsageError(
+                f"{option} names {names[0]!r}, which {source.path} does not have. It has: {', '.join(known)}."
+            )

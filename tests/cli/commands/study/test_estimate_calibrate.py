@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -219,3 +220,132 @@ def test_limits(imapeval: Command, tmp_path: Path):
     done = imapeval("study", "limits", run, "--metric", "m")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--scale accuracy=" in done.stderr
+
+
+def write_scores(path: Path, run: Path, *, start: int = 0) -> Path:
+    """Write the scores by `m` as those of another tool, `theirs`, without the first ones."""
+    results = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
+    lines = [f"{row['id']},{row['score']!r}" for row in results if row["metric"] == "m"]
+    path.write_text("\n".join(["id,theirs", *lines[start:]]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "--out", "page"),
+        ("correlate",),
+        ("compare", "--against", "METRIC"),
+        ("power", "--against", "METRIC"),
+        ("slices",),
+        ("bias",),
+        ("disagreements", "--metric", "METRIC"),
+        ("matrix",),
+        ("estimate", "--metric", "METRIC"),
+        ("calibrate", "--metric", "METRIC", "--out", "c.json"),
+        ("cutoff", "--metric", "METRIC", "--right-from", "3"),
+        ("limits", "--metric", "METRIC", "--scale", "accuracy=-1:7"),
+        ("sensitivity", "--metric", "METRIC", "--against", "noise"),
+        ("abstain", "--metric", "METRIC", "--stability", "noise"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_metric_of_another_tool_is_studied_like_ours(
+    imapeval: Command, run: Path, tmp_path: Path, arguments: tuple[str, ...]
+):
+    scores = write_scores(tmp_path / "theirs.csv", run)
+    command, *options = arguments
+    ours, theirs = (
+        imapeval(
+            *("study", command, run, *("m" if text == "METRIC" else text for text in options), "--json"),
+            *(() if command in _ONE_METRIC else ("--metrics", "m,noise")),
+        ),
+        imapeval(
+            *("study", command, run, *("theirs" if text == "METRIC" else text for text in options), "--json"),
+            *("--scores", scores),
+            *(() if command in _ONE_METRIC else ("--metrics", "theirs,noise")),
+        ),
+    )
+    assert (ours.returncode, theirs.returncode) == (0, 0), theirs.stderr
+    signature = re.compile(r'"file\|sha256:\w+"|"m\|v:1"')
+    assert signature.sub('"signature"', theirs.stdout.replace("theirs", "m")) == signature.sub(
+        '"signature"', ours.stdout
+    )
+
+
+_ONE_METRIC = {"disagreements", "estimate", "calibrate", "cutoff", "limits", "sensitivity", "abstain"}
+
+
+def test_scores_that_do_not_match_are_told(imapeval: Command, run: Path, tmp_path: Path):
+    scores = write_scores(tmp_path / "theirs.csv", run, start=2)
+    with scores.open("a") as file:
+        file.write("stray,1\n")
+    done = imapeval("study", "estimate", run, "--metric", "theirs", "--scores", scores)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 119 ids are in no run and are left out: stray." in done.stderr
+    assert "2 of 120 answers have no score by theirs: x0, x1." in done.stderr
+    (tmp_path / "none.csv").write_text("id,theirs\nstray,1\n")
+    done = imapeval("study", "estimate", run, "--metric", "theirs", "--scores", tmp_path / "none.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'stray'" in done.stderr
+    wrong = imapeval("study", "estimate", run, "--metric", "their", "--scores", scores)
+    assert "no metric 'their'. There are: m, noise, theirs." in wrong.stderr
+
+
+def test_apply_takes_scores_from_where_the_calibration_did(imapeval: Command, run: Path, tmp_path: Path):
+    scores, made, ours = write_scores(tmp_path / "theirs.csv", run), tmp_path / "c.json", tmp_path / "m.json"
+    imapeval("study", "calibrate", run, "--metric", "theirs", "--scores", scores, "--out", made)
+    imapeval("study", "calibrate", run, "--metric", "m", "--out", ours)
+    # Other answers have another file, so its content is not compared.
+    new = write_scores(tmp_path / "new.csv", run, start=1)
+    done = imapeval("study", "apply", made, run, "--scores", new, "--json")
+    assert done.returncode == 0, done.stderr
+    expected = json.loads(imapeval("study", "apply", ours, run, "--json").stdout)
+    assert json.loads(done.stdout)[1:] == expected[1:]
+    assert json.loads(done.stdout)[0]["rating"] is None
+    for arguments, problem in (
+        ((made, run), "--scores"),
+        ((ours, run, "--scores", new), "Leave out --scores"),
+        ((made, run, "--scores", tmp_path / "other.csv"), "no metric 'theirs'. There are: other."),
+    ):
+        (tmp_path / "other.csv").write_text("id,other\nx0,1\n")
+        done = imapeval("study", "apply", *arguments)
+        assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+def test_calibrate_by_group(imapeval: Command, tmp_path: Path):
+    run = write_run(tmp_path / "run", tasks=("cause", "treatment", "treatment", "rare", "treatment", "treatment"))
+    arguments = ("study", "calibrate", run, "--metric", "m", "--out", tmp_path / "c.json", "--by")
+    done = imapeval(*arguments, "task", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [(row["group"], row["questions"], row["answers"]) for row in found["groups"]] == [
+        ("cause", 10, 20), ("treatment", 40, 80), ("rare", 10, 20),
+    ]  # fmt: skip
+    for row in found["groups"]:
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["mean_absolute_low"] < row["mean_absolute"] < row["mean_absolute_high"]
+    assert "groups" not in json.loads((tmp_path / "c.json").read_text())
+    assert "rating less" in imapeval(*arguments, "system").stdout
+    for by, problem in (("dimension", "--by dimension"), ("ward", "'ward'")):
+        done = imapeval(*arguments, by)
+        assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("calibrate", "--metric", "m", "--out", "c.json", "--dimension"),
+        ("cutoff", "--metric", "m", "--right-from", "3", "--dimension"),
+        ("limits", "--metric", "m", "--dimension"),
+        ("estimate", "--metric", "m", "--dimensions"),
+        ("correlate", "--dimensions"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_dimension_that_is_not_there(imapeval: Command, run: Path, tmp_path: Path, arguments: tuple[str, ...]):
+    ratings = write_ratings(tmp_path / "r.csv", run, every=1)
+    for where in ((), ("--ratings", ratings)):
+        done = imapeval("study", arguments[0], run, *arguments[1:], "tone", *where)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "there is no dimension 'tone'. There are: accuracy." in done.stderr

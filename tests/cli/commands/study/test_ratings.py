@@ -63,7 +63,7 @@ def test_json(imapeval: Command):
         (["r.csv", "--labels", ","], "names nothing"),
         (["r.csv", "--scale", "tone"], "is not DIMENSION=LOW:HIGH"),
         (["r.csv", "--map", "tone"], "is not NAME=COLUMN"),
-        (["r.csv", "--dimensions", "safety"], "--dimensions names 'safety'"),
+        (["r.csv", "--dimensions", "safety"], "no dimension 'safety'. There are: tone"),
         (["r.csv", "--labels", "good=7", "--scale", "tone=1:3"], "its scale is 1 to 3"),
     ],
 )

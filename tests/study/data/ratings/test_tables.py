@@ -198,7 +198,7 @@ def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"dimensions": ["tone"]}, "--dimensions.*'tone'"),
+        ({"dimensions": ["tone"]}, "no dimension 'tone'"),
         ({"scales": {"tone": Scale(0, 1)}}, "--scale.*'tone'"),
         ({"columns": {"id": "answer"}}, "'id'.*'answer'"),
         ({"columns": {"tone": "style"}}, "'tone'.*'style'"),
@@ -210,7 +210,7 @@ def test_names_that_are_not_there(write: Write, options: dict[str, object], prob
 
 
 def test_a_dimension_that_a_long_table_does_not_have(write: Write):
-    with pytest.raises(UsageError, match=r"--dimensions.*'tone'"):
+    with pytest.raises(UsageError, match=r"no dimension 'tone'"):
         read_ratings(write("r.csv", LONG), dimensions=["tone"])
 
 

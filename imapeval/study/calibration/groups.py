@@ -1,0 +1,113 @@
+"""How far a calibration is off in each group of answers: by task, language, system and so on.
+
+A curve that is right on average may rate the answers to one task too high and those to another too low. In each group,
+ratings are compared with the predictions of curves fitted to the answers to other questions (of all groups).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.bootstrap import RESAMPLES, mean_interval
+from imapeval.study.calibration.curve import cross_fit, select_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.study.arrays import Counts
+    from imapeval.study.calibration.curve import Method
+    from imapeval.study.data.rated import Rated
+
+MIN_QUESTIONS = 10
+"""Of a group, for an interval: with fewer, means of ratings vary too unevenly (`benchmarks/calibration_groups.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupError:
+    """How far predictions are off in one group of answers, in rating points.
+
+    Attributes:
+        group: Its name.
+        answers: With a rating and a score.
+        questions: Different ones among them.
+        difference: Mean rating less mean prediction: above 0 where the curve rates the group too low. None with a note.
+        low, high: Bounds of its interval.
+        mean_absolute: Mean of |rating - prediction|, and the bounds of its interval.
+        note: Why there are no numbers.
+    """
+
+    group: str
+    answers: int
+    questions: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    mean_absolute: float | None = None
+    mean_absolute_low: float | None = None
+    mean_absolute_high: float | None = None
+    note: str | None = None
+
+
+def measure_groups(
+    rated: Rated,
+    metric: str,
+    dimension: str,
+    groups: Mapping[str, Counts],
+    *,
+    method: Method = "isotonic",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    confidence: float = 0.95,
+) -> list[GroupError]:
+    """Measure the errors of cross-fitted predictions in each group.
+
+    Args:
+        rated: Scores and ratings; answers without one of them are left out.
+        metric: Which.
+        dimension: The rating dimension.
+        groups: Rows of `rated` by the group's name.
+        method: Which curve.
+        seed: Random seed for the folds and the resamples, as in `curve.calibrate`.
+        resamples: Number of resamples of questions.
+        confidence: Confidence level of each interval.
+
+    Returns:
+        A row per group, with a note in place of numbers where fewer than `MIN_QUESTIONS` questions have both.
+
+    Raises:
+        UsageError: As `curve.calibrate`.
+    """
+    rows, scores, ratings, questions = select_answers(rated, metric, dimension)
+    predicted = cross_fit(scores, ratings, questions, method=method, scale=rated.scales.get(dimension), seed=seed)
+    place = np.full(len(rated.ids), -1)
+    place[rows] = np.arange(len(rows))
+    found: list[GroupError] = []
+    for name, members in groups.items():
+        own = place[members]
+        own = own[own >= 0]
+        clusters: list[int] = questions[own].tolist()
+        count = len(set(clusters))
+        if count < MIN_QUESTIONS:
+            note = f"{count} questions with a rating and a score are fewer than {MIN_QUESTIONS}"
+            found.append(GroupError(name, len(own), count, note=note))
+            continue
+        numbers = ratings[own] - predicted[own], np.abs(ratings[own] - predicted[own])
+        difference, absolute = (
+            mean_interval(column.tolist(), seed=seed, clusters=clusters, confidence=confidence, resamples=resamples)
+            for column in numbers
+        )
+        found.append(
+            GroupError(
+                *(name, len(own), count),
+                difference=float(numbers[0].mean()),
+                low=None if difference is None else difference.low,
+                high=None if difference is None else difference.high,
+                mean_absolute=float(numbers[1].mean()),
+                mean_absolute_low=None if absolute is None else absolute.low,
+                mean_absolute_high=None if absolute is None else absolute.high,
+            )
+        )
+    return found
