@@ -6,9 +6,13 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from types import FrameType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.cli.output import echo
+from imapeval.errors import ServiceError
+
+if TYPE_CHECKING:
+    from imapeval.llm.protocol import Model
 
 T = TypeVar("T")
 
@@ -25,12 +29,19 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"signal {number}")
 
 
-def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
+def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]], *, llm: "Model | None" = None) -> T:
     """Run the work and return its result. The work must start nothing new once the event is set.
+
+    Args:
+        work: The work.
+        llm: The language model that it asks, which sends nothing more once the event is set.
 
     Raises:
         Interrupted: By a signal, after current work is finished; by a second one, at once.
     """
+    from imapeval.llm.middleware import ModelWrapper
+    from imapeval.llm.protocol import STOPPED
+
     caught: list[int] = []
 
     async def main() -> T:
@@ -39,12 +50,17 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
         # The handler of the event loop, which cancels the work; Python's if there is none, as when Ctrl-C was ignored.
         drop = signal.getsignal(signal.SIGINT)
 
+        def begin_stop() -> None:
+            stop.set()
+            if isinstance(llm, ModelWrapper):
+                llm.stop()
+
         def interrupt(number: int, _frame: FrameType | None) -> None:
             # First, because the second signal may come at any moment.
             for each in before:
                 signal.signal(each, drop if callable(drop) else signal.default_int_handler)
             caught.append(number)
-            loop.call_soon_threadsafe(stop.set)
+            loop.call_soon_threadsafe(begin_stop)
             _print_notice("\nFinishing current work; press Ctrl-C again to stop at once.")
 
         before = {number: signal.signal(number, interrupt) for number in _list_signals()}
@@ -58,6 +74,10 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
         made = asyncio.run(main())
     except KeyboardInterrupt as error:
         raise Interrupted(caught[0] if caught else signal.SIGINT) from error
+    except ServiceError as error:
+        if error.kind != STOPPED:
+            raise
+        raise Interrupted(caught[0]) from error
     if caught:
         raise Interrupted(caught[0])
     return made

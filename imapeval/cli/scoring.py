@@ -80,7 +80,8 @@ def score_until_interrupted(
                 run=run,
                 progress=progress,
                 stop=stop,
-            )
+            ),
+            llm=llm,
         )
     else:
         run_until_interrupted(
@@ -93,5 +94,6 @@ def score_until_interrupted(
                 run=run,
                 progress=progress,
                 stop=stop,
-            )
+            ),
+            llm=llm,
         )

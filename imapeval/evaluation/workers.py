@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.evaluation.evaluate import BATCH, InMemoryStore, evaluate, full_signatures, list_pending
 from imapeval.evaluation.runs import Result
-from imapeval.llm.sharing import STOPPED, ModelServer
+from imapeval.llm.protocol import STOPPED
+from imapeval.llm.sharing import ModelServer
 from imapeval.redaction import get_logger
 from imapeval.types import Failure
 

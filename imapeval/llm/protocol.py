@@ -15,6 +15,9 @@ Role = Literal["system", "user", "assistant"]
 PERMANENT_KINDS = frozenset({"refusal", "truncated", "too-long", "unsupported", "bad-request"})
 """Kinds of `ProviderError` that the same request would meet again. The other kinds may pass."""
 
+STOPPED = "stopped"
+"""Kind of the `ServiceError` of requests after the run was stopped."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

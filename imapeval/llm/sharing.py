@@ -15,15 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ImapEvalError, ServiceError
-from imapeval.llm.protocol import CachingModel, Completion
+from imapeval.llm.protocol import STOPPED, CachingModel, Completion
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from imapeval.llm.protocol import Model, Request
-
-STOPPED = "stopped"
-"""Kind of the `ServiceError` of requests after the run was stopped."""
 
 _TOKEN_BYTES = 32
 

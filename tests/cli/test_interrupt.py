@@ -138,9 +138,16 @@ def test_what_is_under_way_is_finished_and_kept(
     with start(*command) as process:
         wait_for(lambda: len(slow.answered) >= 6, process)
         process.send_signal(number)
+        assert process.stderr is not None
+        while "press Ctrl-C again" not in process.stderr.readline():
+            assert process.poll() is None
+        # Less than a reply takes.
+        time.sleep(0.2)
+        begun = len(slow.begun)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number, said
-    assert "press Ctrl-C again" in said
+    # Also the samples that have begun ask nothing more.
+    assert len(slow.begun) == begun
     assert "repeat the command" in said or "To resume: imapeval score" in said
     assert sorted(slow.begun) == sorted(slow.answered)
     assert len(slow.begun) < 2 * len(SAMPLES)

@@ -27,3 +27,8 @@ class ModelWrapper:
     def concurrency(self) -> int:
         """The wrapped model's concurrency."""
         return self._model.concurrency
+
+    def stop(self) -> None:
+        """Send no further request; those in flight are finished. Call it in the event loop of the requests."""
+        if isinstance(self._model, ModelWrapper):
+            self._model.stop()

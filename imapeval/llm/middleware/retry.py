@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.middleware.limits import AdaptiveConcurrencyLimiter, RequestRateLimiter
-from imapeval.llm.protocol import Usage
+from imapeval.llm.protocol import STOPPED, Usage
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -97,6 +97,20 @@ class RetryingModel(ModelWrapper):
         self._breaker = CircuitBreaker(self._random)
         self._last_success = -math.inf
         self._ledger = ledger
+        self._stopped = False
+        self._waiting: set[asyncio.Timeout] = set()
+        self._sending = 0
+        self._idle = asyncio.Event()
+
+    def stop(self) -> None:
+        """Send no further request and no retry; see `ModelWrapper.stop`.
+
+        Requests that are not in flight fail with a `ServiceError` of kind "stopped", as soon as none is in flight: who
+        asks for several at once does not give up before the last completion has come.
+        """
+        self._stopped = True
+        for waiting in self._waiting:
+            waiting.reschedule(0)
 
     async def complete(self, request: Request) -> Completion:
         """Ask until there is a completion or retrying is pointless; see `Model.complete`.
@@ -104,17 +118,27 @@ class RetryingModel(ModelWrapper):
         Raises:
             ProviderError: The error of the last attempt.
             ServiceError: The model's own; or of kind "unreachable": the server has been down for too long; or of kind
-                "rate-limit": it rejects every request.
+                "rate-limit": it rejects every request; or of kind "stopped": it was not sent, or failed, after `stop`.
         """
+        waiting = asyncio.timeout(0 if self._stopped else None)
         try:
-            return await self._complete(request)
+            async with waiting:
+                self._waiting.add(waiting)
+                try:
+                    return await self._complete(request, waiting)
+                finally:
+                    self._waiting.discard(waiting)
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            raise await self._make_stopped_error() from None
         except ProviderError as error:
             if self._ledger is not None and error.tokens is None:
                 self._ledger.record_call(Usage(0, 0), failed=True)
             raise
 
-    async def _complete(self, request: Request) -> Completion:
-        call = _Call(asyncio.get_running_loop().time())
+    async def _complete(self, request: Request, waiting: asyncio.Timeout) -> Completion:
+        call = _Call(asyncio.get_running_loop().time(), waiting)
         while True:
             try:
                 return await self._attempt(request, call)
@@ -134,7 +158,7 @@ class RetryingModel(ModelWrapper):
         try:
             estimated = await self._rates.wait(request)
             async with self._breaker.attempt(request) as call.is_probe:
-                completion = await self._model.complete(request)
+                completion = await self._send(request, call.waiting)
         except ProviderError as error:
             if error.kind in _OVERLOAD_KINDS:
                 self._limiter.report_overload(generation)
@@ -147,6 +171,31 @@ class RetryingModel(ModelWrapper):
         self._rates.correct(estimated, completion)
         self._last_success = asyncio.get_running_loop().time()
         return completion
+
+    async def _send(self, request: Request, waiting: asyncio.Timeout) -> Completion:
+        """Ask the model, which `stop` does not interrupt; a retry after it is interrupted."""
+        if self._stopped:
+            raise await self._make_stopped_error()
+        self._waiting.discard(waiting)
+        self._sending += 1
+        self._idle.clear()
+        try:
+            return await self._model.complete(request)
+        except ProviderError:
+            if self._stopped:
+                waiting.reschedule(0)
+            raise
+        finally:
+            self._waiting.add(waiting)
+            self._sending -= 1
+            if not self._sending:
+                self._idle.set()
+
+    async def _make_stopped_error(self) -> ServiceError:
+        """Return the error of a request that is not sent any more, once no other is in flight."""
+        if self._sending:
+            await self._idle.wait()
+        return ServiceError("the run was stopped.", kind=STOPPED)
 
     def _pause_before_retry(self, error: ProviderError, call: _Call) -> float:
         """Return how many seconds to wait before the next attempt, or raise if there should be none."""
@@ -175,11 +224,13 @@ class _Call:
 
     Attributes:
         started: When it arrived, in the event loop's time.
+        waiting: Ends all waiting for the next attempt.
         failures: Failed attempts for which the request may be to blame.
         is_probe: Whether the last attempt was a probe during an outage.
     """
 
     started: float
+    waiting: asyncio.Timeout
     failures: int = 0
     is_probe: bool = False
 

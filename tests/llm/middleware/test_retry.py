@@ -382,3 +382,65 @@ def test_retries_stay_within_the_budget(timeless, seconds):
     assert {outcome.kind for outcome in outcomes if isinstance(outcome, ServiceError)} == {"over-budget"}
     assert ledger.spent.usd == pytest.approx(40 * cost)
     assert len(server.calls) == ledger.spent.calls == 40
+
+
+def stop_after(seconds, server, numbers, **options):
+    """Ask for several completions, stop after some time, and return the outcomes."""
+    model = retrying(server, **options)
+
+    async def work():
+        asyncio.get_running_loop().call_later(seconds, model.stop)
+        return await ask_all(model, numbers)
+
+    return work()
+
+
+def test_after_stop_only_what_is_in_flight_is_finished(timeless):
+    server = Server(lambda _number, _time: None, concurrency=2)
+    outcomes, _ = timeless(stop_after(1.5, server, range(9)))
+    assert [type(outcome) for outcome in outcomes] == [Completion] * 4 + [ServiceError] * 5
+    assert {outcome.kind for outcome in outcomes[4:]} == {"stopped"}
+    assert len(server.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("behave", "options"),
+    [
+        (fail("server"), {}),
+        (fail("timeout"), {}),
+        (fail("rate-limit", retry_after=500.0), {}),
+        (down(1000), {}),
+        (lambda _number, _time: None, {"rpm": 1}),
+        (lambda _number, _time: None, {"tpm": 1}),
+    ],
+)
+def test_stop_ends_all_waiting(timeless, behave, options):
+    server = Server(behave)
+    outcomes, ended = timeless(stop_after(1.25, server, range(9), **options))
+    calls = [time for _, time in server.calls]
+    assert max(calls) <= 1.25
+    # What was in flight takes a second.
+    assert ended <= max(1.25, max(calls) + 1)
+    assert {outcome.kind for outcome in outcomes if isinstance(outcome, Exception)} == {"stopped"}
+
+
+def test_a_request_that_is_refused_waits_for_those_in_flight(timeless):
+    """Who asks for several at once gives up at the first error, and the others would be lost."""
+    server = Server(lambda _number, _time: None)
+    model = retrying(server)
+
+    async def work():
+        first = asyncio.create_task(model.complete(ask(1)))
+        await asyncio.sleep(0.5)
+        model.stop()
+        with pytest.raises(ServiceError, match="stopped"):
+            await model.complete(ask(2))
+        return first.done()
+
+    assert timeless(work()) == (True, 1.0)
+
+
+def test_a_failure_for_good_is_told_after_stop(timeless):
+    server = Server(fail("refusal"))
+    outcomes, _ = timeless(stop_after(0.5, server, range(2)))
+    assert [outcome.kind for outcome in outcomes] == ["refusal", "refusal"]

@@ -51,7 +51,8 @@ def paraphrase(
         try:
             with show_progress("rewording", total=len(samples), quiet=json_output) as advance:
                 made = run_until_interrupted(
-                    lambda stop: reword_answers(samples, model=model, count=count, stop=stop, progress=advance)
+                    lambda stop: reword_answers(samples, model=model, count=count, stop=stop, progress=advance),
+                    llm=model,
                 )
         except Interrupted as interrupted:
             echo("Stopped. Completed rewordings are cached: repeat the command to resume.", err=True)

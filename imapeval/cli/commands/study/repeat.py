@@ -109,7 +109,8 @@ def repeat(
             results = run_until_interrupted(
                 lambda stop: evaluate(
                     samples, metrics=judges, extractor=extractor, matcher=matcher, progress=advance, stop=stop
-                )
+                ),
+                llm=model,
             )
     except Interrupted as interrupted:
         echo("Stopped. Completions so far are cached: repeat the command to resume.", err=True)
