@@ -216,7 +216,7 @@ class Score:
         value: The score.
         parts: What it is made of, and what else was measured.
         repetitions: The scores whose mean it is, if it is one: a row for each reading of the texts, a column for each
-            judgement of a reading. They are not written to files.
+            judgement of a reading.
 
     Raises:
         ValueError: The value or a part is not finite. An undefined score is a `Failure`, never NaN.

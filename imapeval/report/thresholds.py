@@ -51,8 +51,7 @@ class Threshold:
 
     def judge(self, score: Score) -> AnswerVerdict:
         """Return whether the score of one answer meets the limit, and how sure that is."""
-        rows = score.repetitions
-        values = rows[0] if len(rows) == 1 else [row[place % len(row)] for place, row in enumerate(rows)]
+        values = list_repetitions(score)
         if len(values) < 2:
             return AnswerVerdict(self, score.value)
         reach = student_quantile(1 - (1 - CONFIDENCE) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
@@ -81,8 +80,8 @@ class AnswerVerdict:
         threshold: The threshold.
         value: The score.
         repetitions: Number of readings or judgements whose mean the score is; 1 if it is none.
-        low, high: Ends of the score's 95% interval: Student's over whole repetitions, the first reading with its first
-            judgement, the second with its second, and so on. None for a single repetition, whose error is not known.
+        low, high: Ends of the score's 95% interval: Student's over whole repetitions (`list_repetitions`). None for a
+            single one, whose error is not known.
     """
 
     threshold: Threshold
@@ -271,6 +270,15 @@ def make_threshold(metric: Metric, value: Any) -> Threshold | None:
     threshold = Threshold(metric.name, value, metric.higher_is_better)
     check_ranges([threshold], [metric], option="threshold")
     return threshold
+
+
+def list_repetitions(score: Score) -> list[float]:
+    """Return whole repetitions of a score: the first reading with its first judgement, the second with its second, ...
+
+    A score that is no mean of repetitions has none.
+    """
+    rows = score.repetitions
+    return [*rows[0]] if len(rows) == 1 else [row[place % len(row)] for place, row in enumerate(rows)]
 
 
 def judge_answer(outcomes: Mapping[str, Outcome], threshold: Threshold | None) -> AnswerVerdict | None:

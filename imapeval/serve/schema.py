@@ -150,6 +150,9 @@ class MetricOut(BaseModel):
     parts: dict[str, float]
     failure: Failed | None
     signature: str
+    repetitions: list[list[float]] = Field(
+        [], description="The scores whose mean it is: a row for each reading, a column for each judgement. Else absent."
+    )
 
 
 class Usage(BaseModel):

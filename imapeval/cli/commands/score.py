@@ -36,7 +36,7 @@ from imapeval.cli.options import (
     parse_references,
     parse_settings,
 )
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
 from imapeval.errors import ServiceError
@@ -47,12 +47,16 @@ from imapeval.types import Failure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.report.spread import MetricSpread
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
 LLM_METRICS = f"blend,judge,{DEFAULT_METRICS}"
 """The default with a language model: the recommended score first, its two halves beside it."""
+
+MAX_IDS = 10
+"""Answers that are named as too close to call; `--json` has all."""
 
 
 @expand_options
@@ -109,6 +113,7 @@ def score(
     from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
+    from imapeval.report.spread import measure_spread
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
 
@@ -201,6 +206,9 @@ def score(
             rows=rows,
             metrics=ready.metrics,
         )
+    spreads = measure_spread(
+        results, thresholds, questions={sample.id: sample.question for sample in samples}, seed=data_options.seed
+    )
     failed = {result.id for result in results if not result.scored}
     missing = _count_missing(samples)
     if json_output:
@@ -215,10 +223,12 @@ def score(
             "usage": None if ledger is None else ledger.report(),
             "summary": [asdict(row) | {"missing": missing[row.system]} for row in rows],
             "thresholds": [verdict.to_dict() for verdict in verdicts],
+            "spread": [spread.to_dict() for spread in spreads],
         }
         emit_json(content)
     else:
         _print_summary(rows, missing)
+        _print_spreads(spreads)
         echo(f"run:    {output.show(folder)}\ntable:  {', '.join(tables)}\nreport: {report}")
         if ledger is not None:
             echo(f"usage:  {format_report(ledger.report())}")
@@ -273,6 +283,38 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
     for row in rows:
         if said := describe_mean(row):
             echo(f"{row.metric}{f', {row.system}' if row.system else ''}: {said}")
+
+
+def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
+    """Print how far repeated scores move, and which answers lie too close to the threshold of their metric."""
+    from imapeval.report.summary import format_number
+
+    if not spreads:
+        return
+    columns = [
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("answers", lambda row: len(row.answers)),
+        Column("readings", lambda row: row.readings),
+        Column("ratings", lambda row: row.judgements),
+        Column("sd of\none score", lambda row: format_number(row.sd)),
+        Column("sd of\nthe mean", lambda row: format_number(row.sd_of_mean)),
+    ]
+    judged = [row for row in spreads if row.flips is not None]
+    if judged:
+        columns += [
+            Column(word.replace("too close ", "too close\n"), lambda row, word=word: row.count(word))
+            for word in ("pass", "fail", "too close to call")
+        ]
+        columns += [
+            Column("one score\nflips", lambda row: None if row.flips is None else f"{row.flips:.1%}"),
+            Column("the mean\nflips", lambda row: None if row.flips_of_mean is None else f"{row.flips_of_mean:.1%}"),
+        ]
+    emit(spreads, columns, title="Repeated scores", width=UNLIMITED)
+    for row in judged:
+        close = [answer.id for answer in row.answers if answer.verdict is not None and answer.verdict.too_close]
+        if close:
+            more = f" and {len(close) - MAX_IDS} more" if len(close) > MAX_IDS else ""
+            echo(f"{row.metric}, too close to call: {', '.join(close[:MAX_IDS])}{more}")
 
 
 def _count_contradictions(row: "SummaryRow") -> str | None:

@@ -129,6 +129,7 @@ class ResultLine(_StrictModel):
     parts: dict[str, float]
     failure: _Failure | None
     signature: str
+    repetitions: list[list[float]] = []
 
     @model_validator(mode="after")
     def _check_outcome(self) -> "ResultLine":
@@ -140,7 +141,7 @@ class ResultLine(_StrictModel):
         """Return the score or the failure."""
         if self.failure is not None:
             return Failure(**dict(self.failure))
-        return Score(self.score or 0.0, self.parts)
+        return Score(self.score or 0.0, self.parts, tuple(map(tuple, self.repetitions)))
 
 
 def parse_json(content: bytes) -> Any:

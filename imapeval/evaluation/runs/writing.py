@@ -285,6 +285,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
     """Return an outcome as a line of `results.jsonl`."""
     outcome = result.outcome
     failed = isinstance(outcome, Failure)
+    repetitions = () if failed else outcome.repetitions
     return {
         "id": result.id,
         "metric": result.metric,
@@ -292,6 +293,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "parts": {} if failed else dict(outcome.parts),
         "failure": _failure_to_dict(outcome) if failed else None,
         "signature": result.signature,
+        **({"repetitions": [list(row) for row in repetitions]} if repetitions else {}),
     }
 
 

@@ -50,6 +50,27 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     assert first.startswith(f"a,one,{SAMPLES[0].question},{SAMPLES[0].references[0]},{SAMPLES[0].response},en,1.0,")
 
 
+def test_several_readings_have_a_spread_and_flips(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    read = {"id": "a", "reference_index": 0, **IMAP}
+    without = {**read, "reading": 1, "response": [{"term": "advice", "value": "surgery"}], "relations": []}
+    imaps = [{**read, "reading": 0}, without, {**read, "id": "b"}, {**without, "id": "b"}]
+    (tmp_path / "imaps.jsonl").write_text("".join(json.dumps(imap) + "\n" for imap in imaps))
+    scored = ("score", write_data(SAMPLES), "--metrics", "imapscore", "--imaps", "imaps.jsonl", "--out", "run")
+    done = imapeval(*scored, "--threshold", "imapscore=0.2", "--json")
+    (spread,) = json.loads(done.stdout)["spread"]
+    (outcome, _) = [result.outcome for result in Run(tmp_path / "run").results()]
+    assert isinstance(outcome, Score)
+    ((first,), (second,)) = outcome.repetitions
+    assert spread["sd"] == pytest.approx(abs(first - second) / 2**0.5)
+    assert (spread["readings"], spread["judgements"], spread["flips"]) == (2, 1, 1.0)
+    assert {one["id"]: one["verdict"]["verdict"] for one in spread["answers"]} == dict.fromkeys(
+        "ab", "too close to call"
+    )
+    shown = imapeval(*scored, "--threshold", "imapscore=0.2").stdout
+    assert "imapscore, too close to call: a, b" in shown
+    assert "100.0%" in shown
+
+
 def test_files_are_scored_as_one(imapeval: Command, tmp_path: Path):
     for n, sample in enumerate(SAMPLES):
         row = {"id": sample.id, "question": sample.question, "reference": "Rest.", "response": sample.response}
