@@ -1,4 +1,4 @@
-"""What a study costs: `python benchmarks/study.py [--coefficients spearman,kendall_tau_b] [--whole]`.
+"""What a study costs: `python benchmarks/study.py [--coefficients spearman,kendall_tau_b] [--whole] [--metrics 10]`.
 
 Prints seconds (on the clock and of processor time) and peak memory of `imapeval.study.correlation.levels.correlate`, or
 with --whole of the whole study, its page and its tables (`imapeval study report`), on two made-up studies: one like the
@@ -77,6 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--coefficients", default="spearman,kendall_tau_b")
     parser.add_argument("--answers", type=int, nargs="+", default=[400, 100_000])
+    parser.add_argument("--metrics", type=int, default=None, help="of both studies; default: 54 and 30")
     parser.add_argument("--whole", action="store_true")
     args = parser.parse_args()
     if args.whole:
@@ -86,12 +87,12 @@ def main() -> None:
             sep="\n",
         )
         for answers in args.answers:
-            measure_whole(make(answers, 54 if answers <= 1000 else 30))
+            measure_whole(make(answers, args.metrics or (54 if answers <= 1000 else 30)))
         return
     print("| answers | metrics | level | coefficient | seconds | processor seconds | peak MB so far |")
     print("|---|---|---|---|---|---|---|")
     for answers in args.answers:
-        rated = make(answers, 54 if answers <= 1000 else 30)
+        rated = make(answers, args.metrics or (54 if answers <= 1000 else 30))
         for level in LEVELS:
             for name in args.coefficients.split(","):
                 clock, processor = time.perf_counter(), time.process_time()

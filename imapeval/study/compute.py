@@ -15,15 +15,17 @@ from imapeval.study.checklist import fill_checklist
 from imapeval.study.comparison.compare import compare
 from imapeval.study.conclusions import (
     MIN_COMPARED_SYSTEMS,
-    describe_baseline,
     describe_group_differences,
     describe_leaders,
     describe_missing_levels,
     describe_outliers,
     describe_undefined,
+    explain_no_comparison,
     rank_metrics,
     write_conclusions,
 )
+from imapeval.study.correlation.baseline import compare_with_baseline, describe_baseline
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, Study
@@ -124,20 +126,29 @@ def compute_study(
             resamples=resamples,
         )
     main_dimension = ALL if len(rated.dimensions) > 1 else next(iter(rated.dimensions))
-    found = write_conclusions(ranked, comparisons, level=chosen, dimension=main_dimension, focus=against)
+    undefined = len(rated.metrics) - len(ranked)
+    found = write_conclusions(
+        ranked, comparisons, level=chosen, dimension=main_dimension, focus=against, undefined=undefined
+    )
+    not_compared: list[str] = []
     for accuracy, at in _ACCURACIES.items():
-        to_rank = _choose_metrics(
-            rank_metrics(correlations, level=at, coefficient=accuracy), against, MAX_METRICS_BY_ACCURACY
+        if len(rated.metrics) < 2 or at not in levels or (accuracy, at) == (coefficient, chosen):
+            continue
+        by_accuracy = rank_metrics(correlations, level=at, coefficient=accuracy)
+        reason = explain_no_comparison(by_accuracy, against)
+        if reason:
+            not_compared.append(f"Metrics were not compared by {find_coefficient(accuracy).title}: {reason}.")
+            continue
+        to_rank = _choose_metrics(by_accuracy, against, MAX_METRICS_BY_ACCURACY)
+        comparisons += compare(
+            rated, metrics=to_rank, against=against, coefficient=accuracy, level=at, seed=seed, resamples=resamples
         )
-        if len(to_rank) > 1 and at in levels and (accuracy, at) != (coefficient, chosen):
-            comparisons += compare(
-                rated, metrics=to_rank, against=against, coefficient=accuracy, level=at, seed=seed, resamples=resamples
-            )
     outliers = (
         correlate_without_outliers(rated, coefficients=dict.fromkeys(("pearson", coefficient)))
         if "system" in levels
         else []
     )
+    baselines = compare_with_baseline(rated, coefficient, correlations=correlations, seed=seed)
     agreements = measure_agreement(rated)
     ceilings = find_ceilings(rated)
     slices: list[Slice] = []
@@ -177,8 +188,9 @@ def compute_study(
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
             *describe_group_differences(heterogeneities, best, dimension=main_dimension),
             *describe_outliers(outliers, ranked),
+            *not_compared,
             *describe_missing_levels(rated, levels),
-            *describe_baseline(rated, correlations, coefficient),
+            *describe_baseline(baselines),
         ),
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
@@ -186,6 +198,7 @@ def compute_study(
         outliers=tuple(outliers),
         checklist=tuple(fill_checklist(rated, agreements, about)),
         against=against,
+        baselines=tuple(baselines),
     )
 
 

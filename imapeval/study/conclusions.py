@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL
-from imapeval.study.correlation.baseline import correlate_baseline
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
 from imapeval.study.number_format import format_number
@@ -58,6 +57,7 @@ def write_conclusions(
     level: Level,
     dimension: str,
     focus: str | None = None,
+    undefined: int = 0,
 ) -> list[str]:
     """Return sentences: which metric agrees best with the raters, and how it compares with the others.
 
@@ -67,6 +67,7 @@ def write_conclusions(
         level: The level.
         dimension: Which comparisons: `ALL` for those of the mean.
         focus: The metric that is compared with the others; None for the best.
+        undefined: Number of metrics without a coefficient.
     """
     if not ranked:
         return [
@@ -86,7 +87,8 @@ def write_conclusions(
         else:
             leads = "agrees best with the raters" if ahead else "agrees best with the raters in these answers"
         adjusted = "" if best.low is None else "; the interval allows for the choice of the best"
-        sentences = [f"Of {len(ranked)} metrics, {_list(tied)} {leads}: {_quote(best, picked=True)}{adjusted}."]
+        among = f"Of {len(ranked)} metrics{' with a coefficient' if undefined else ''}"
+        sentences = [f"{among}, {_list(tied)} {leads}: {_quote(best, picked=True)}{adjusted}."]
     else:
         sentences = [f"The agreement of {best.metric} with the raters: {_quote(best)}."]
     if doubtful:
@@ -280,27 +282,19 @@ def describe_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) ->
     ]
 
 
-def describe_baseline(rated: Rated, correlations: Sequence[Correlation], coefficient: CoefficientName) -> list[str]:
-    """Say which metrics agree no better, over all answers together, than the means of the systems do."""
-    found = correlate_baseline(rated, coefficient)
-    if not found:
-        return []
-    # The mean over dimensions, if there is one, is the last.
-    dimension, baseline = list(found.items())[-1]
-    pooled = {
-        row.metric: row.value
-        for row in correlations
-        if (row.level, row.coefficient, row.dimension) == ("global", coefficient, dimension) and row.value is not None
-    }
-    below = [metric for metric, value in pooled.items() if value <= baseline]
-    title = find_coefficient(coefficient).title
-    said = (
-        f"A baseline that knows only which system an answer is by reaches {format_number(baseline)} over all answers "
-        f"together ({title})."
-    )
-    if not below:
-        return [f"{said} Every metric is above it."]
-    return [f"{said} {_list(below)} {'is' if len(below) == 1 else 'are'} not above it."]
+def explain_no_comparison(ranked: Sequence[Correlation], against: str | None) -> str | None:
+    """Return why metrics cannot be compared by a coefficient; None if they can.
+
+    Args:
+        ranked: What `rank_metrics` gave.
+        against: The metric that others are compared with; None for all pairs.
+    """
+    defined = {row.metric for row in ranked}
+    if len(defined) < 2:
+        return f"{'no metric has one' if not defined else 'only ' + ranked[0].metric + ' has one'} that is defined"
+    if against is not None and against not in defined:
+        return f"that of {against} is undefined"
+    return None
 
 
 def describe_missing_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:

@@ -165,7 +165,7 @@ def test_metrics_that_cannot_be_compared_are_named():
     rated.scores[:, 1] = 0.5
     rated.scores[:5, 2] = np.nan
     study = compute_study(rated, title="t", signatures={}, resamples=100)
-    assert study.conclusions[0].startswith("Of 2 metrics, ")
+    assert study.conclusions[0].startswith("Of 2 metrics with a coefficient, ")
     assert (
         "poor has no defined correlation with the ratings within systems; see the reasons in the table of correlations."
         in (study.conclusions)
@@ -303,7 +303,7 @@ def test_the_best_beats_all_that_have_a_coefficient():
     rated = rate(metrics=("good", "poor", "twin"))
     rated.scores[:, 2] = 0.5
     study = compute_study(rated, title="t", signatures={}, resamples=200)
-    assert study.conclusions[0].startswith("Of 2 metrics, good agrees best with the raters: ")
+    assert study.conclusions[0].startswith("Of 2 metrics with a coefficient, good agrees best with the raters: ")
 
 
 def test_metrics_that_are_tied_for_first():

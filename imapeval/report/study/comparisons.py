@@ -27,8 +27,7 @@ from imapeval.report.study.formatting import (
 )
 from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.methods import describe_families, describe_test
-from imapeval.report.study.selection import order_dimensions, rank_metrics
-from imapeval.study.data.findings import MIN_SYSTEMS
+from imapeval.report.study.selection import main_correlations, order_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +49,6 @@ def render_comparisons(study: Study) -> Markup:
     if not rows:
         return render_section("comparisons", title, render_note("No metrics were compared."))
     dimensions = order_dimensions(study, (row.dimension for row in rows))
-    ranked = rank_metrics(study)
     tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
     intervals = " and ".join(sorted({row.interval for row in rows if row.interval}))
     parts = [
@@ -58,17 +56,17 @@ def render_comparisons(study: Study) -> Markup:
             f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}; each pair on the answers that both scored. "
             f"Test: {tests}, two-sided, {describe_families(rows)}; intervals of the difference: {intervals}."
         ),
-        *_render_dimension(study, rows, dimensions[0], ranked, number=0),
+        *_render_dimension(study, rows, dimensions[0], number=0),
     ]
     parts += [
-        render_details(label_dimension(dimension), *_render_dimension(study, rows, dimension, ranked, number=number))
+        render_details(label_dimension(dimension), *_render_dimension(study, rows, dimension, number=number))
         for number, dimension in enumerate(dimensions[1:], 1)
     ]
     return render_section("comparisons", title, *parts, *_render_accuracies(study))
 
 
 def _render_accuracies(study: Study) -> list[Markup]:
-    """Return the metrics' ranks by the coefficients that no conclusion is drawn from."""
+    """Return how metrics compare, and their ranks, by the coefficients that no conclusion is drawn from."""
     families: dict[tuple[CoefficientName, Level], list[Comparison]] = {}
     for row in study.comparisons:
         if (row.level, row.coefficient) != (study.level, study.coefficient):
@@ -77,19 +75,25 @@ def _render_accuracies(study: Study) -> list[Markup]:
     for (coefficient, level), rows in families.items():
         main, *others = order_dimensions(study, (row.dimension for row in rows))
         tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
+        has_ranks = any(row.first_rank is not None for row in rows)
+        title = f"{'Ranks' if has_ranks else 'Comparison'} by {COEFFICIENTS[coefficient]}"
         parts += [
-            render_heading(f"Ranks by {COEFFICIENTS[coefficient]}: {label_dimension(main)}"),
+            render_heading(f"{title}: {label_dimension(main)}"),
             render_note(
                 f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. Test: {tests}, two-sided, "
-                f"{describe_families(rows)}. Ranks are given as in the Metrics Shared Task of WMT: from the best "
-                "metric down, metrics share a rank until one differs significantly from any metric of that rank."
-                + (" So few systems tell hardly any metrics apart." if _has_few_systems(study, level) else "")
+                f"{describe_families(rows)}."
+                + (
+                    " Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a "
+                    "rank until one differs significantly from any metric of that rank."
+                    if has_ranks
+                    else ""
+                )
             ),
             *_render_ranks(study, [row for row in rows if row.dimension == main]),
         ]
         parts += [
             render_details(
-                f"Ranks by {COEFFICIENTS[coefficient]}: {label_dimension(dimension)}",
+                f"{title}: {label_dimension(dimension)}",
                 *_render_ranks(study, [row for row in rows if row.dimension == dimension]),
             )
             for dimension in others
@@ -99,12 +103,13 @@ def _render_accuracies(study: Study) -> list[Markup]:
 
 def _describe_choice(study: Study, rows: Sequence[Comparison]) -> str:
     metrics = {metric for row in rows for metric in (row.first, row.second)}
-    left_out = len(study.rated.metrics) - len(metrics)
-    return f"; of {len(study.rated.metrics)} metrics the {len(metrics)} that agree best" if left_out else ""
-
-
-def _has_few_systems(study: Study, level: Level) -> bool:
-    return level == "system" and len(set(study.rated.systems)) < MIN_SYSTEMS
+    if len(metrics) == len(study.rated.metrics):
+        return ""
+    others = len(metrics - {study.against})
+    chosen = f"the {others} with the highest accuracy"
+    if study.against is not None:
+        chosen = f"{study.against} and {chosen.replace('the', 'of the others the', 1)}"
+    return f"; of {len(study.rated.metrics)} metrics {chosen}"
 
 
 def _render_ranks(study: Study, rows: Sequence[Comparison]) -> list[Markup]:
@@ -122,13 +127,13 @@ def _render_ranks(study: Study, rows: Sequence[Comparison]) -> list[Markup]:
     return [*table, render_details(_title_table(len(shown)), _render_table(shown[:MAX_ROWS]))]
 
 
-def _render_dimension(
-    study: Study, rows: Sequence[Comparison], dimension: str, ranked: Sequence[str], *, number: int
-) -> list[Markup]:
+def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, *, number: int) -> list[Markup]:
     """Return the figure, the sentences on neighbours and the table of one dimension."""
     found = {(row.first, row.second): row for row in rows if row.dimension == dimension}
     found_either = {frozenset(pair): row for pair, row in found.items()}
-    metrics = [metric for metric in ranked if any(metric in pair for pair in found)]
+    ranked = main_correlations(study).rank(dimension)
+    compared = {metric for pair in found for metric in pair}
+    metrics = [metric for metric in dict.fromkeys([*ranked, *study.rated.metrics]) if metric in compared]
     alpha = 1 - study.confidence
     neighbours = [row for pair in pairwise(metrics) if (row := found_either.get(frozenset(pair))) is not None]
     sentences = [row.sentence for row in neighbours if row.sentence]
@@ -182,7 +187,8 @@ def _decide_winners(
 
 
 def _render_table(rows: Sequence[Comparison]) -> Markup:
-    heads = ["first", "second", "first", "second", "difference", "interval", "p", "p after Holm", "n", "test", "reason"]
+    heads = ["first", "second", "of the first", "of the second", "difference", "interval", "p", "p after Holm", "n"]
+    heads += ["test", "reason"]
     lines = [
         [
             row.first,
@@ -216,12 +222,12 @@ def render_metric_matrix(study: Study) -> Markup:
         render_note(
             f"{coefficient} between the metrics' scores, each pair on the answers that both scored "
             f"({matrix.n:,} have all), blue where it is positive, orange where it is negative; blank is undefined. "
-            "Metrics that agree with each other "
-            "stand together; in the tree, the further right two branches meet, the less they agree (average linkage). "
+            "Metrics whose scores go together, or in opposite directions, stand together; in the tree, the further "
+            "right two branches meet, the weaker their correlations, whatever the sign (average linkage). "
             "Columns are the rows' numbers. Metrics that nearly repeat each other are not independent evidence."
         ),
         render_figure(drawing, f"Agreement between {pluralize(len(matrix.metrics), 'metric')}"),
-        render_details("Nearest and farthest pairs", _render_extremes(matrix)),
+        render_details("Pairs with the highest and the lowest coefficients", _render_extremes(matrix)),
     )
 
 

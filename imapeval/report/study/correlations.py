@@ -23,13 +23,20 @@ from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
     LEVELS,
+    NO_VALUE,
     UNITS,
     format_coefficient,
     format_interval,
     label_dimension,
     label_system,
 )
-from imapeval.report.study.selection import CorrelationTable, list_levels, main_correlations, main_dimension
+from imapeval.report.study.selection import (
+    CorrelationTable,
+    list_levels,
+    main_correlations,
+    main_dimension,
+    rank_metrics,
+)
 from imapeval.study.data.findings import ALL
 from imapeval.study.subgroups.outlier_systems import CUT_OFF
 
@@ -51,13 +58,51 @@ def render_correlations(study: Study) -> Markup:
         render_note(
             f"{name}. A line is a metric: the dot is its coefficient, the bar its {study.confidence:.0%} interval, n "
             "the number of answers with a rating and a score, failed that of answers with a rating only, which enter "
-            "no coefficient. Scores of metrics for which low is good are reversed."
+            "no coefficient."
+            + (" Scores of metrics for which low is good are reversed." if study.rated.lower_is_better else "")
         ),
         _render_forests(study),
+        *_render_side_by_side(study),
         render_heading("All correlations"),
         *tables,
         *_render_outliers(study),
     )
+
+
+def _render_side_by_side(study: Study) -> list[Markup]:
+    """Return what each metric reaches by level, beside the baseline, for the dimension that metrics are ranked by."""
+    dimension = main_dimension(study)
+    if not study.baselines or dimension is None:
+        return []
+    found = {row.metric: row for row in study.baselines if row.dimension == dimension}
+    rows = [found[metric] for metric in rank_metrics(study) if metric in found]
+    datasets = any(row.within_dataset is not None for row in rows)
+    heads = ["metric", "all answers together", *(["within data sets"] if datasets else []), "within systems"]
+    heads += ["within questions", "baseline", "metric less baseline", f"{study.confidence:.0%} interval"]
+    lines = [
+        [
+            row.metric,
+            format_coefficient(row.value),
+            *([format_coefficient(row.within_dataset)] if datasets else []),
+            format_coefficient(row.within_system),
+            format_coefficient(row.within_question),
+            format_coefficient(row.baseline),
+            format_coefficient(row.difference),
+            format_interval(row.low, row.high) or NO_VALUE,
+        ]
+        for row in rows
+    ]
+    return [
+        render_heading(f"Side by side: {label_dimension(dimension)}"),
+        render_note(
+            f"{COEFFICIENTS[study.coefficient]} by how answers are grouped. The baseline reads no answer: it scores "
+            "each one by the mean rating of its system and data set on other questions (part by part of the questions, "
+            "then the mean). What a metric reaches over all answers together is agreement about "
+            "answers only as far as it exceeds the baseline; their difference is over all answers together."
+        ),
+        render_table(heads, lines, texts=(0,)),
+        render_reasons((row.reason, row.metric) for row in rows if row.reason),
+    ]
 
 
 def _render_outliers(study: Study) -> list[Markup]:

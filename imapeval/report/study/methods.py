@@ -104,7 +104,7 @@ def describe_methods(study: Study) -> list[str]:
     drawn = "questions (all answers to one together)" if shared else "answers (each to a question of its own)"
     sentences = [
         f"Conclusions are drawn from {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}.",
-        f"{study.resamples:,} bootstrap resamples, seed {study.seed}.",
+        f"At least {study.resamples:,} bootstrap resamples and permutations, seed {study.seed}.",
         *(
             f"Intervals of {study.confidence:.0%} ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
             for interval in _list_intervals(study)

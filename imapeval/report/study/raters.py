@@ -21,13 +21,14 @@ from imapeval.report.study.formatting import (
     format_measure,
     label_dimension,
 )
-from imapeval.report.study.selection import select_top_metrics
+from imapeval.report.study.selection import describe_selection, select_top_metrics
 from imapeval.study.agreement.measure import find_title
+from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Agreement, Ceiling, Corrected, Differences, Study
+    from imapeval.study.data.findings import Agreement, Ceiling, Differences, Study
 
 
 def render_raters(study: Study) -> Markup:
@@ -56,7 +57,7 @@ def render_raters(study: Study) -> Markup:
             ),
             *_render_ceilings(study.ceilings, study.confidence),
         ]
-    parts += _render_corrected(study.corrected, select_top_metrics(study), study.confidence)
+    parts += _render_corrected(study, select_top_metrics(study))
     if len(parts) == 1 and not raters:
         parts.append(
             render_note(
@@ -92,7 +93,7 @@ def _render_differences(rows: Sequence[Differences]) -> Markup:
     lines = [
         [
             label_dimension(row.dimension),
-            f"{row.first} and {row.second}",
+            "any two" if row.first == ALL else f"{row.first} and {row.second}",
             *(f"{row.bins[name]:.1%}" if name in row.bins else "" for name in bins),
             format_measure(row.mean_absolute),
             f"{row.n:,}",
@@ -127,7 +128,7 @@ def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]
     return [render_table(heads, lines, texts=(0, 1, 2)) if lines else Markup(""), reasons]
 
 
-def _render_corrected(rows: Sequence[Corrected], leading: Sequence[str], confidence: float) -> list[Markup]:
+def _render_corrected(study: Study, leading: Sequence[str]) -> list[Markup]:
     """Return the corrected coefficients of the best metrics, if any; the ceilings explain missing ones."""
     lines = [
         [
@@ -139,17 +140,17 @@ def _render_corrected(rows: Sequence[Corrected], leading: Sequence[str], confide
             format_interval(row.low, row.high) or NO_VALUE,
             row.reason or "",
         ]
-        for row in rows
+        for row in study.corrected
         if row.metric in leading and row.corrected is not None
     ]
     if not lines:
         return []
-    heads = ["metric", "dimension", "coefficient", "measured", "corrected", f"{confidence:.0%} interval", "note"]
+    heads = ["metric", "dimension", "coefficient", "measured", "corrected", f"{study.confidence:.0%} interval", "note"]
     return [
         render_heading("Corrected for attenuation"),
         render_note(
-            "What the best metrics' coefficients, over all answers together, would be with ratings without noise. "
-            "corrected.csv has all metrics, and says why a coefficient could not be corrected."
+            f"{describe_selection(study, leading)}: what the coefficients, over all answers together, would be with "
+            "ratings without noise. corrected.csv has all metrics, and says why a coefficient could not be corrected."
         ),
         render_table(heads, lines, texts=(0, 1, 2, 6)),
     ]

@@ -84,9 +84,21 @@ def select_top_metrics(study: Study) -> list[str]:
     return best
 
 
-def describe_selection(study: Study) -> str:
-    """Return which metrics `select_top_metrics` gives, as the beginning of a sentence."""
-    return "The best metrics" + ("" if study.against is None else f", and {study.against}")
+def describe_selection(study: Study, shown: Sequence[str]) -> str:
+    """Return which metrics these are, as the beginning of a sentence.
+
+    Args:
+        study: The study.
+        shown: At least one metric, the best first.
+    """
+    if set(shown) == set(study.rated.metrics):
+        return "All metrics" if len(shown) > 1 else shown[0]
+    ranked, best = rank_metrics(study), list(shown)
+    added = "" if best == ranked[: len(best)] else best.pop()
+    if not best or best != ranked[: len(best)]:
+        return ", ".join(shown)
+    several = f"s with the {len(best)} highest coefficients" if len(best) > 1 else " with the highest coefficient"
+    return f"The metric{several}" + (f", and {added}" if added else "")
 
 
 def order_dimensions(study: Study, found: Iterable[str]) -> list[str]:

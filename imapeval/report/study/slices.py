@@ -82,8 +82,8 @@ def render_scatters(study: Study) -> Markup:
         "scatter",
         "Score against rating",
         render_note(
-            f"{describe_selection(study)}: {points}. Beside the axes: how scores and ratings are distributed. The "
-            f"number is {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
+            f"{describe_selection(study, leading)}: {points}. Beside the axes: how scores and ratings are distributed. "
+            f"The number is {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
             + (" Scores are as the metric gave them: of some, low is good." if rated.lower_is_better else "")
         ),
         render_legend([label_system(system) for system in colours]) if colours and not crowded else "",
@@ -104,9 +104,10 @@ def render_slices(study: Study) -> Markup:
     numeric = [facet for facet in facets if facet in study.rated.covariates]
     parts: list[str] = [
         render_note(
-            f"{describe_selection(study)}: {COEFFICIENTS[study.slices[0].coefficient]} among some of the answers. "
-            "Groups are smaller than the whole, so their intervals are wider: do not read a difference between groups "
-            f"whose intervals overlap widely as a finding. slices.csv has {pluralize(len(divided), 'metric')}."
+            f"{describe_selection(study, leading)}: {COEFFICIENTS[study.slices[0].coefficient]} among some of the "
+            "answers. Groups are smaller than the whole, so their intervals are usually wider: do not read a "
+            f"difference between groups whose intervals overlap widely as a finding. "
+            f"slices.csv has {pluralize(len(divided), 'metric')}."
         )
     ]
     if numeric:

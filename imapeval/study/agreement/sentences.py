@@ -65,7 +65,9 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
     if shares:
         sentences.append(f"{dimension}: two raters {' and '.join(shares)}.")
     elif "mad" in rows and rows["mad"].value is not None:
-        sentences.append(f"{dimension}: two raters lie {rows['mad'].value:.2g} apart on average.")
+        scale = rated.scales.get(dimension)
+        among = "" if scale is None else f" on a scale from {scale.low:g} to {scale.high:g}"
+        sentences.append(f"{dimension}: two raters lie {rows['mad'].value:.2g} apart on average{among}.")
     headline = next((rows[name] for name in _HEADLINES if name in rows and rows[name].value is not None), None)
     if headline is not None and headline.value is not None:
         sentences.append(
@@ -75,8 +77,12 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
     if ceiling is not None and ceiling.value is not None:
         sentences.append(
             f"A perfect metric could reach {find_coefficient(ceiling.coefficient).title} of about "
-            f"{_quote(ceiling.value, ceiling.low, ceiling.high)} {_OVER[ceiling.level]} with the mean of "
-            f"{ceiling.raters:.3g} raters."
+            f"{_quote(ceiling.value, ceiling.low, ceiling.high)} {_OVER[ceiling.level]} with the mean "
+            + (
+                f"of {ceiling.raters:.0f} raters."
+                if ceiling.raters.is_integer()
+                else f"rating, of {ceiling.raters:.3g} raters per answer on average."
+            )
         )
     elif ceiling is not None and ceiling.reason is not None:
         sentences.append(f"How well a perfect metric could do is unknown: {ceiling.reason}.")

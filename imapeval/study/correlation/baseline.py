@@ -1,58 +1,260 @@
-"""The baseline that reads no answer: it scores each one by the mean rating of its system."""
+"""The baseline that reads no answer: it scores each one by the mean rating of its system and data set.
+
+What a metric reaches over all answers together is agreement about answers only as far as it exceeds this baseline.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.study.bootstrap import number_clusters
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
+from imapeval.study.intervals import small_sample_quantile
+from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
-    from imapeval.study.data.findings import CoefficientName
+    from collections.abc import Sequence
+
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.correlation.base import Coefficient
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
-_NAME = "system baseline"
+FOLDS = 10
+"""Most parts that the questions are divided into, of two questions at least. Means of all answers, their own ratings
+among them, make the baseline too strong (by .06 to .15 where systems do not differ); those of the answers to all other
+questions make it far too weak (by .11 to .51), because a high rating lowers the mean of the others. Means from other
+parts are off by .01, and by .04 where few questions tell many systems apart, if each part is correlated by itself
+(benchmarks/system_baseline.py)."""
+
+MIN_QUESTIONS = 10
+"""With fewer the means are too uncertain."""
 
 
-def correlate_baseline(rated: Rated, coefficient: CoefficientName) -> dict[str, float]:
-    """Return how well the means of systems agree with the ratings, over all answers together.
+@dataclass(frozen=True, slots=True)
+class BesideBaseline:
+    """How far a metric agrees by level, side by side, and beside the baseline.
 
-    Systems are told apart by data set, too (`imapeval.evaluation.samples.system_label`). What a metric reaches over all
-    answers together is agreement about answers only as far as it exceeds this.
+    Attributes:
+        metric: The metric.
+        dimension: Of the ratings; `ALL` for the mean over them.
+        coefficient: The coefficient.
+        value: Over all answers together.
+        within_dataset: Mean of the coefficients within each data set, its systems together; None with one data set.
+        within_system, within_question: Those of `correlate` at these levels; None where they are undefined.
+        baseline: What the baseline reaches on the same answers.
+        low, high: Ends of the 95% interval of `difference`.
+        n: Answers with a score and a rating in every dimension concerned.
+        reason: Why there is no difference; else None.
+    """
+
+    metric: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None = None
+    within_dataset: float | None = None
+    within_system: float | None = None
+    within_question: float | None = None
+    baseline: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    reason: str | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Value less baseline."""
+        return None if self.value is None or self.baseline is None else self.value - self.baseline
+
+
+def compare_with_baseline(
+    rated: Rated,
+    coefficient: CoefficientName,
+    *,
+    metrics: Sequence[str] | None = None,
+    correlations: Sequence[Correlation] = (),
+    seed: int = 0,
+) -> list[BesideBaseline]:
+    """Compare metrics with the baseline that knows only the system and the data set of an answer.
+
+    The baseline scores the answers to a tenth of the questions, drawn at random, by the mean ratings of the systems on
+    the others; its coefficient is the mean over the ten parts (fewer with less than 20 questions). The interval of the
+    difference treats questions as the sample and the systems' means as known; it comes from the influence of each
+    question on both coefficients.
 
     Args:
-        rated: The answers.
-        coefficient: The coefficient.
+        rated: The answers. The facet "dataset" tells data sets apart, where there is one.
+        coefficient: One that needs no tie threshold.
+        metrics: Metrics to include; None takes all.
+        correlations: What `correlate` gave of these metrics; levels that are not among them are computed.
+        seed: Random seed of the parts.
 
     Returns:
-        The coefficient by dimension, and their mean as `ALL` if there are several; without those that are undefined, as
-        with one system.
+        By metric a row per dimension; last the row of their mean, if there are several. [] for a coefficient with a tie
+        threshold and for one of systems only.
     """
-    systems = number_clusters(rated.systems)
-    found: dict[str, float] = {}
-    for dimension in rated.dimensions:
-        ratings = rated.ratings_of(dimension)
-        there = np.isfinite(ratings)
-        sums, counts = (
-            np.bincount(systems[there], weights=w, minlength=systems.max() + 1) for w in (ratings[there], None)
+    how = find_coefficient(coefficient)
+    if how.calibrates_ties or how.system_level_only:
+        return []
+    datasets = rated.facets.get("dataset", ("",) * len(rated.ids))
+    cells = number_clusters(list(zip(datasets, rated.systems, strict=True)))
+    known: dict[tuple[str, bytes], tuple[float, Floats] | str] = {}
+    rows: list[BesideBaseline] = []
+    for metric in rated.metrics if metrics is None else metrics:
+        scores = rated.scores_of(metric)
+        parts: list[tuple[BesideBaseline, Floats]] = []
+        for dimension in rated.dimensions:
+            ratings = rated.ratings_of(dimension)
+            used = np.isfinite(scores) & np.isfinite(ratings)
+            key = dimension, np.packbits(used).tobytes()
+            if key not in known:
+                known[key] = _score_folds(ratings, cells, rated.questions, used, how=how, seed=seed)
+            row = BesideBaseline(metric, dimension, coefficient, n=int(used.sum()))
+            parts.append(_compare(row, scores, ratings, rated.questions, used, found=known[key], how=how))
+        rows += [row for row, _ in parts]
+        if len(parts) > 1:
+            rows.append(_average(parts))
+    return _add_levels(rated, rows, datasets, correlations)
+
+
+def _score_folds(
+    ratings: Floats, cells: Counts, questions: Counts, used: np.ndarray, *, how: Coefficient, seed: int
+) -> tuple[float, Floats] | str:
+    """Return the baseline's coefficient and the influence of each question on it, or why there is none."""
+    y, system, question = ratings[used], cells[used], questions[used]
+    if len(np.unique(system)) < 2:
+        return "all answers are by one system"
+    codes = np.unique(question, return_inverse=True)[1]
+    count = int(codes.max()) + 1
+    if count < MIN_QUESTIONS:
+        return f"{count} questions are fewer than {MIN_QUESTIONS}"
+    parts = min(FOLDS, count // 2)
+    folds = (np.random.default_rng(seed).permutation(count) % parts)[codes]
+    values: list[float] = []
+    moved = np.zeros(int(questions.max()) + 1)
+    for fold in range(parts):
+        here, there = folds == fold, folds != fold
+        sums = np.bincount(system[there], y[there], minlength=int(cells.max()) + 1)
+        counts = np.bincount(system[there], minlength=len(sums))
+        means = np.divide(sums, counts, out=np.full(len(sums), y[there].mean()), where=counts > 0)
+        found = how.with_influences(means[system[here]], y[here])
+        if not np.isnan(found.value):
+            moved += np.bincount(question[here], found.rows, minlength=len(moved))
+            values.append(found.value)
+    if not values:
+        return "the baseline or the ratings are constant"
+    return float(np.mean(values)), moved / len(values)
+
+
+def _compare(
+    row: BesideBaseline,
+    scores: Floats,
+    ratings: Floats,
+    questions: Counts,
+    used: np.ndarray,
+    *,
+    found: tuple[float, Floats] | str,
+    how: Coefficient,
+) -> tuple[BesideBaseline, Floats]:
+    """Return the row, and the influence of each question on the difference."""
+    nothing = np.zeros(0)
+    if used.sum() < how.min_rows:
+        return replace(row, reason=f"{row.n} answers with a score and a rating are fewer than {how.min_rows}"), nothing
+    of_metric = how.with_influences(scores[used], ratings[used])
+    if np.isnan(of_metric.value):
+        return replace(row, reason="the scores or the ratings are constant"), nothing
+    row = replace(row, value=float(of_metric.value))
+    if isinstance(found, str):
+        return replace(row, reason=found), nothing
+    value, of_baseline = found
+    moved = np.bincount(questions[used], of_metric.rows, minlength=len(of_baseline)) - of_baseline
+    return _add_interval(replace(row, baseline=value), moved), moved
+
+
+def _add_interval(row: BesideBaseline, moved: Floats) -> BesideBaseline:
+    if row.difference is None:
+        return row
+    clusters = int(np.count_nonzero(moved))
+    half = small_sample_quantile(clusters, confidence=0.95) * float(np.sqrt((moved**2).sum()))
+    return replace(row, low=row.difference - half, high=row.difference + half)
+
+
+def _average(parts: Sequence[tuple[BesideBaseline, Floats]]) -> BesideBaseline:
+    """Return the row of the mean over dimensions; without a value where a dimension has none."""
+    rows = [row for row, _ in parts]
+    mean = replace(rows[0], dimension=ALL, n=min(row.n for row in rows), value=None, baseline=None, low=None, high=None)
+    values = [row.value for row in rows if row.value is not None]
+    baselines = [row.baseline for row in rows if row.baseline is not None]
+    reason = next((row.reason for row in rows if row.reason), None)
+    if len(values) == len(rows):
+        mean = replace(mean, value=float(np.mean(values)))
+    if len(baselines) < len(rows):
+        return replace(mean, reason=reason)
+    mean = replace(mean, baseline=float(np.mean(baselines)), reason=None)
+    return _add_interval(mean, np.mean([moved for _, moved in parts], axis=0))
+
+
+def _add_levels(
+    rated: Rated, rows: Sequence[BesideBaseline], datasets: Sequence[str], correlations: Sequence[Correlation]
+) -> list[BesideBaseline]:
+    """Return the rows with what the metrics reach within data sets, systems and questions."""
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    if not metrics:
+        return []
+
+    def find(level: Level, answers: Rated, known: Sequence[Correlation]) -> dict[tuple[str, str], float | None]:
+        found = [row for row in known if (row.level, row.coefficient) == (level, rows[0].coefficient)]
+        if not found:
+            found = correlate(
+                answers, metrics=metrics, coefficients=(rows[0].coefficient,), levels=(level,), resamples=1
+            )
+        # Of one system there is no mean over systems: its own rows stand for it.
+        only = len(set(answers.systems)) == 1
+        return {(row.metric, row.dimension): row.value for row in found if row.system == ALL or only}
+
+    of_systems = find("within-system", rated, correlations)
+    of_questions = find("within-question", rated, correlations)
+    of_datasets: dict[tuple[str, str], float | None] = {}
+    if len(set(datasets)) > 1:
+        of_datasets = find("within-system", replace(rated, systems=tuple(datasets)), ())
+    return [
+        replace(
+            row,
+            within_dataset=of_datasets.get((row.metric, row.dimension)),
+            within_system=of_systems.get((row.metric, row.dimension)),
+            within_question=of_questions.get((row.metric, row.dimension)),
         )
-        means = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-        single = replace(
-            rated,
-            metrics=(_NAME,),
-            scores=means[systems][:, None],
-            dimensions=(dimension,),
-            ratings=ratings[:, None],
-            by_rater={},
-            lower_is_better=frozenset(),
-        )
-        (row,) = correlate(single, coefficients=(coefficient,), levels=("global",), resamples=1)
-        if row.value is not None:
-            found[dimension] = row.value
-    if len(rated.dimensions) > 1 and len(found) == len(rated.dimensions):
-        found[ALL] = float(np.mean(list(found.values())))
-    return found
+        for row in rows
+    ]
+
+
+def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
+    """Say what the baseline reaches, and which metrics do not beat it.
+
+    Args:
+        rows: What `compare_with_baseline` gave of one coefficient; those of the last dimension are put into words.
+    """
+    rows = [row for row in rows if row.dimension == rows[-1].dimension]
+    known = [row for row in rows if row.baseline is not None]
+    if not known:
+        return []
+    title = find_coefficient(known[0].coefficient).title
+    shown = ", ".join(dict.fromkeys(format_number(row.baseline or 0.0) for row in known))
+    said = (
+        f"A baseline that knows only the system and the data set of an answer reaches {title} {shown} over all answers "
+        "together."
+    )
+    below = [row.metric for row in known if (row.difference or 0.0) <= 0]
+    chance = [row.metric for row in known if row.metric not in below and (row.low is None or row.low <= 0)]
+    if below:
+        said += f" Not better than it: {', '.join(below)}."
+    if chance:
+        said += f" Better, but by no more than chance may explain: {', '.join(chance)}."
+    if beating := [row.metric for row in known if row.metric not in below and row.metric not in chance]:
+        said += f" Better: {', '.join(beating)}."
+    return [said]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.study.checklist import ChecklistItem
+    from imapeval.study.correlation.baseline import BesideBaseline
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.bias import Bias
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
@@ -350,7 +351,7 @@ class Study:
         signatures: Of the metrics, by name.
         account: Sentences on what was read and what did not join.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-            outliers, disagreements, checklist: See there.
+            outliers, disagreements, checklist, baselines: See there.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
@@ -383,3 +384,4 @@ class Study:
     outliers: tuple[WithoutOutliers, ...] = ()
     checklist: tuple[ChecklistItem, ...] = ()
     against: str | None = None
+    baselines: tuple[BesideBaseline, ...] = ()

@@ -53,6 +53,9 @@ _FAMILIES = (
 
 _CONFIDENCE = 0.95
 
+_ROUNDING = 1e-9
+"""A correlation this near to 1 is 1."""
+
 MIN_QUESTIONS = 10
 """Below it the interval's error is too uncertain; see docs/where.md for its coverage from here on."""
 
@@ -181,6 +184,8 @@ def _measure(row: Bias, scores: Floats, ratings: Floats, given: Floats, *, quest
     if np.isnan([r_sp, r_sr, r_pr]).any():
         return _conclude(replace(row, reason="the scores, the ratings or the property are constant"))
     reliable = 1.0 if row.reliability is None else min(1.0, row.reliability)
+    if abs(r_sp) > 1 - _ROUNDING:
+        return _conclude(replace(row, reason="the scores order the answers as the property does, or the other way"))
     u, v = reliable - r_sr**2, reliable - r_pr**2
     if u <= 0 or v <= 0:
         return _conclude(replace(row, reason=f"the ratings are too noisy (reliability {reliable:.2f})"))

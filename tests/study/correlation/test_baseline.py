@@ -1,40 +1,82 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.correlation.baseline import correlate_baseline
+from imapeval.study.correlation.baseline import FOLDS, compare_with_baseline, describe_baseline
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 
 
-def make(systems: int) -> Rated:
+def make(systems: int, *, questions: int = 40) -> Rated:
     generator = np.random.default_rng(0)
-    system = np.arange(90) % systems
-    ratings = np.column_stack([system + generator.normal(size=90), -0.5 * system + generator.normal(size=90)])
+    n = systems * questions
+    system = np.arange(n) % systems
+    ratings = np.column_stack([system + generator.normal(size=n), -0.5 * system + generator.normal(size=n)])
     ratings[:3, 0] = np.nan
     return Rated(
-        ids=tuple(map(str, range(90))),
-        questions=np.arange(90) // 3,
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n) // systems,
         systems=tuple(f"s{number}" for number in system),
-        metrics=(),
-        scores=np.empty((90, 0)),
+        metrics=("good", "system"),
+        scores=np.column_stack([np.nan_to_num(ratings[:, 0]) + 0.3 * generator.normal(size=n), system]),
         dimensions=("accuracy", "completeness"),
         ratings=ratings,
+        facets={"dataset": tuple("xy"[number // systems % 2] for number in range(n))},
     )
 
 
-def test_the_means_of_systems_are_correlated_with_the_ratings():
+def test_the_baseline_is_the_mean_rating_on_other_questions():
     rated = make(3)
-    found = correlate_baseline(rated, "spearman")
+    rows = {(row.metric, row.dimension): row for row in compare_with_baseline(rated, "spearman", seed=3)}
     for place, dimension in enumerate(rated.dimensions):
         ratings = rated.ratings[:, place]
-        means = {name: np.nanmean(ratings[np.array(rated.systems) == name]) for name in set(rated.systems)}
         there = np.isfinite(ratings)
-        scores = np.array([means[name] for name in rated.systems])
-        # scipy 1.16.
-        assert found[dimension] == pytest.approx(stats.spearmanr(scores[there], ratings[there]).statistic)
-    assert found[ALL] == pytest.approx(np.mean([found["accuracy"], found["completeness"]]))
+        # The first three answers are all those to the first question.
+        codes = rated.questions[there] - rated.questions[there].min()
+        folds = (np.random.default_rng(3).permutation(codes.max() + 1) % FOLDS)[codes]
+        cells = np.array([f"{rated.facets['dataset'][row]}/{rated.systems[row]}" for row in np.flatnonzero(there)])
+        values: list[float] = []
+        for fold in range(FOLDS):
+            means = {cell: ratings[there][(cells == cell) & (folds != fold)].mean() for cell in set(cells)}
+            guessed = [means[cell] for cell in cells[folds == fold]]
+            # scipy 1.16.
+            values.append(float(stats.spearmanr(guessed, ratings[there][folds == fold]).statistic))
+        row = rows["good", dimension]
+        assert row.baseline == pytest.approx(np.mean(values))
+        pooled = stats.spearmanr(rated.scores[there, 0], ratings[there]).statistic
+        assert row.difference == pytest.approx(pooled - np.mean(values))
+        of_sets = [
+            stats.spearmanr(rated.scores[there & chosen, 0], ratings[there & chosen]).statistic
+            for chosen in (np.array(rated.facets["dataset"]) == name for name in "xy")
+        ]
+        assert row.within_dataset == pytest.approx(np.mean(of_sets))
+    both = rows["good", ALL]
+    assert both.baseline == pytest.approx(np.mean([rows["good", name].baseline for name in rated.dimensions]))
 
 
-def test_one_system_has_no_baseline():
-    assert correlate_baseline(make(1), "spearman") == {}
+def test_a_metric_that_knows_only_the_system_does_not_beat_the_baseline():
+    rated = make(3)
+    rows = compare_with_baseline(replace(rated, dimensions=("accuracy",), ratings=rated.ratings[:, :1]), "spearman")
+    good, system = rows
+    assert good.low is not None
+    assert good.low > 0
+    assert system.low is not None
+    assert system.high is not None
+    assert system.low < 0 < system.high
+    (said,) = describe_baseline(rows)
+    assert said.endswith("system. Better: good.")
+
+
+@pytest.mark.parametrize(
+    ("rated", "reason"), [(make(1), "all answers are by one system"), (make(3, questions=9), "fewer than 10")]
+)
+def test_what_has_no_baseline(rated: Rated, reason: str):
+    rows = compare_with_baseline(replace(rated, facets={}), "spearman")
+    assert all(reason in (row.reason or "") for row in rows if row.value is not None)
+    assert describe_baseline(rows) == []
+
+
+def test_accuracies_have_no_baseline():
+    assert compare_with_baseline(make(3), "pairwise_accuracy") == []
