@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -198,3 +199,63 @@ def test_contributing_draws_the_same_layers() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     places = [text.index(f"| {name} |") for name, _ in LAYERS]
     assert all(before < after for before, after in pairwise(places))
+
+
+_NEGATOR = (
+    r"(?:no|non|not|never|none|nor|neither|without|cannot|can't|don't"
+    r"|不[^\W|]{0,3}|没有?|无[需须]?|未|勿|否认|避免|禁止)"
+)
+_NEGATORS = re.compile(
+    rf"(?<![\w'])(?P<a>{_NEGATOR})\??[)\]]*[|\s]+[(?:]*(?!(?P=a)(?![\w']))(?:{_NEGATOR})(?![\w'])"
+    # Half of a class of characters.
+    r"|\[(?:[不无未非没勿忌禁停避除否别莫]{2,}[^\]]{0,1}|[不无未非没勿忌禁停避除否别莫]{4,}[^\]]*)\]"
+)
+"""Two negators side by side in a list of words or in a pattern."""
+
+
+def find_strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of the strings of a module that are no docstrings, joined where they stand side by side."""
+    tree = parse(path)
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements:
+            yield node.lineno, node.value
+
+
+def has_chinese_range(text: str) -> bool:
+    """Return whether a pattern names a range of characters that begins or ends in the blocks of Chinese ones."""
+    decoded = re.sub(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})", lambda hit: chr(int(hit[1] or hit[2], 16)), text)
+    return re.search("\u3400-|-[\u4dbf\u9fa5\u9fff\U0002a6df\U0003ffff]|[\u4e00]-[\u4e00-\u9fff]", decoded) is not None
+
+
+@pytest.mark.parametrize("text", ["no|not|never", "(?:不要|不能)?", "without nor", "[不无未]", "cannot|not"])
+def test_the_rule_sees_a_list_of_negations(text: str) -> None:
+    assert _NEGATORS.search(text)
+
+
+@pytest.mark.parametrize("text", ["not a number", "no text, and none is needed", "[无阳]", "not_found|no_reply"])
+def test_the_rule_sees_no_list_where_there_is_none(text: str) -> None:
+    assert not _NEGATORS.search(text)
+
+
+def test_negations_are_listed_in_text_alone() -> None:
+    others = (path for path in MODULES if unit_of(dotted(path)) != "text")
+    wrong = [f"{show(path)}:{line}: {hit[0]}" for path in others for line, text in find_strings(path)
+             if (hit := _NEGATORS.search(text))]  # fmt: skip
+    assert not wrong, "words that negate belong to imapeval/text/negation.py"
+
+
+@pytest.mark.parametrize("text", ["[\\u4e00-\\u9fff]", "[一-龥]", "\u3400-\u4dbf"])
+def test_the_rule_sees_a_chinese_range(text: str) -> None:
+    assert has_chinese_range(text)
+
+
+def test_chinese_characters_are_defined_once() -> None:
+    wrong = [
+        f"{show(path)}:{line}"
+        for path in MODULES
+        if path != PACKAGE / "text" / "language.py"
+        for line, text in find_strings(path)
+        if has_chinese_range(text)
+    ]
+    assert not wrong, "use HAN of imapeval/text/language.py"

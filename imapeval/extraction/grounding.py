@@ -14,8 +14,9 @@ from functools import cached_property
 
 from imapeval.text.language import HAN
 from imapeval.text.markup import INVISIBLE, fold_confusables
-from imapeval.text.negation import is_negated, mentions_denial
+from imapeval.text.negation import ADVICE_AGAINST, CHINESE_ADVICE_AGAINST, DENIALS, is_negated, mentions_denial
 from imapeval.text.normalise import stem
+from imapeval.text.yes_no import asks_yes_no, mentions_assent, strip_answer_words
 
 MIN_SHARE = 0.5
 """More than this share of a value must be in the text."""
@@ -63,42 +64,26 @@ _FUNCTION_WORDS = frozenset(
         r"\w+",
         "a an the of to in on at by for from with and or as is are was were be been being it its this that these those "
         "you your he she his her they their them i we our my me can may might could should would will do does if then "
-        "than so such also not no very more most some any each per have has had there when while",
+        "than so such also very more most some any each per have has had there when while",
     )
 )
 _LIGHT_WORDS = frozenset(
     re.findall(
         r"\w+",
         # Denials are checked separately.
-        "never without cannot nor neither unlikely likely probably possible possibly "
+        f"{DENIALS} {ADVICE_AGAINST} likely probably possible possibly "
         "take use eat drink get give go see keep stay make try start need advise recommend consider "
-        "avoid stop quit limit reduce cut decrease increase less fewer cessation help cause due "
+        "increase help cause due "
         "doctor physician specialist clinic department test exam examination check treatment therapy "
         "mg g ml mcg kg hour hr h q day daily week month year time tablet dose every only about around",
     )
 )
 """Words that many facts share, so that they are not evidence; compared by their stems."""
 _LIGHT_CHINESE = re.compile(
-    r"不需要?|不建议|不推荐|不宜|不可以?|不能|不用|不要|不必|无需|无须|避免|禁止|需要|建议|推荐|考虑|可以|可能性?|应该?|应当|注意|保持"
+    CHINESE_ADVICE_AGAINST + r"|需要|建议|推荐|考虑|可以|可能性?|应该?|应当|注意|保持"
     r"|使用|服用|少吃|多吃|少喝|多喝|多饮|少食|检查|治疗|就诊|每[天日次周]|毫克|毫升|的情况下"
 )
 _FUNCTION_CHARACTERS = frozenset("的了着过地得和与及或等也还都就并且是")
-
-_POLAR_TERM = re.compile(
-    r"^(?:can|could|may|should|is|are|do|does|will|need|whether|safe|possible)\b"
-    r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.{0,200}吗|能.{0,200}吗"
-)
-_POLAR = re.compile(
-    r"^(?:(?:yes|no|not|can(?:not)?|can't|may|should|must|is|are|it|do|does|don't|be|best|better|allowed|safe"
-    r"|unsafe|ok|okay|fine|possible|impossible|recommended|advisable|likely|unlikely|avoid(?:ed)?|needed?|necessary"
-    r"|unnecessary|normal)\b[ ,;:.]*)+"
-    r"|^(?:不能|不可以?|不行|不宜|不是|不会|不需要?|不用|不必|不建议|不推荐|最好|没有?|无需|否|不|能够?|可以?|是的?|会|需要?|要"
-    r"|应该?|应当|建议|推荐|有|避免|禁止|勿)+[，,、。 ]*"
-)
-_ASSENT = re.compile(
-    r"\b(?:yes|can|may|could|should|safe(?:ly)?|fine|ok(?:ay)?|allowed|possible|possibly|recommend\w*|advis\w*|normal|need\w*"
-    r"|necessary|likely|probably|must|sure|definitely|certainly)\b|能|可|是|会|需|应|要|建议|推荐|必"
-)
 
 
 class GroundingText:
@@ -126,8 +111,8 @@ class GroundingText:
             return False
         denies = is_negated(folded)
         folded_term = fold_case(term)
-        if _POLAR_TERM.search(folded_term):
-            limit = _POLAR.sub("", folded)
+        if asks_yes_no(folded_term):
+            limit = strip_answer_words(folded)
             if len(limit) < len(folded):
                 share = self._share(limit, exclude=folded_term)
                 if share is not None:
@@ -135,7 +120,7 @@ class GroundingText:
                 if denies:
                     return mentions_denial(self._text)
                 # A text about the matter may assent in any words.
-                return _ASSENT.search(self._text) is not None or bool(self._share(folded_term, exclude=""))
+                return mentions_assent(self._text) or bool(self._share(folded_term, exclude=""))
         share = self._share(folded, exclude=folded_term)
         if share is None:
             share = self._share(folded, exclude="")

@@ -1,7 +1,7 @@
 """Negation and its scope: what a phrase denies or advises against, and how certain it is.
 
-"No surgery needed" is not "surgery needed", and "stop warfarin" is not "continue warfarin". All tables of words that
-negate are in this module.
+"No surgery needed" is not "surgery needed", and "stop warfarin" is not "continue warfarin". All words that negate are
+listed here, and those that answer a question in `imapeval.text.yes_no`; other packages build their patterns from these.
 """
 
 from __future__ import annotations
@@ -11,10 +11,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from imapeval.text.language import HAN
+from imapeval.text.yes_no import strip_answer
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.types import Certainty, Lang, Polarity
+
+NEGATING_WORDS = (
+    r"no|not|non|never|without|avoid\w*|stop\w*|discontinu\w*|withdraw\w*|absence|absent|lack|exclud\w*|rule|ruled"
+    r"|unlikely|negative|quit|free"
+)
+NEGATING_CHARACTERS = "不无未非没勿忌禁停避除否"
+"""Words, as alternatives of a pattern, and Chinese characters of which any may negate a name beside them."""
+
+DENIALS = "no not never without cannot nor neither unlikely"
+ADVICE_AGAINST = "avoid stop quit limit reduce cut decrease less fewer cessation"
+CHINESE_ADVICE_AGAINST = r"不需要?|不建议|不推荐|不宜|不可以?|不能|不用|不要|不必|无需|无须|避免|禁止"
+"""Words of denials, and of advice against something or for less of it, that say nothing about what it is; the English ones
+separated by spaces, the Chinese ones as alternatives of a pattern."""
 
 # Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
 _HARMLESS = re.compile(
@@ -70,19 +86,15 @@ _AGAINST = re.compile(
     r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?"
     r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
     r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bgive up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
-    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|远离|杜绝|拒绝|慎用|别(?=[\u4e00-\u9fff])|不宜",
+    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|远离|杜绝|拒绝|慎用|别(?=["
+    + HAN
+    + "])|不宜",
     re.IGNORECASE,
 )
 # Advice to have less of something: close to advice against it, but not the opposite of either.
 _RESTRAINT = re.compile(
     r"\b(?:limit|restrict|reduc|decreas|lower|minimi[sz]|moderat|less|fewer|cut(?:ting)? (?:down|back)|go easy)\w*\b|少(?=[吃喝食饮用做碰接熬晒])|减少|限制|控制|适量|节制|慎",
     re.IGNORECASE,
-)
-
-
-# A yes or no to the question, before the statement itself.
-_LEADING_ANSWER = re.compile(
-    r"^(?:yes|no|不|不会|不能|不是|不可以|是的?|会|能|可以)[,，。.;；:：!！]\s*(?=\w)", re.IGNORECASE
 )
 
 _NOR = re.compile(r"(?<=\w) nor\b", re.IGNORECASE)
@@ -141,7 +153,7 @@ def read_stance(text: str) -> Stance:
 
     # Each harmless phrase becomes one placeholder, so that nothing is found inside it. "No, it is not" and "neither A nor
     # B" deny once.
-    text = _NOR.sub(" or", _LEADING_ANSWER.sub("", text[:_MAX_CHARACTERS]))
+    text = _NOR.sub(" or", strip_answer(text[:_MAX_CHARACTERS]))
     rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", text))
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
@@ -217,6 +229,37 @@ _DENYING_END = re.compile(
     r"|(?:没有?|无|未|否认|不伴|不是|没(?=得|患))(?:有|出现|发现|伴|见|患|得过?|任何|明显|过|的)*\s*$",
     re.IGNORECASE,
 )
+
+_DENYING_LIST = re.compile("[无未]$|没有$")
+# Before and after a name of something that may be chosen, in English, Chinese and French.
+_DENIED_BEFORE = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|ne|pas)\b|n['’]t\b|\bn['’]|(?:不(?:能|应|应该|应当|可|可以|宜|要|会|是|建议)?|并非|勿|别)$",
+    re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(
+    r"\s*(?:(?:项|选项)\s*)?(?:(?:is|are|was|were|would be|seems?|est|sont)\s*(?:both |all |clearly |also )?"
+    r"(?:not\b|n['’]t|pas\b|wrong|incorrect|false|fau(?:x|sse)|inexact)|n['’]est|ne\b|"
+    r"(?:都|均)?(?:是|为)?(?:错|不正确|不对|有误|不是))",
+    re.IGNORECASE,
+)
+
+
+def is_choice_denied(before: str, text: str, after: int) -> bool:
+    """Return whether a chosen option is denied, by the words before it or by those from position `after` of a text on.
+
+    >>> is_choice_denied("it is not ", "it is not A", 11), is_choice_denied("", "B is wrong", 1), is_choice_denied("", "B", 1)
+    (True, True, False)
+    """
+    return _DENIED_BEFORE.search(before) is not None or _DENIED_AFTER.match(text, after) is not None
+
+
+def denies_being(governor: str) -> bool:
+    """Return whether a Chinese governor denies that something is there, so that its list ends at a comma.
+
+    >>> denies_being("目前没有"), denies_being("不要")
+    (True, False)
+    """
+    return _DENYING_LIST.search(governor) is not None
 
 
 def ends_with_negator(text: str) -> bool:

@@ -13,6 +13,7 @@ from imapeval.text.negation import read_stance
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
 from imapeval.text.roles import find_roles
 from imapeval.text.synonyms import unify_synonyms
+from imapeval.text.yes_no import strip_yes_no
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,9 +114,6 @@ _AFTER_SUBJECT_ZH = _by_length(
     "应 应该 应当 必须 须 要 可 可以 能 会 都 也 一律 使用 服用 食用 饮用 吃 喝 用 为主 为宜 为好 首选 为首选 是首选 就可以 也可以 就行 也行 即可 没问题 比较好 最好 "
     "有效 有用 有益 是 的 了 吧 过"
 )
-_LEADING_YES_NO = re.compile(
-    r"^(?:yes|no)\b[,.;:!\s]*|^(?:是的?|能|可以|不能|不可以|不是|会|不会|不)(?:[,，。;；]|$)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,7 @@ def parse_phrase(value: str) -> Phrase:
         condition,
         stance,
         amounts,
-        _strip_frame(normalise(_LEADING_YES_NO.sub("", stance.subject))),
+        _strip_frame(normalise(strip_yes_no(stance.subject))),
         whole,
         normalise(BRACKETS.sub(" ", text)) if inside else whole,
         frozenset(form for text in inside if not find_amounts(text).items and (form := normalise(text))),
@@ -300,7 +298,7 @@ def _find_words(text: str) -> tuple[list[str], list[str]]:
     """Return the English content words of a text, and its runs of Chinese characters without light characters."""
     latin: list[str] = []
     chinese: list[str] = []
-    for part in _PUNCTUATION.split(_LEADING_YES_NO.sub("", text)):
+    for part in _PUNCTUATION.split(strip_yes_no(text)):
         norm = normalise(part)
         latin += [word for word in _LATIN_WORDS.findall(norm) if word not in _FUNCTION_WORDS]
         runs = ("".join(c for c in run if c not in _FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))

@@ -222,7 +222,7 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
 
 _DISCLAIMER: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"\b(?:not|no) (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
+        r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
         r"|\bthis (?:information|answer|response) is\b",
         re.IGNORECASE,
     ),

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, split_items, split_sentences, trim_piece
 from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
-from imapeval.text.language import has_chinese
+from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import (
+    denies_being,
     find_denied_verb,
     find_denying_predicate,
     find_governor,
@@ -85,7 +86,6 @@ _LISTING: Mapping[Lang, re.Pattern[str]] = {
 }
 _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
-_DENIES_BEING = re.compile("[无未]$|没有$")
 _SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
 # An item with its own verb, which does not need the governor's.
 _OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
@@ -100,7 +100,7 @@ _MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
 # The start of the main clause after a condition without a comma.
 _MAIN_CLAUSE_START = re.compile(
     r"(?<=\w)\s+(?:(?:then|please)\s+)+|(?<!\byou)(?<!\bto)(?<!\bnot)(?<!\band)(?<!\bor)(?<=\w)\s+(?=(?:see|call|consult|contact|visit|seek|stop)\s)"
-    r"|(?<=[\u4e00-\u9fff])则",
+    rf"|(?<=[{HAN}])则",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
@@ -249,7 +249,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
     pieces: list[Piece] = []
     for place, item in enumerate(group):
         piece = item.piece
-        if item.comma and lang == "zh" and (conjoined or _DENIES_BEING.search(governing)):
+        if item.comma and lang == "zh" and (conjoined or denies_being(governing)):
             # 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
         conjoined = conjoined or item.conjoined

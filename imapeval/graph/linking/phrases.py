@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.text.language import has_chinese
-from imapeval.text.negation import advises_against, is_negated
+from imapeval.text.negation import NEGATING_CHARACTERS, NEGATING_WORDS, advises_against, is_negated
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise
 from imapeval.text.stages import find_stages, strip_stage
 
@@ -33,11 +33,11 @@ MAX_CHARACTERS = 16
 
 # Words that negate a name, or make the value about something else: "avoid aspirin" is not a kind of aspirin.
 _BLOCKING = re.compile(
-    r"\b(?:no|not|non|never|without|avoid\w*|stop\w*|discontinu\w*|withdraw\w*|absence|absent|lack|exclud\w*|rule|ruled"
-    r"|prevent\w*|prophyla\w*|risk|history|family|suspect\w*|possibl[ey]|probabl[ey]|unlikely|negative|anti|vaccin\w*"
-    r"|quit|cured|false|pseudo|normal|free|reduc\w*|reliev\w*|control\w*|treat(?:ing|s|ed)?|manag\w*|lower(?:ing|s)|improv\w*|promot\w*|caus\w*|monitor\w*"
+    rf"\b(?:{NEGATING_WORDS}"
+    r"|prevent\w*|prophyla\w*|risk|history|family|suspect\w*|possibl[ey]|probabl[ey]|anti|vaccin\w*"
+    r"|cured|false|pseudo|normal|reduc\w*|reliev\w*|control\w*|treat(?:ing|s|ed)?|manag\w*|lower(?:ing|s)|improv\w*|promot\w*|caus\w*|monitor\w*"
     r"|increas\w*|decreas\w*|check\w*|and|or|versus|vs|in|of|for|with|during|to|on|by|at|from|after|before|due)\b"
-    r"|[不无未非没勿忌禁防抗停避除否疑或和与及]|缓解|减轻|控制|降低|改善|消除|抑制|引起|导致|治疗|用于|针对|风险|病史|家族|可能|接种|疫苗|促进|增加|减少|监测"
+    rf"|[{NEGATING_CHARACTERS}防抗疑或和与及]|缓解|减轻|控制|降低|改善|消除|抑制|引起|导致|治疗|用于|针对|风险|病史|家族|可能|接种|疫苗|促进|增加|减少|监测"
 )
 
 _LIGHT_FIRST = re.compile(

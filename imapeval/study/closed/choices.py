@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 from imapeval.llm.structured.faults import looks_like_refusal
 from imapeval.llm.structured.json_objects import strip_reasoning
+from imapeval.text.negation import is_choice_denied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ _STATED = re.compile(
     r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*){0,4}(?P<french>LABELS)(?![\w'’])"
     r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|"
     r"est (?:la bonne|correcte?|exacte?|juste)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))"
-    r"|(?:\bnot|\bpas|不是|不选)\s*(?:option\s*)?(?:LABELS)\s*,?\s*(?:but|mais|而是|而选)\s*(?:rather|option|plut[ôo]t)?"
+    r"|(?:\bnot|\bpas|不[是选])\s*(?:option\s*)?(?:LABELS)\s*,?\s*(?:but|mais|而是|而选)\s*(?:rather|option|plut[ôo]t)?"
     r"\s*(?P<instead>LABELS)(?![A-Za-z0-9'’])",
     re.IGNORECASE,
 )
@@ -60,17 +61,7 @@ _WHY = r"because|since|as|due|given|for|which|car|parce|puisque|因为|由于"
 _ARTICLE = re.compile(rf"a\s+[^\W\d_]|A\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]")
 """Begins with "a" as an article, or the French verb; "A Aspirin" begins with a label."""
 
-_DENIED_BEFORE = re.compile(
-    r"\b(?:not|never|cannot|neither|nor|ne|pas)\b|n['’]t\b|\bn['’]|(?:不(?:能|应|应该|应当|可|可以|宜|要|会|是|建议)?|并非|勿|别)$",
-    re.IGNORECASE,
-)
 _CLAUSE = re.compile(r"[.,:;!?。，：；！？]|\b(?:but|so|therefore|mais|donc)\b|但|所以|因此", re.IGNORECASE)
-_DENIED_AFTER = re.compile(
-    r"\s*(?:(?:项|选项)\s*)?(?:(?:is|are|was|were|would be|seems?|est|sont)\s*(?:both |all |clearly |also )?"
-    r"(?:not\b|n['’]t|pas\b|wrong|incorrect|false|fau(?:x|sse)|inexact)|n['’]est|ne\b|"
-    r"(?:都|均)?(?:是|为)?(?:错|不正确|不对|有误|不是))",
-    re.IGNORECASE,
-)
 _REACH = 30
 """Characters before a statement in which it may be denied or called final."""
 
@@ -199,7 +190,7 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         others = joint.match(text, end)
         after = others.end() if others else end
         before = _CLAUSE.split(text[max(0, match.start() - _REACH) : match.start()])[-1]
-        denied = which != "instead" and (_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(text, after))
+        denied = which != "instead" and is_choice_denied(before, text, after)
         if denied or _ARTICLE.match(text, match.start(which)):
             continue
         if others:

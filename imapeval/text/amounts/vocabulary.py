@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from imapeval.text.language import HAN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 # "dimension in base unit: unit = its names; ...". pint converts the units, which may be expressions; pint's own name of
@@ -109,7 +111,7 @@ FRACTION_WORDS = {"quarter": 1 / 4, "third": 1 / 3}
 SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "hundred": 1e2, "thousand": 1e3, "million": 1e6}
 HAN_DIGITS = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
-_HAN = "".join((*HAN_DIGITS, *HAN_SCALES))
+_NUMERALS = "".join((*HAN_DIGITS, *HAN_SCALES))
 # 两三, 十五六, 七八十: two neighbouring numerals mean a range.
 HAN_BETWEEN = re.compile(r"([二三四五六七八九]?十)?([一二两三四五六七八])([二两三四五六七八九])([十百千万]?)")
 CHARACTER_FOLDS = str.maketrans(
@@ -228,7 +230,7 @@ COMPARATIVE_BEFORE = re.compile(
     rf"|(?P<other>{_alternatives(word[::-1] for word in set(BOUNDS_BEFORE) - set(_latin_words(BOUNDS_BEFORE)) - {*'约近'})}|约(?!预)"
     r"|近(?![最附临邻]))"
     # 至少治疗三天
-    r"|[一-鿿]{1,2}(?P<apart>少至|多最|少最|多至|码起))"
+    rf"|[{HAN}]{{1,2}}(?P<apart>少至|多最|少最|多至|码起))"
 )
 COMPARATIVE_AFTER = re.compile(
     rf" ?(?P<latin>{_alternatives(_latin_words(BOUNDS_AFTER))})(?![a-z])(?! [0-9])"
@@ -242,7 +244,7 @@ NUMBER = re.compile(
       (?![0-9]|[.,][0-9])
       (?:\s?[x*]\s?10(?:\^|\*\*|\*|e)(?P<power>[0-9]{{1,2}})(?![0-9]))?
       (?:\s?(?P<scale>百|千(?![克卡米焦帕])|万|亿|(?:hundred|thousand|million)(?![a-z])))?
-    | (?P<han>[{_HAN}]{{1,12}}(?:点[{_HAN}]{{1,4}})?)(?![{_HAN}])
+    | (?P<han>[{_NUMERALS}]{{1,12}}(?:点[{_NUMERALS}]{{1,4}})?)(?![{_NUMERALS}])
     | (?P<half>half(?:[ -](?:of\ )?an?(?![a-z]))?(?![a-z])|半)
     | (?:an?\ )?(?P<part>{_alternatives(FRACTION_WORDS)})\ of\ an?(?![a-z])
     | (?:(?P<tens>{_alternatives(TENS)})(?:[
@@ -256,23 +258,23 @@ RANGE_SIGN = re.compile(r"\s?[-~至到、或]\s?| (?P<word>to|or|and) ")
 _OPENING_WORDS = {"a", "an", "half", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
 # Where an amount may begin. A set of characters comes first, because that search is fast. Letters before a digit belong
 # to a name (B12, COVID-19), but "x3 days" means three days.
-NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日终{_HAN}]")
+NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日终{_NUMERALS}]")
 WORD = re.compile(r"[a-z][a-z]*+")
-START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日终{_HAN}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
+START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日终{_NUMERALS}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
 START = re.compile(
     rf"""(?P<share>百分之)
     | (?P<date>(?:19|20)[0-9]{{2}}\s?年(?:[0-9]{{1,2}}月)?(?:[0-9]{{1,2}}[日号])?|[0-9]{{1,2}}月[0-9]{{1,2}}[日号]
-      |[{_HAN}]{{1,3}}月(?![余龄来])(?:[{_HAN}]{{1,3}}[日号])?)
+      |[{_NUMERALS}]{{1,3}}月(?![余龄来])(?:[{_NUMERALS}]{{1,3}}[日号])?)
     | (?P<number>
         [0-9](?<![a-wyz0-9_][0-9])(?<![a-z]-[0-9])(?<![0-9][.,:/][0-9])(?<!第[0-9])(?<!第\s[0-9])
       | \.[0-9](?<![0-9a-z.]\.[0-9])
-      | [{_HAN}半](?<![{_HAN}半第几数周期拜][{_HAN}半])
+      | [{_NUMERALS}半](?<![{_NUMERALS}半第几数周期拜][{_NUMERALS}半])
       | (?<![a-z0-9])(?:{_alternatives(_OPENING_WORDS)})(?![a-z]))
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
     | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
     | (?P<always>lifelong(?![a-z])|终身)
     | (?P<night>at\ (?:night|bedtime)(?![a-z]))
-    | (?P<times>(?:(?<![今昨明当生{_HAN}0-9])日|晚上|早上|睡前)(?=[0-9{_HAN}]{{1,3}}次))""",
+    | (?P<times>(?:(?<![今昨明当生{_NUMERALS}0-9])日|晚上|早上|睡前)(?=[0-9{_NUMERALS}]{{1,3}}次))""",
     re.VERBOSE,
 )
 OPENING_WORDS = frozenset(
@@ -297,7 +299,7 @@ _HAN_NAMES = "|".join(
 )
 UNIT_NAME = re.compile(
     rf"\s{{0,2}}-?\s?个?(?P<more>[多余来+])?\s?个?(?P<name>mm ?hg|mm of mercury|cm ?h2o|international units?|per ?cent"
-    rf"|fl\.? ?oz|fluid ounces?|y/o(?![a-z])|[cdm]?m\^?[23](?![0-9{_HAN}次])|[a-zμ]{{1,20}}(?![a-zμ])|%|{_HAN_NAMES})"
+    rf"|fl\.? ?oz|fluid ounces?|y/o(?![a-z])|[cdm]?m\^?[23](?![0-9{_NUMERALS}次])|[a-zμ]{{1,20}}(?![a-zμ])|%|{_HAN_NAMES})"
 )
 UNIT_CHAIN = re.compile(
     r"(?:\s?/\s?\(?|(?<=kg)\s?[·.*⋅]\s?(?=d|h|min)|[ -](?:per|an?|(?P<within>in an?|in(?= 24 ?h)))[ -])"
@@ -309,12 +311,12 @@ UNNAMED_COUNT = re.compile(r"\s?(?:个|cells?|copies)?(?=\s?/)")
 DEGREES = re.compile(
     r"\s{0,2}(?:(?P<celsius>°\s?c(?:elsius)?|摄氏度|(?:degrees?\s)?(?:celsius|centigrade)|degrees?\sc)"
     r"|(?P<fahrenheit>°\s?f(?:ahrenheit)?|华氏度|(?:degrees?\s)?fahrenheit|degrees?\sf)|(?P<letter>[cf])|°|degrees?|(?:(?<=\d)|(?<=十)|(?<=十[一二三四五六七八九]))度)"
-    rf"(?![a-z])(?P<tenth>(?<=度)[0-9{_HAN}](?![0-9{_HAN}度]))?"
+    rf"(?![a-z])(?P<tenth>(?<=度)[0-9{_NUMERALS}](?![0-9{_NUMERALS}度]))?"
 )
 TEMPERATURE_CONTEXT = re.compile(r"温|烧|发热|摄氏|华氏|fever|(?<![a-z])temp")
 HALF_MORE = re.compile(r"半(?![流夏卧坐身月年小天个片粒夜衰])| and a half(?![a-z])")
 HALF_MONTH = re.compile(r"半个?月")
-AND_MORE = re.compile(r"[多余](?=[^一-鿿]|$|[以了未仍后前无不])")
+AND_MORE = re.compile(rf"[多余](?=[^{HAN}]|$|[以了未仍后前无不])")
 OR_TWO = re.compile(r" or two(?![a-z])")
 AGE_AFTER = re.compile(r"[ -]?(?:olds?|of age)(?![a-z])|大(?![便量概于小约剂夫多部家])")
 RATIO_AFTER = re.compile(r" (?:as|the|more|less|higher|lower|greater|larger|upper|faster)(?![a-z])")
@@ -327,7 +329,9 @@ AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?
 PEOPLE_BEFORE = re.compile(rf"(?<![a-z]){_PERSON} $|(?:年龄[在为是:]?|宝宝|婴儿|幼儿|儿童|孩子)$")
 CHILD_AFTER = re.compile(r"的?(?:婴|宝宝|幼儿|小儿|儿童|孩|患儿|新生儿)")
 # A few characters between an interval and its amount: 每天 [饮水] 2升.
-WORDS_BETWEEN = re.compile(rf"(?P<words>(?:早中?晚各)?(?:(?![{_HAN}半和或及与各])[一-鿿]){{0,6}}+)\s?(?=[0-9{_HAN}半])")
+WORDS_BETWEEN = re.compile(
+    rf"(?P<words>(?:早中?晚各)?(?:(?![{_NUMERALS}半和或及与各])[{HAN}]){{0,6}}+)\s?(?=[0-9{_NUMERALS}半])"
+)
 DURATION_BEFORE = re.compile(
     r"(?<![a-z])(?:for|in|of|since|after|last|lasts|lasting|lasted|just|well|take|takes)(?: the)? $"
 )
