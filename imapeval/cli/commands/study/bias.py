@@ -1,27 +1,49 @@
 """`imapeval study bias`."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from imapeval.study.subgroups.bias import Bias
+    from imapeval.study.subgroups.shifts import Shift
 
 
 @expand_options
-def bias(folders: RunFolders, options: StudyOptions, json_output: Json = False) -> None:
-    """Measure what moves metrics at equal ratings: length, language, system, task, the model's own family."""
+def bias(
+    folders: RunFolders,
+    options: StudyOptions,
+    altered: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=RUN",
+            help="Compare with a run on the same answers, by their ids, in which something else was altered, such as the "
+            "order of the texts or the question. Repeatable.",
+        ),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Measure what moves metrics at equal ratings: length, language, system, task, the model's own family.
+
+    With --altered it also measures how far they move when the answers stay the same and something else is altered.
+    """
     from imapeval.study.data.findings import ALL
     from imapeval.study.subgroups.bias import measure_bias
+    from imapeval.study.subgroups.shifts import measure_shifts
 
+    runs = _parse_altered(altered or ())
     joined = options.read(folders)
     rows = measure_bias(joined.rated, signatures=joined.signatures)
+    shifts = measure_shifts(joined.rated, {name: _read_scores(run) for name, run in runs.items()})
     if json_output:
-        emit_json(rows)
+        emit_json([*rows, *shifts])
         return
     dimension = rows[0].dimension
     rows = [row for row in rows if row.dimension == dimension]
@@ -39,6 +61,37 @@ def bias(folders: RunFolders, options: StudyOptions, json_output: Json = False) 
         f"Spearman's partial correlation of score and property, given {equal}, {noise}. Interval: 95%, from the "
         "influence of each question. *: excludes 0 after Bonferroni's correction for the properties of a metric."
     )
+    if shifts:
+        _print_shifts(shifts)
+
+
+def _parse_altered(texts: Sequence[str]) -> dict[str, Path]:
+    """Parse NAME=RUN texts.
+
+    Raises:
+        UsageError: One is malformed, or two have one name.
+    """
+    found: dict[str, Path] = {}
+    for text in texts:
+        name, _, folder = text.partition("=")
+        if not name.strip() or not folder.strip():
+            raise UsageError(f"--altered {text!r} is not NAME=RUN. Example: --altered exchanged=runs/exchanged.")
+        if name in found:
+            raise UsageError(f"--altered names {name!r} twice. Give each run a name of its own.")
+        found[name] = Path(folder)
+    return found
+
+
+def _read_scores(folder: Path) -> dict[str, dict[str, float]]:
+    """Return the scores of a run by metric and id."""
+    from imapeval.evaluation.runs import Run
+    from imapeval.types import Score
+
+    found: dict[str, dict[str, float]] = {}
+    for result in Run(folder).results():
+        if isinstance(result.outcome, Score):
+            found.setdefault(result.metric, {})[result.id] = result.outcome.value
+    return found
 
 
 def _print(rows: "Sequence[Bias]") -> None:
@@ -54,3 +107,32 @@ def _print(rows: "Sequence[Bias]") -> None:
         Column("n", lambda row: row.n, wrap=False),
     ]
     emit(rows, columns, title="Bias at equal ratings", width=UNLIMITED)
+
+
+def _print_shifts(rows: "Sequence[Shift]") -> None:
+    from imapeval.study.number_format import format_number
+
+    def show(number: float | None) -> str | None:
+        return None if number is None else format_number(number)
+
+    def show_share(share: float | None) -> str | None:
+        return None if share is None else f"{share:.0%}"
+
+    columns = [
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("altered", lambda row: row.alteration, text=True, wrap=False),
+        Column("difference", lambda row: show(row.difference), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        Column("", lambda row: "*" if row.shown else "", text=True, wrap=False),
+        Column("in sd", lambda row: show(row.standardised), wrap=False),
+        Column("higher", lambda row: show_share(row.raised), wrap=False),
+        Column("lower", lambda row: show_share(row.lowered), wrap=False),
+        Column("n", lambda row: row.n, wrap=False),
+    ]
+    emit(rows, columns, title="The same answers, something else altered", width=UNLIMITED)
+    for row in rows:
+        echo(row.sentence)
+    echo(
+        "Altered score less the original one, by answer. Interval: 95%, bootstrap over questions. *: excludes 0 after "
+        "Bonferroni's correction for the alterations. In sd: in standard deviations of the original scores."
+    )
