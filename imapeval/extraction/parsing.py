@@ -65,6 +65,8 @@ INFORM_SCHEMA: Mapping[str, Any] = InformRecord.model_json_schema()
 def parse_question(completion: str) -> Parsed[QuestionImap]:
     """Parse the imap of a question: an object with "query" and "constraint", or lines. Query pairs have the value "?".
 
+    Nothing is given where "constraint" is an empty list or object, or null; anything else has to hold a pair.
+
     Raises:
         ExtractionError: The completion cannot be parsed (kinds of `find_json_object`).
     """
@@ -81,9 +83,11 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
             len(entries.record) > 1 or '"constraint"' in strip_reasoning(completion)
         )
         entries = _Object(entries.record, entries.complete and not missing)
-        constraint = clean_entries(_list_pair_entries(entries.record.get("constraint") or []))
-    if entries.complete and lost_everything(query):
-        raise unreadable_error(completion, f"none of its {len(query.dropped)} queries is one")
+        given = entries.record.get("constraint")
+        constraint = clean_entries([] if given is None or given == {} else _list_pair_entries(given))
+    for parsed, what in ((query, "queries"), (constraint, "constraints")):
+        if entries.complete and lost_everything(parsed):
+            raise unreadable_error(completion, f"none of its {len(parsed.dropped)} {what} is one")
     return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.complete)
 
 

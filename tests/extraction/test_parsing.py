@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from imapeval.errors import ExtractionError
 from imapeval.extraction.entries import MAX_PAIR_CHARACTERS, Dropped
 from imapeval.extraction.parsing import INFORM_SCHEMA, QUESTION_SCHEMA, parse_inform, parse_question
-from imapeval.types import Pair
+from imapeval.types import Pair, QuestionImap
 
 PAIRS = (Pair("treatment", "rest"), Pair("treatment", "no antibiotics"))
 INFORM = '{"inform": [{"term": "treatment", "value": "rest"}, {"term": "treatment", "value": "no antibiotics"}]}'
@@ -228,10 +228,21 @@ def test_a_question_without_constraints_is_read_as_such(constraint):
     assert (parsed.found.query, parsed.found.constraint, parsed.dropped) == ((Pair("cause", "?"),), (), ())
 
 
-def test_an_unreadable_constraint_does_not_affect_the_query():
-    parsed = parse_question('{"query": ["cause"], "constraint": "a long story"}')
-    assert parsed.found.query == (Pair("cause", "?"),)
-    assert [dropped.reason for dropped in parsed.dropped] == ["no pair"]
+@pytest.mark.parametrize(
+    "constraint",
+    ["a long story", "", 0, False, 34, [""], [None], [{}], [{"term": "age"}], {"age": []}, [{"value": "34"}], [[]]],
+    ids=str,
+)
+def test_an_unreadable_constraint_is_not_an_empty_one(constraint):
+    completion = json.dumps({"query": ["cause"], "constraint": constraint})
+    with pytest.raises(ExtractionError) as caught:
+        parse_question(completion)
+    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", completion)
+
+
+def test_a_filler_is_no_constraint():
+    parsed = parse_question('{"query": ["cause"], "constraint": [{"term": "age", "values": ["unknown"]}]}')
+    assert (parsed.found, parsed.complete) == (QuestionImap((Pair("cause", "?"),), ()), True)
 
 
 @pytest.mark.parametrize("schema", [QUESTION_SCHEMA, INFORM_SCHEMA])
