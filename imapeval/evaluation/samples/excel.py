@@ -1,11 +1,18 @@
-"""Reads Excel files (.xlsx): the values that the cells show, not their formulas."""
+"""Reads Excel files (.xlsx) row by row: the values that the cells show, not their formulas."""
 
 from __future__ import annotations
 
+import gzip
 import re
 import warnings
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from imapeval.errors import InputError, UsageError
@@ -14,27 +21,38 @@ from imapeval.evaluation.samples.text_lines import empty_file_error
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from imapeval.evaluation.samples.rows import ReadOptions
     from imapeval.evaluation.samples.text_lines import SourceFile
 
-_Place = tuple[int, int]
-"""Row and column of a cell, from 1."""
-
 MAX_UNPACKED = 256 * 2**20
-"""Bytes of an unpacked file. openpyxl takes some ten times as much; a packed file of a megabyte may hold gigabytes."""
+"""Bytes of an unpacked file; a packed file of a megabyte may hold gigabytes."""
 
 MAX_MERGED = 1_000_000
-"""Merged cells of a file. openpyxl makes an object for each of them, also where the file only says "A1:XFD1048576"."""
+"""Merged cells of a sheet: each takes time and memory, also where the file only says "A1:XFD1048576"."""
 
-_MERGED = re.compile(rb"""<(?:\w{1,9}:)?mergeCell\s[^<>]{0,99}?ref=["']([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})["']""")
+_CHUNK = 1 << 16
+"""Bytes that are unpacked at once."""
+
+_BATCH = 100
+"""Rows that are parsed at once."""
+
+_MERGED = b"mergeCell"
+_FORMULA = re.compile(rb"[<:]f[\s/>]")
+"""Bytes without which there are no merged cells and no formulas, as names of elements cannot be written otherwise."""
+
+_Cell = dict[str, Any]
+"""`row` and `column` from 1, `value`, and `data_type`, which is "e" for an error and "f" for a formula."""
+
+_SheetRow = tuple[int, dict[int, _Cell]]
+"""The number of a row, from 1, and its cells by column."""
 
 _log = get_logger(__name__)
 
 
 def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
-    """Yield the rows of a sheet.
+    """Yield the rows of a sheet, lazily.
 
     The header is the first row with two texts or more; rows above it, empty rows and columns without a name and values
     are skipped. A cell that is merged over several rows counts for each of them. Dates are ISO 8601. A formula counts
@@ -45,85 +63,287 @@ def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
             header cells are merged, or a column has values but no name.
         UsageError: There is no sheet with the given name.
     """
-    book, formulas = _open_books(file)
-    sheet = _choose_sheet(book, options.sheet, file)
-    unstored = set[_Place]() if formulas is None else _find_unstored(sheet, formulas[sheet.title])
-    spread = _spread_merged_cells(sheet)
+    with _report_damage(file), _make_seekable(file) as stream, ZipFile(stream) as archive:
+        if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:
+            raise _too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
+        book = _Book.open(stream, archive)
+        sheet = _choose_sheet(book, options.sheet, file)
+        areas, computed = _scan_sheet(archive, sheet)
+        if sum(area.size for area in areas) > MAX_MERGED:
+            raise _too_large_error(file, f"has more than {MAX_MERGED:,} merged cells")
+        formulas = book.parse_rows(sheet, formulas=True) if computed else None
+        yield from _read_rows(book.parse_rows(sheet), formulas, areas, file)
+
+
+def _read_rows(
+    rows: Iterator[_SheetRow], formulas: Iterator[_SheetRow] | None, areas: list[_Area], file: SourceFile
+) -> Iterator[Row]:
+    merged = _MergedCells(areas)
     header: list[str] = []
     number = 0
-    for cells in sheet.iter_rows():
-        line: int = cells[0].row
+    for line, cells in rows:
+        unstored = set[int]() if formulas is None else _find_unstored(cells, next(formulas)[1])
+        own, spread = merged.split(line, cells)
         if not header:
-            if _count_texts(cells) >= 2:
-                header = _read_header(cells, sheet, file)
+            if _count_texts(own) >= 2:
+                header = _read_header(own, line, areas, file)
             continue
         # A row of nothing but the continuation of merged cells is no row of its own.
-        if all(cell.value is None and (cell.row, cell.column) not in unstored for cell in cells):
+        if all(cell["value"] is None for cell in own.values()) and not unstored:
             continue
+        shown = own | spread
         values = [
-            UnusableCell(f"the formula in {cell.coordinate} has no stored value", "")
-            if (cell.row, cell.column) in unstored
-            else _read_value(spread.get((cell.row, cell.column), cell))
-            for cell in cells
+            UnusableCell(f"the formula in {_name_place(shown[column])} has no stored value", "")
+            if column in unstored
+            else _read_value(shown.get(column))
+            for column in range(1, max(len(header), *shown) + 1)
         ]
+        header += [""] * (len(values) - len(header))
         fields = name_cells(header, values, path=file.path, line=line, unit="row")
         number += 1
         yield Row(number, line, fields, has_null=False, unit="row")
 
 
-def _open_books(file: SourceFile) -> tuple[Any, Any]:
-    """Return the workbook with values, and the one with formulas if there are any."""
-    from openpyxl import load_workbook
-
+@contextmanager
+def _report_damage(file: SourceFile) -> Generator[None]:
     try:
-        # Warnings are of what is not read: validation, conditional formats, print areas.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with ZipFile(file.stream) as archive:
-                if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:
-                    raise _too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
-                names = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-                computed, merged = False, 0
-                for name in names:
-                    content = archive.read(name)
-                    computed = computed or b"<f>" in content or b"<f " in content
-                    merged += sum(map(_measure_area, _MERGED.finditer(content)))
-                if merged > MAX_MERGED:
-                    raise _too_large_error(file, f"has more than {MAX_MERGED:,} merged cells")
-            return (
-                load_workbook(file.stream, data_only=True, keep_links=False),
-                load_workbook(file.stream, keep_links=False) if computed else None,
-            )
+        yield
     # What openpyxl raises for other and for damaged files; the XML parser's ParseError is a SyntaxError.
-    except (BadZipFile, OSError, EOFError, SyntaxError, KeyError, ValueError, TypeError, AttributeError) as error:
+    except (
+        *(BadZipFile, OSError, EOFError, SyntaxError, expat.ExpatError),
+        *(LookupError, ValueError, TypeError, AttributeError),
+    ) as error:
         raise InputError(
             f"not an Excel file ({error})", path=file.path, fix="Save it as .xlsx, without a password, or as CSV."
         ) from error
+
+
+@contextmanager
+def _make_seekable(file: SourceFile) -> Generator[IO[bytes]]:
+    """Yield the content so that it can be read at any place; gzip unpacks all of it again to go back."""
+    if not isinstance(file.stream, gzip.GzipFile):
+        yield file.stream
+        return
+    with TemporaryFile() as spool:
+        while chunk := file.stream.read(_CHUNK):
+            spool.write(chunk)
+            if spool.tell() > MAX_UNPACKED:
+                raise _too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
+        yield spool
 
 
 def _too_large_error(file: SourceFile, what: str) -> InputError:
     return InputError(f"the file {what}", path=file.path, fix="Save the table as CSV.")
 
 
-def _measure_area(found: re.Match[bytes]) -> int:
-    """Return the number of cells of "A1:C3"."""
+# --- openpyxl: not `load_workbook`, which reads all texts before the first row, and a sheet of unknown size as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """A workbook whose sheets are parsed row by row.
+
+    Attributes:
+        archive: The file.
+        workbook: openpyxl's object, which knows the formats of dates.
+        texts: The texts that cells refer to.
+        sheets: The name within the archive of each sheet, by title.
+        visible: Titles of the sheets that are not hidden.
+    """
+
+    archive: ZipFile
+    workbook: Any
+    texts: _SharedTexts
+    sheets: Mapping[str, str]
+    visible: frozenset[str]
+
+    @classmethod
+    def open(cls, stream: IO[bytes], archive: ZipFile) -> _Book:
+        from openpyxl.reader.excel import ExcelReader
+        from openpyxl.styles.stylesheet import apply_stylesheet
+        from openpyxl.xml.constants import SHARED_STRINGS
+
+        reader: Any = ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader.read_manifest()
+            reader.read_workbook()
+            apply_stylesheet(reader.archive, reader.wb)
+            found = [
+                (sheet, relation.target)
+                for sheet, relation in reader.parser.find_sheets()
+                if relation.target in reader.valid_files and "chartsheet" not in relation.Type
+            ]
+        part = reader.package.find(SHARED_STRINGS)
+        return cls(
+            archive,
+            reader.wb,
+            _SharedTexts(archive, None if part is None else part.PartName[1:]),
+            {sheet.name: target for sheet, target in found},
+            frozenset(sheet.name for sheet, _ in found if sheet.state == "visible"),
+        )
+
+    def parse_rows(self, path: str, *, formulas: bool = False) -> Iterator[_SheetRow]:
+        """Yield the rows of a sheet that the file has, in its order.
+
+        Args:
+            path: The sheet's name within the archive.
+            formulas: Whether the values are the formulas, and texts are left out.
+        """
+        from openpyxl.worksheet._reader import WorkSheetParser
+
+        with self.archive.open(path) as source:
+            rows = WorkSheetParser(
+                source,
+                defaultdict[int, str](str) if formulas else self.texts,
+                data_only=not formulas,
+                epoch=self.workbook.epoch,
+                date_formats=self.workbook._date_formats,
+                timedelta_formats=self.workbook._timedelta_formats,
+            ).parse()
+            while True:
+                # Warnings are of what is not read: validation, conditional formats, print areas.
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    batch = list(islice(cast("Iterator[tuple[int, list[_Cell]]]", rows), _BATCH))
+                if not batch:
+                    return
+                for line, cells in batch:
+                    yield line, {cell["column"]: cell for cell in cells}
+
+
+class _SharedTexts:
+    """The texts to which cells refer by number, parsed as far as they are needed.
+
+    Args:
+        archive: The file.
+        path: Their name within the archive; None if there are none.
+    """
+
+    def __init__(self, archive: ZipFile, path: str | None) -> None:
+        self._known: list[str] = []
+        self._further = iter(()) if path is None else self._parse(archive, path)
+
+    def __getitem__(self, number: int) -> str:
+        if number >= len(self._known):
+            self._known.extend(islice(self._further, number + 1 - len(self._known)))
+        return self._known[number]
+
+    def _parse(self, archive: ZipFile, path: str) -> Iterator[str]:
+        from openpyxl.cell.text import Text
+        from openpyxl.xml.constants import SHEET_MAIN_NS
+        from openpyxl.xml.functions import iterparse
+
+        with archive.open(path) as source:
+            elements: Iterator[tuple[str, Any]] = iterparse(source, events=("start", "end"))
+            _, root = next(elements)
+            for event, element in elements:
+                if event == "end" and element.tag == f"{{{SHEET_MAIN_NS}}}si":
+                    text: Any = Text.from_tree(element)
+                    yield text.content.replace("x005F_", "")
+                    root.clear()
+
+
+# --- merged cells and formulas
+
+
+class _Area(NamedTuple):
+    """Merged cells: first and last column and row, from 1."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return (abs(self.right - self.left) + 1) * (abs(self.bottom - self.top) + 1)
+
+
+def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
+    """Return the merged cells of a sheet, which stand behind its rows, and whether it may have formulas.
+
+    The XML is parsed as a whole, but what is found is looked at only from the first bytes on that a merged cell needs:
+    that takes a tenth of the time.
+
+    Raises:
+        ValueError: There is a document type, which could define elements by other names; no spreadsheet has one.
+    """
     from openpyxl.utils import range_boundaries
 
-    # None stands for a bound that is left open, as in "A:C", which the pattern does not take.
-    left, top, right, bottom = cast("tuple[int, int, int, int]", range_boundaries(found[1].decode()))
-    return (abs(right - left) + 1) * (abs(bottom - top) + 1)
+    areas: list[_Area] = []
+    computed = False
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def refuse(*_: object) -> None:
+        raise ValueError("it has a document type")
+
+    def look(name: str, attributes: dict[str, str]) -> None:
+        if name.rpartition(" ")[2] == "mergeCell":
+            # None stands for a bound that is left open, as in "A:C".
+            areas.append(_Area(*cast("tuple[int, int, int, int]", range_boundaries(attributes["ref"]))))
+
+    parser.StartDoctypeDeclHandler = refuse
+    with archive.open(path) as source:
+        end = b""
+        while chunk := source.read(_CHUNK):
+            # In UTF-16, the bytes are others.
+            wide = not end and (b"\0" in chunk[:4] or chunk[:2] in (b"\xff\xfe", b"\xfe\xff"))
+            seen = end + chunk
+            computed = computed or wide or _FORMULA.search(seen) is not None
+            if wide or _MERGED in seen:
+                parser.StartElementHandler = look
+            parser.Parse(chunk)
+            end = chunk[-len(_MERGED) :]
+        parser.Parse(b"", True)
+    return areas, computed
 
 
-def _choose_sheet(book: Any, name: str | None, file: SourceFile) -> Any:
-    sheets: dict[str, Any] = {sheet.title: sheet for sheet in book.worksheets}
-    if name is not None:
-        if name not in sheets:
-            raise UsageError(f"{file.path} has no sheet {name!r}. Its sheets: {', '.join(sheets)}.")
-        return sheets[name]
+class _MergedCells:
+    """Where the values of merged cells count.
+
+    Args:
+        areas: The merged cells.
+    """
+
+    def __init__(self, areas: Iterable[_Area]) -> None:
+        self._beginning: dict[int, list[_Area]] = {}
+        for area in areas:
+            self._beginning.setdefault(area.top, []).append(area)
+        self._covered: dict[int, tuple[int, _Cell | None]] = {}
+
+    def split(self, line: int, cells: dict[int, _Cell]) -> tuple[dict[int, _Cell], dict[int, _Cell]]:
+        """Return the cells of a row that have a value of their own, and those that have the value of a cell above.
+
+        Rows are given in their order.
+        """
+        self._covered = {column: found for column, found in self._covered.items() if found[0] >= line}
+        spread = {column: cell for column, (_, cell) in self._covered.items() if cell is not None}
+        own = {column: cell for column, cell in cells.items() if column not in self._covered}
+        for area in self._beginning.pop(line, ()):
+            for column in range(area.left, area.right + 1):
+                self._covered[column] = (area.bottom, own.get(column) if column == area.left else None)
+                if column > area.left:
+                    own.pop(column, None)
+        return own, spread
+
+
+def _find_unstored(values: Mapping[int, _Cell], formulas: Mapping[int, _Cell]) -> set[int]:
+    """Return the columns with a formula whose value is not stored, as programs other than Excel leave them."""
+    return {column for column, cell in formulas.items() if cell["data_type"] == "f" and values[column]["value"] is None}
+
+
+def _choose_sheet(book: _Book, title: str | None, file: SourceFile) -> str:
+    """Return the name within the archive of the sheet to read."""
+    if title is not None:
+        if title not in book.sheets:
+            raise UsageError(f"{file.path} has no sheet {title!r}. Its sheets: {', '.join(book.sheets)}.")
+        return book.sheets[title]
     tables = {
-        title: sheet
-        for title, sheet in sheets.items()
-        if sheet.sheet_state == "visible" and any(_count_texts(cells) >= 2 for cells in sheet.iter_rows())
+        title: path
+        for title, path in book.sheets.items()
+        if title in book.visible and any(_count_texts(cells) >= 2 for _, cells in book.parse_rows(path))
     }
     if len(tables) > 1:
         raise InputError(
@@ -131,58 +351,47 @@ def _choose_sheet(book: Any, name: str | None, file: SourceFile) -> Any:
         )
     if not tables:
         raise empty_file_error(file.path)
-    ((title, sheet),) = tables.items()
-    if len(sheets) > 1:
+    ((title, path),) = tables.items()
+    if len(book.sheets) > 1:
         _log.warning("%s: read from the sheet %r, the only one with a table", file.path, title)
-    return sheet
+    return path
 
 
-def _count_texts(cells: Sequence[Any]) -> int:
-    return sum(isinstance(cell.value, str) and bool(cell.value.strip()) for cell in cells)
+def _count_texts(cells: Mapping[int, _Cell]) -> int:
+    return sum(isinstance(cell["value"], str) and bool(cell["value"].strip()) for cell in cells.values())
 
 
-def _read_header(cells: Sequence[Any], sheet: Any, file: SourceFile) -> list[str]:
-    line: int = cells[0].row
-    for area in sheet.merged_cells.ranges:
-        if area.min_row <= line <= area.max_row and area.max_col > area.min_col:
+def _read_header(cells: Mapping[int, _Cell], line: int, areas: Iterable[_Area], file: SourceFile) -> list[str]:
+    from openpyxl.utils import get_column_letter
+
+    for area in areas:
+        if area.top <= line <= area.bottom and area.right > area.left:
+            first, last = get_column_letter(area.left), get_column_letter(area.right)
             raise InputError(
-                f"the header cells {area.coord} are merged",
+                f"the header cells {first}{area.top}:{last}{area.bottom} are merged",
                 path=file.path,
                 line=line,
                 unit="row",
                 fix="Give each column a name of its own, in one row.",
             )
-    header = read_header([str(_read_value(cell)) for cell in cells], path=file.path, line=line, unit="row")
+    texts = [str(_read_value(cells.get(column))) for column in range(1, max(cells) + 1)]
     if line > 1:
         _log.warning("%s: the header is row %d", file.path, line)
-    return header
+    return read_header(texts, path=file.path, line=line, unit="row")
 
 
-def _find_unstored(values: Any, formulas: Any) -> set[_Place]:
-    """Return the cells with a formula whose value is not stored, as programs other than Excel leave them."""
-    return {
-        (cell.row, cell.column)
-        for row in formulas.iter_rows()
-        for cell in row
-        if cell.data_type == "f" and values.cell(cell.row, cell.column).value is None
-    }
-
-
-def _spread_merged_cells(sheet: Any) -> dict[_Place, Any]:
-    """Return, for the places below the first row of merged cells, the cell whose value they have."""
-    return {
-        (row, area.min_col): sheet.cell(area.min_row, area.min_col)
-        for area in sheet.merged_cells.ranges
-        for row in range(area.min_row + 1, area.max_row + 1)
-    }
-
-
-def _read_value(cell: Any) -> Any:
-    value = cell.value
-    if value is None:
+def _read_value(cell: _Cell | None) -> Any:
+    value = None if cell is None else cell["value"]
+    if cell is None or value is None:
         return ""
-    if cell.data_type == "e":
-        return UnusableCell(f"the cell {cell.coordinate} holds the error {value}", value)
+    if cell["data_type"] == "e":
+        return UnusableCell(f"the cell {_name_place(cell)} holds the error {value}", value)
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
     return str(value) if isinstance(value, date | time | timedelta) else value
+
+
+def _name_place(cell: _Cell) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return f"{get_column_letter(cell['column'])}{cell['row']}"

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from openpyxl import Workbook
-from openpyxl.worksheet.cell_range import CellRange
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples import excel, read, text_lines
@@ -159,25 +159,173 @@ def test_long_lines_of_other_encodings_are_read(tmp_path: Path):
     assert sample.response == answer
 
 
+def write_excel(path: Path, rows: int) -> Path:
+    """Write a file as Excel does, with the texts apart, and the cells A2 and A3 merged."""
+    numbers = range(1, rows + 2)
+    cells = "".join(
+        f'<row r="{n}">'
+        + "".join(f'<c r="{column}{n}" t="s"><v>{3 * (n - 1) + place}</v></c>' for place, column in enumerate("ABC"))
+        + "</row>"
+        for n in numbers
+    )
+    merged = '<mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells>'
+    texts = [*COLUMNS, *(f"row {n} {column}" for n in numbers[:-1] for column in COLUMNS)]
+    parts = {
+        "xl/worksheets/sheet1.xml": f"<worksheet {SHEET}><sheetData>{cells}</sheetData>{merged}</worksheet>",
+        "xl/sharedStrings.xml": f"<sst {SHEET}>{''.join(f'<si><t>{text}</t></si>' for text in texts)}</sst>",
+        "[Content_Types].xml": (
+            '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+            f'<Override PartName="/xl/workbook.xml" ContentType="{CONTENT}.sheet.main+xml"/>'
+            f'<Override PartName="/xl/styles.xml" ContentType="{CONTENT}.styles+xml"/>'
+            f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{CONTENT}.worksheet+xml"/>'
+            f'<Override PartName="/xl/sharedStrings.xml" ContentType="{CONTENT}.sharedStrings+xml"/></Types>'
+        ),
+    }
+    return rewrite(path, parts)
+
+
+SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+CONTENT = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+
+def rewrite(path: Path, parts: dict[str, str | bytes]) -> Path:
+    """Write an Excel file of two rows with some of its parts replaced."""
+    book = Workbook()
+    book.active.append(COLUMNS)
+    book.active.append(["q", "r", "a"])
+    with BytesIO() as plain:
+        book.save(plain)
+        with ZipFile(plain) as old, ZipFile(path, "w", ZIP_DEFLATED) as new:
+            for name in {*old.namelist(), *parts}:
+                new.writestr(name, parts[name] if name in parts else old.read(name))
+    return path
+
+
+def write_sheet(path: Path, behind: str, *, first: str = "", cell: str = "", encoding: str = "utf-8") -> Path:
+    """Write an Excel file of two rows, with XML before the sheet and behind its rows, and a further cell."""
+    rows = "".join(
+        f'<row r="{n}">{"".join(f"""<c t="str"><v>{text}</v></c>""" for text in texts)}{cell * (n == 2)}</row>'
+        for n, texts in enumerate((COLUMNS, ("q", "r", "a"), ("", "s", "b")), 1)
+    )
+    sheet = f"{first}<worksheet {SHEET} xmlns:x={SHEET[6:]}><sheetData>{rows}</sheetData>{behind}</worksheet>"
+    return rewrite(path, {"xl/worksheets/sheet1.xml": sheet.encode(encoding)})
+
+
+def test_a_limit_of_an_excel_file(tmp_path: Path):
+    small = measure(write_excel(tmp_path / "d.xlsx", 100))
+    large = write_excel(tmp_path / "d.xlsx", 100_000)
+    with ZipFile(large) as archive:
+        assert sum(member.file_size for member in archive.infolist()) > 20 << 20
+    assert measure(large) < small + (5 << 20)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_texts_of_an_excel_file_stand_apart(tmp_path: Path, packed: bool):
+    path = write_excel(tmp_path / "d.xlsx", 250)
+    if packed:
+        path = tmp_path / "d.xlsx.gz"
+        path.write_bytes(gzip.compress((tmp_path / "d.xlsx").read_bytes()))
+    samples = read(path)
+    assert len(samples) == 250
+    assert [sample.question for sample in samples[:3]] == ["row 1 question", "row 1 question", "row 3 question"]
+    assert samples[249].response == "row 250 response"
+
+
+MERGED = '<mergeCells><mergeCell ref="A2:A3"/></mergeCells>'
+
+
+@pytest.mark.parametrize(
+    ("behind", "encoding"),
+    [
+        (MERGED, "utf-8"),
+        (MERGED, "utf-16"),
+        (MERGED.replace('"', "'").replace(" ", "\n\t"), "utf-8"),
+        (MERGED.replace("mergeCell", "x:mergeCell"), "utf-8"),
+        (MERGED.replace("ref", f"{' ' * 200_000}ref"), "utf-8"),
+        (MERGED.replace("A2:A3", "&#65;2:$A$3"), "utf-8"),
+    ],
+)
+def test_merged_cells_are_found_however_they_are_written(tmp_path: Path, behind: str, encoding: str):
+    path = write_sheet(tmp_path / "d.xlsx", behind, encoding=encoding)
+    assert [sample.question for sample in read(path)] == ["q", "q"]
+
+
+@pytest.mark.parametrize("before", range(0, 24, 2))
+def test_merged_cells_are_found_where_one_chunk_ends_and_another_begins(tmp_path: Path, before: int):
+    path = write_sheet(tmp_path / "d.xlsx", "")
+    with ZipFile(path) as archive:
+        begin = archive.read("xl/worksheets/sheet1.xml").index(b"</worksheet>")
+    comment = f"<!--{'x' * ((1 << 16) - before - begin - len('<!---->'))}-->"
+    # Without the element around it, whose name would be found instead.
+    write_sheet(path, f'{comment}<mergeCell ref="A2:A3"/>')
+    assert [sample.question for sample in read(path)] == ["q", "q"]
+
+
+@pytest.mark.parametrize("formula", ["<f>1+1</f>", "<f/>", "<f\n>1</f>", '<f t="shared" si="0">1</f>', "<x:f>1</x:f>"])
+def test_formulas_without_a_value_are_found_however_they_are_written(tmp_path: Path, formula: str):
+    path = write_sheet(tmp_path / "d.xlsx", MERGED, cell=f'<c r="C2">{formula}</c>')
+    assert [sample.fault is None for sample in read(path)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("behind", "first"),
+    [
+        (
+            "&m;",
+            "<!DOCTYPE a [<!ENTITY m '&#60;merge&#67;ells>&#60;merge&#67;ell ref=\"A2:A3\"/>&#60;/merge&#67;ells>'>]>",
+        ),
+        ("", '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'),
+        ("<mergeCells><mergeCell/></mergeCells>", ""),
+        (MERGED.replace("A3", "A"), ""),
+        ("<mergeCells>", ""),
+    ],
+)
+def test_a_sheet_that_no_program_writes_is_refused(tmp_path: Path, behind: str, first: str):
+    path = write_sheet(tmp_path / "d.xlsx", behind, first=first)
+    with pytest.raises(InputError) as caught:
+        read(path, limit=1)
+    assert caught.value.path == path
+
+
+def test_a_text_that_is_not_there(tmp_path: Path):
+    path = write_sheet(tmp_path / "d.xlsx", "", cell='<c t="s"><v>7</v></c>')
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.path == path
+
+
+def test_rows_that_are_left_out_cost_nothing(tmp_path: Path):
+    path = write_sheet(tmp_path / "d.xlsx", MERGED)
+    with ZipFile(path) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").replace(b'<row r="3">', b'<row r="1000000000000">')
+    rewrite(path, {"xl/worksheets/sheet1.xml": sheet})
+    start = time.process_time()
+    assert read(path)[0].question == "q"
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("at", range(0, 600, 7))
+def test_a_damaged_excel_file(tmp_path: Path, at: int):
+    path = write_excel(tmp_path / "d.xlsx", 20)
+    raw = bytearray(path.read_bytes())
+    raw[at * len(raw) // 600] ^= 0xFF
+    path.write_bytes(raw)
+    try:
+        assert len(read(path)) == 20
+    except InputError as error:
+        assert error.path == path  # noqa: PT017  # damage in what is not read goes unseen
+
+
 @pytest.mark.parametrize(
     ("area", "limits"), [("E2:XFD1048576", {}), ("A3:C9", {"MAX_MERGED": 20}), ("A3:C3", {"MAX_UNPACKED": 2000})]
 )
 def test_an_excel_file_that_would_fill_the_memory_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, area: str, limits: dict[str, int]
 ):
-    book = Workbook()
-    book.active.append(COLUMNS)
-    book.active.append(["q", "r", "a"])
-    # openpyxl itself would make all of these cells.
-    book.active.merged_cells.ranges.add(CellRange("A3:C9"))
-    book.save(tmp_path / "small.xlsx")
-    path = tmp_path / "d.xlsx"
-    with ZipFile(tmp_path / "small.xlsx") as old, ZipFile(path, "w") as new:
-        for name in old.namelist():
-            new.writestr(name, old.read(name).replace(b"A3:C9", area.encode()))
-    assert len(read(tmp_path / "small.xlsx")) == 1
+    path = write_sheet(tmp_path / "d.xlsx", MERGED.replace("A2:A3", area))
     for name, value in limits.items():
         monkeypatch.setattr(excel, name, value)
     with pytest.raises(InputError) as caught:
         read(path, limit=5)
     assert caught.value.path == path
+    assert "as CSV" in str(caught.value)
