@@ -457,6 +457,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         f"study.closed.reading.read_closed_answers:{task}": _answer_closed(task)
         for task in ("labels", "multilabel", "ranking", "sequence")
     },
+    "graph.linking.spelling.is_similar_enough": lambda text: spelling.is_similar_enough(text, 0.5),
     "graph.linking.spelling.may_be_misspelling": lambda text: spelling.may_be_misspelling(text, text[:80], known=()),
     "graph.linking.spelling.rate_similarity": lambda text: spelling.rate_similarity(text, f"{text}q", 0.5),
     "graph.linking.spelling.bigram_overlap": lambda text: spelling.bigram_overlap(text, f"{text}q"),
