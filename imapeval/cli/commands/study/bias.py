@@ -24,8 +24,8 @@ def bias(
         list[str] | None,
         typer.Option(
             metavar="NAME=RUN",
-            help="Compare with a run on the same answers, by their ids, in which something else was altered, such as the "
-            "order of the texts or the question. Repeatable.",
+            help="Compare with a run on the same answers, by their ids, in which something else was altered, such as "
+            "the order of the texts or the question. Repeatable.",
         ),
     ] = None,
     json_output: Json = False,

@@ -25,13 +25,24 @@ _PAPERS = ("imapscore",)
 def replicate(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="imapscore: Wang et al. 2024, Table 2.")],
     *,
-    data: Annotated[Path, typer.Option(metavar="DIR", help="Folder with the paper's public files (*.txt).")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="DATA", help="Folder with the paper's public files (*.txt), or a file of rows with their systems."
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run.")] = Path("runs/replicate-imapscore"),
     paper_table: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The paper's numbers (.csv): metric, system, dimension, rho, tau."),
     ] = None,
     llm_options: Annotated[LlmOptions, ("llm", "base_url", "votes", "concurrency", "price", "max_cost")],
+    imaps: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Use ready-made imaps; only the answers in FILE are compared, also without imaps."
+        ),
+    ] = None,
     kg: Kg = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
@@ -42,6 +53,7 @@ def replicate(
     Metrics whose packages, weights or language model are missing are left out and named. To resume a run that was
     stopped, repeat the command.
     """
+    from imapeval.evaluation.imap_files import read_records
     from imapeval.metrics.registry import all_metrics
     from imapeval.study.replicate import choose_metrics, compare_with_paper, correlate_table, read_paper_table
 
@@ -56,15 +68,20 @@ def replicate(
             score(
                 [str(data)],
                 llm_options=llm_options,
-                data_options=DataOptions(loader="imapscore", seed=seed),
-                out=out,
+                data_options=DataOptions(loader="imapscore" if data.is_dir() else None, seed=seed),
+                out=str(out),
                 metrics=",".join(names),
+                imaps=imaps,
                 kg=kg,
             )
         except typer.Exit as done:
             if done.exit_code not in (0, 1):
                 raise
     rated = StudyOptions().read([out]).rated
+    if imaps is not None:
+        # Raw metrics score the others as well, and would be compared on other answers than those on imaps.
+        ready = {record.id for _, record in read_records(imaps)}
+        rated = rated.take([row for row, name in enumerate(rated.ids) if name in ready])
     ours = correlate_table(rated, seed=seed, resamples=resamples)
     rows, gains = compare_with_paper(ours, numbers, left_out)
     counts = {system: rated.systems.count(system) for system in dict.fromkeys(rated.systems)}

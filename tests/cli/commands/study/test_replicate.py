@@ -67,6 +67,29 @@ def test_replicate(imapeval: Command, upstream: Path, tmp_path: Path):
     assert "--paper-table" in shown
 
 
+@pytest.mark.slow
+def test_on_ready_imaps_raw_metrics_are_on_the_same_answers(imapeval: Command, upstream: Path, tmp_path: Path):
+    pairs = {"query": [{"term": "a", "value": "?"}], "constraint": [], "relations": []}
+    imaps = [
+        {
+            "id": f"{file.stem}:{number}",
+            **pairs,
+            "reference": [{"term": "a", "value": "rest and fluids"}],
+            "response": said,
+        }
+        for file in upstream.iterdir()
+        for number, said in enumerate([[{"term": "a", "value": "rest"}], [{"term": "a", "value": "surgery"}]] * 3)
+    ]
+    (tmp_path / "imaps.jsonl").write_text("".join(json.dumps(imap) + "\n" for imap in imaps))
+    arguments = ("study", "replicate", "imapscore", "--data", upstream, "--out", tmp_path / "run", "--resamples", "50")
+    done = imapeval(*arguments, "--imaps", tmp_path / "imaps.jsonl", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["answers"] == {"HMedQA/GPT-4": 6, "iCliniq/PaLM-2": 6}
+    counts = {row["metric"]: row["n"] for row in found["rows"] if row["system"] == "HMedQA/GPT-4"}
+    assert {counts[name] for name in ("rouge1", "rouge1+imap", "imapscore:paper")} == {6}
+
+
 def test_what_cannot_be_replicated(imapeval: Command, tmp_path: Path):
     done = imapeval("study", "replicate", "bleu", "--data", tmp_path)
     assert (done.returncode, "unknown paper 'bleu'" in done.stderr) == (2, True)
