@@ -3,7 +3,11 @@
 Simulated: a pilot of 150 answers by two systems, with three raters and a metric. `plan_width` says how many answers
 an interval .2 wide takes with two and with five raters, for the metric and for the ceiling. New studies of that size
 are drawn from the same source. Prints a Markdown table of the sizes (median over pilots), the width of the new studies'
-intervals, and the coefficient beside the expected one (means).
+intervals, and the coefficient beside the expected one (means); "m - o" is the difference of two metrics.
+
+With --power: the sizes at which two metrics are told apart, or one from chance, with 80% power, from a pilot so large
+(60,000 answers; 800 systems of 30 answers) that its coefficients are nearly the true ones. Printed: how often new
+studies of that size find it, by the test of `imapeval study compare` or by the interval of `imapeval study correlate`.
 """
 
 from __future__ import annotations
@@ -13,7 +17,9 @@ import argparse
 import numpy as np
 
 from imapeval.study.agreement.noise_ceiling import find_ceilings
+from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.planning import CEILING, plan_width
+from imapeval.study.comparison.power import plan_sample_size_from_pilot
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
@@ -25,37 +31,86 @@ def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=100)
-    repeats = parser.parse_args().repeats
-    rng = np.random.default_rng(0)
+    parser.add_argument("--power", action="store_true")
+    options = parser.parse_args()
+    (check_power if options.power else check_widths)(np.random.default_rng(0), options.repeats)
+
+
+def check_widths(rng: np.random.Generator, repeats: int) -> None:
+    """Print planned sizes and the widths that they give."""
     print("| of | answers a question | raters | answers planned | width found | expected | found |")
     print("|---|---|---|---|---|---|---|")
     for per_question in (1, 2):
-        plans = [plan for _ in range(repeats) for plan in plan_width(draw(rng, 150, 3, per_question), WIDTH)]
-        for metric in ("m", CEILING):
-            for raters in (2, 5) if metric == "m" else (2,):
-                rows = [plan for plan in plans if (plan.metric, plan.raters) == (metric, raters) and plan.answers]
-                size = int(np.median([plan.answers or 0 for plan in rows]))
-                found = [measure(draw(rng, size, raters, per_question), metric) for _ in range(repeats)]
-                value, width = np.nanmean(np.array(found, dtype=float), axis=0)
-                expected = np.mean([plan.value for plan in rows])
-                print(
-                    f"| {metric} | {per_question} | {raters} | {size} | {width:.3f} | {expected:.3f} | {value:.3f} |",
-                    flush=True,
-                )
+        pilots = (draw(rng, 150, 3, per_question) for _ in range(repeats))
+        plans = [plan for pilot in pilots for plan in plan_width(pilot, WIDTH, against="o")]
+        for metric, raters in (("m", 2), ("m", 5), ("m - o", 2), ("m - o", 5), (CEILING, 2)):
+            rows = [
+                plan
+                for plan in plans
+                if " - ".join(filter(None, (plan.metric, plan.second))) == metric
+                and plan.raters == raters
+                and plan.answers
+            ]
+            size = int(np.median([plan.answers or 0 for plan in rows]))
+            found = [measure(draw(rng, size, raters, per_question), metric) for _ in range(repeats)]
+            value, width = np.nanmean(np.array(found, dtype=float), axis=0)
+            expected = np.mean([plan.value for plan in rows])
+            print(
+                f"| {metric} | {per_question} | {raters} | {size} | {width:.3f} | {expected:.3f} | {value:.3f} |",
+                flush=True,
+            )
+
+
+def check_power(rng: np.random.Generator, repeats: int) -> None:
+    """Print planned sizes and how often studies of that size find what they are planned for."""
+    print("| found | answers a question | raters | planned | power |")
+    print("|---|---|---|---|---|")
+    for per_question in (1, 2):
+        pilot = draw(rng, 60_000, 3, per_question)
+        for metrics in (["m", "o"], ["o"]):
+            for row in plan_sample_size_from_pilot(pilot, metrics=metrics, raters=5):
+                if row.raters in (1, 3, 5) and row.needed:
+                    size = -(-row.needed // 2) * 2  # as many answers by each of two systems
+                    studies = (draw(rng, size, row.raters, per_question) for _ in range(repeats))
+                    share = np.mean([find(study, metrics) for study in studies])
+                    what = "m and o" if row.second else "o and 0"
+                    print(f"| {what} | {per_question} | {row.raters} | {size} answers | {share:.1%} |", flush=True)
+    pilot = draw_systems(rng, 800)
+    (row,) = plan_sample_size_from_pilot(pilot, level="system")
+    size = row.needed or 0
+    found = [
+        compare(draw_systems(rng, size), level="system", test="perm-systems", resamples=399, seed=n)[0].p
+        for n in range(repeats)
+    ]
+    share = np.mean([p is not None and p <= 0.05 for p in found])
+    print(f"| m and o, other systems | - | 3 | {size} systems | {share:.1%} |")
+
+
+def find(study: Rated, metrics: list[str]) -> bool:
+    """Say whether metrics are told apart, or one from chance."""
+    if len(metrics) == 2:
+        (row,) = compare(study, metrics=metrics, resamples=399)
+        return row.p is not None and row.p <= 0.05
+    rows = correlate(study, metrics=metrics, coefficients=["spearman"], resamples=499)
+    low = next(row for row in rows if row.system == ALL).low
+    return low is not None and low > 0
 
 
 def measure(rated: Rated, metric: str) -> tuple[float | None, float | None]:
     """Return a coefficient and the width of its interval."""
     if metric == CEILING:
         row = next(row for row in find_ceilings(rated) if (row.level, row.coefficient) == ("global", "pearson"))
+    elif metric == "m - o":
+        (row,) = compare(rated, resamples=1)
+        return row.difference, None if row.low is None or row.high is None else row.high - row.low
     else:
-        rows = correlate(rated, coefficients=["spearman"], resamples=500)
+        rows = correlate(rated, metrics=["m"], coefficients=["spearman"], resamples=500)
         row = next(row for row in rows if row.system == ALL)
     return row.value, None if row.low is None or row.high is None else row.high - row.low
 
 
 def draw(rng: np.random.Generator, answers: int, raters: int, per_question: int) -> Rated:
-    """Return a study: worth by question and answer, ratings with noise, a metric that sees the worth dimly."""
+    """Return a study: worth by question and answer, ratings with noise, two metrics that see the worth dimly."""
     questions = np.arange(answers) // per_question
     worth = 0.6 * rng.normal(size=answers)[questions] + 0.8 * rng.normal(size=answers)
     ratings = worth[:, None] + 0.9 * rng.normal(size=(answers, raters))
@@ -63,11 +118,32 @@ def draw(rng: np.random.Generator, answers: int, raters: int, per_question: int)
         ids=tuple(map(str, range(answers))),
         questions=questions,
         systems=tuple("ab"[n % 2] for n in range(answers)),
-        metrics=("m",),
-        scores=(0.7 * worth + 0.7 * rng.normal(size=answers))[:, None],
+        metrics=("m", "o"),
+        scores=worth[:, None] + np.array([1.0, 1.4]) * rng.normal(size=(answers, 2)),
         dimensions=("quality",),
         ratings=ratings.mean(axis=1)[:, None],
         raters=tuple(map(str, range(raters))),
+        by_rater={"quality": ratings},
+    )
+
+
+def draw_systems(rng: np.random.Generator, systems: int) -> Rated:
+    """Return a study of systems that answer the same 30 questions and differ in quality; m sees the system better."""
+    answers = 30 * systems
+    system = np.arange(answers) // 30
+    quality = rng.normal(size=systems)
+    worth = quality[system] + rng.normal(size=answers)
+    ratings = worth[:, None] + 0.9 * rng.normal(size=(answers, 3))
+    bias = rng.normal(size=(systems, 2))[system] * np.array([0.5, 1.5])
+    return Rated(
+        ids=tuple(map(str, range(answers))),
+        questions=np.arange(answers) % 30,
+        systems=tuple(f"s{one}" for one in system.tolist()),
+        metrics=("m", "o"),
+        scores=worth[:, None] + bias + rng.normal(size=(answers, 2)),
+        dimensions=("quality",),
+        ratings=ratings.mean(axis=1)[:, None],
+        raters=("0", "1", "2"),
         by_rater={"quality": ratings},
     )
 

@@ -174,7 +174,8 @@ def calibrate(
     curve = fit_curve(scores, ratings, method=method)
     if falls < 0:
         curve = Curve(method, tuple(-score for score in reversed(curve.scores)), tuple(reversed(curve.ratings)))
-    digest = hashlib.sha256("\0".join(rated.ids[row] for row in rows.tolist()).encode())
+    numbered: list[int] = rows.tolist()
+    digest = hashlib.sha256("\0".join(rated.ids[row] for row in numbered).encode())
     digest.update((falls * scores).tobytes() + ratings.tobytes())
     return Calibration(metric, signature, dimension, scale, curve, errors, digest.hexdigest()[:16])
 

@@ -2,8 +2,9 @@
 
 - A metric's correlation r has an interval of about tanh(atanh(r) -+ 1.96 sqrt(D / (n - 3))) (Fisher 1921), where the
   pilot gives the design effect D: how much wider its interval is than that of as many independent answers.
-- With k raters an answer, r is what the pilot found times sqrt(R_k / R), since noise of the raters lowers it (Spearman
-  1904); R_k is the reliability of the mean of k raters, by the formula of Spearman and Brown (1910) from the pilot's R.
+- With k raters an answer, r is what the pilot found times sqrt(R_k / R), since noise of the raters lowers it; R_k is
+  the reliability of the mean of k raters (`panels`).
+- The difference of two correlations varies as `power` says, and the pilot gives its design effect.
 - The ceiling sqrt(R_k) has the root of the interval of R_k, 1 - (1 - R_k) F with the quantiles of F for n - 1 and
   (n - 1) (k - 1) degrees of freedom (Feldt 1965, Psychometrika 30, 357-370), over all answers together.
 - Between systems, systems take the place of answers.
@@ -12,22 +13,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import atanh, sqrt, tanh
+from math import atanh, ceil, sqrt, tanh
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.correlation.coefficients import Undefined
+from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
+from imapeval.study.comparison.compare import compare
+from imapeval.study.comparison.panels import find_panel
+from imapeval.study.comparison.power import correlate_metrics, find_design_effect, select_means
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL, MIN_SYSTEMS
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from imapeval.study.comparison.panels import Panel
     from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
@@ -58,6 +60,7 @@ class SizePlan:
         ratings: Answers times raters; None without raters, and for systems.
         pilot: Answers, or systems, of the pilot.
         reason: Why there is no number.
+        second: The metric whose coefficient is taken from that of `metric`: `value` is the difference. "" otherwise.
     """
 
     metric: str
@@ -70,6 +73,7 @@ class SizePlan:
     ratings: int | None
     pilot: int
     reason: str | None = None
+    second: str = ""
 
 
 def plan_width(
@@ -77,89 +81,86 @@ def plan_width(
     width: float,
     *,
     raters: int = 5,
+    against: str | None = None,
     level: Level = "within-system",
     coefficient: CoefficientName = "spearman",
     seed: int = 0,
 ) -> list[SizePlan]:
-    """Compute the sizes that give every metric's correlation, and the ceiling, an interval of this width.
+    """Compute the sizes that give correlations, differences of two and the ceiling an interval of this width.
 
     Args:
         pilot: Scores and ratings; with single raters, numbers of raters are planned as well.
         width: Of the 95% interval, above 0 and below 2.
         raters: The most raters of an answer to plan for.
+        against: Plan also for each of the other metrics' difference from this one.
         level: "global" or "within-system"; the level of systems is added where the pilot has six or more.
         coefficient: "spearman" or "pearson".
         seed: Random seed of the pilot's intervals.
 
     Returns:
-        By metric, dimension and number of raters; last the ceiling of each dimension.
+        By metric, dimension and number of raters; then the differences; last the ceiling of each dimension.
 
     Raises:
-        UsageError: The width or the level is out of range, or nothing is rated.
+        UsageError: The width or the level is out of range, nothing is rated, or there is no such metric.
         MissingExtraError: scipy is not installed, which the ceiling needs.
     """
     if not 0 < width < 2:
         raise UsageError(f"the width of an interval of a correlation lies between 0 and 2, not at {width:g}.")
     if level not in ("global", "within-system"):
         raise UsageError(f"sizes are planned at the levels global and within-system, not {level}.")
-    reliabilities = {name: _find_reliability(pilot, name) for name in pilot.dimensions}
+    panels = {name: find_panel(pilot, name, level) for name in pilot.dimensions}
     found = correlate(pilot, coefficients=[coefficient], levels=[level], seed=seed)
     if len(set(pilot.systems)) >= MIN_SYSTEMS:
         found += correlate(pilot, coefficients=[coefficient], levels=["system"], units="systems", seed=seed)
-    only = pilot.dimensions[0] if len(pilot.dimensions) == 1 else None
     rows: list[SizePlan] = []
-    for row in found:
-        # Of one dimension, the mean over systems is called that over dimensions.
-        dimension = only or row.dimension
-        if dimension == ALL or (row.system != ALL and len(set(pilot.systems)) > 1):
-            continue
-        known = reliabilities[dimension]
-        choices = [None] if known is None or row.level == "system" else list(range(1, raters + 1))
-        rows += [_plan_correlation(replace(row, dimension=dimension), known, count, width) for count in choices]
-    for name, known in reliabilities.items():
-        if known is not None:
+    for row in select_means(found, pilot.dimensions, systems=len(set(pilot.systems))):
+        known = None if row.level == "system" else panels[row.dimension]
+        rows += [_plan_correlation(row, known, count, width) for count in _count_raters(known, raters)]
+    if against is not None:
+        # The p-values are not used, so one permutation is enough.
+        for pair in compare(pilot, against=against, coefficient=coefficient, level=level, resamples=1):
+            if pair.dimension != ALL:
+                known = panels[pair.dimension]
+                rows += [_plan_difference(pilot, pair, known, n, width) for n in _count_raters(known, raters)]
+    for name in pilot.dimensions:
+        if (known := find_panel(pilot, name, "global")) is not None:
             rows += [_plan_ceiling(name, known, count, width) for count in range(2, raters + 1)]
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Reliability:
-    """Of the mean of the pilot's raters, of a single one, and the number of answers that it comes from."""
-
-    mean: float
-    single: float
-    answers: int
-
-    def of(self, raters: int) -> float:
-        return raters * self.single / (1 + (raters - 1) * self.single)
+def _count_raters(known: Panel | None, most: int) -> list[int | None]:
+    return [None] if known is None else list(range(1, most + 1))
 
 
-def _find_reliability(pilot: Rated, dimension: str) -> _Reliability | None:
-    table = pilot.by_rater.get(dimension)
-    if table is None:
-        return None
-    found = measure_reliability(table)
-    if isinstance(found, Undefined):
-        return None
-    mean = float(found.compute(found.data, np.ones((1, len(found.data))))[0])
-    counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
-    number = 1 / float((1 / counts[counts > 0]).mean())
-    if not 0 < mean < 1 or number <= 1:
-        return None
-    return _Reliability(mean, mean / (number - (number - 1) * mean), found.n)
-
-
-def _plan_correlation(row: Correlation, known: _Reliability | None, raters: int | None, width: float) -> SizePlan:
+def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None, width: float) -> SizePlan:
     blank = SizePlan(row.metric, row.dimension, row.level, raters, None, width, None, None, row.n)
     if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
         return replace(blank, reason=row.reason or "the pilot is too small for an interval")
     design = ((atanh(row.high) - atanh(row.low)) / (2 * _QUANTILE)) ** 2 * (row.n - 3)
     expected = row.value
     if raters is not None and known is not None:
-        expected = max(-0.999, min(0.999, row.value * sqrt(known.of(raters) / known.mean)))
+        expected = known.predict_correlation(row.value, raters)
     answers = _find_size(expected, design, width)
     ratings = None if answers is None or raters is None else answers * raters
     return replace(blank, value=expected, answers=answers, ratings=ratings)
+
+
+def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters: int | None, width: float) -> SizePlan:
+    first, second = row.second, row.first  # the others less the one that they are compared with
+    blank = SizePlan(first, row.dimension, row.level, raters, None, width, None, None, row.n, second=second)
+    between, design = correlate_metrics(pilot, row), find_design_effect(pilot, row)
+    if row.first_value is None or row.second_value is None or between is None or design is None:
+        return replace(blank, reason=row.reason or "the pilot is too small for an interval")
+    values = row.second_value, row.first_value
+    if raters is not None and known is not None:
+        values = (known.predict_correlation(value, raters) for value in values)
+    one, other = values
+    variance = design * variance_of_difference(one, other, r23=between)
+    variance *= FIELLER if row.coefficient == "spearman" else 1.0
+    steepness = 1 - ((one + other) / 2) ** 2
+    answers = max(4, ceil(3 + variance * (2 * _QUANTILE * steepness / width) ** 2))
+    ratings = None if raters is None else answers * raters
+    return replace(blank, value=one - other, answers=answers, ratings=ratings)
 
 
 def _find_size(value: float, design: float, width: float) -> int | None:
@@ -183,9 +184,9 @@ def _find_fewest(measure: Callable[[int], float], width: float, *, first: int) -
     return low
 
 
-def _plan_ceiling(dimension: str, known: _Reliability, raters: int, width: float) -> SizePlan:
+def _plan_ceiling(dimension: str, known: Panel, raters: int, width: float) -> SizePlan:
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="planning for a ceiling")
-    reliability = known.of(raters)
+    reliability = known.predict_reliability(raters)
 
     def measure(n: int) -> float:
         freedom = n - 1, (n - 1) * (raters - 1)

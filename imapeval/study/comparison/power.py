@@ -1,21 +1,14 @@
-"""Sample size: how many rated answers it takes to distinguish two metrics.
+"""Sample size: how many rated answers (or systems) it takes to distinguish two metrics, or one from chance.
 
-On Fisher's scale the difference of two correlations that share the ratings has the variance (2 - 2s) / (n - 3), s being
-the correlation of the two (Dunn and Clark 1969; Steiger 1980, equation 14). A test at level alpha finds a difference d
-of two Fisher z with the power wanted when
-
-    n = 3 + design x (2 - 2s) x ((z(1 - alpha / 2) + z(power)) / d)^2
-
-(Cohen 1988, Statistical Power Analysis, section 4.4, has the same for independent correlations). `design` is what a
-pilot study adds: how much more (or less) the difference varies there than in as many independent answers with normal
-scores, because answers share questions, ratings are tied, or systems and dimensions are averaged (Kish 1965, Survey
-Sampling, section 8.2: the design effect).
+`sample_size` has the formulas. A pilot study adds the design effect: how much more (or less) its difference varies than
+that of as many independent answers with normal scores. At the level of systems, systems take the place of answers. With
+other raters than the pilot's, correlations change as `panels` says.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import atanh, ceil, isfinite, sqrt
+from math import atanh, isfinite
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -24,36 +17,45 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
+from imapeval.study.comparison.panels import find_panel
+from imapeval.study.comparison.sample_size import detect, required_answers, smallest_difference
 from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
+from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import student_quantile
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import CoefficientName, Comparison, Level
+    from imapeval.study.comparison.panels import Panel
+    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The sample size that distinguishes two metrics.
+    """The sample size that distinguishes two metrics, or shows that one correlates with the ratings at all.
 
     Attributes:
-        first, second: Names of the metrics; "" where only numbers were given.
+        first, second: Names of the metrics; "" where only numbers were given, or there is no second.
         dimension: Of the ratings; `ALL` for the mean over them, "" where only numbers were given.
         first_value, second_value: Their correlations with the ratings.
-        between: The correlation of the two metrics.
+            Of a single metric, the second is 0.
+        between: The correlation of the two metrics; None of a single one.
         design_effect: Variance of the pilot's difference over that of as many independent answers; 1 without a pilot.
         power: Probability of detecting the difference, 0..1.
         alpha: Significance level of the two-sided test, 0..1.
-        needed: Number of rated answers; None if the two do not differ, or with a reason.
-        n: Rated answers in the pilot; None without one.
+        needed: Number of rated answers, or of systems; None if the two do not differ, or with a reason.
+        n: Rated answers, or systems, in the pilot; None without one.
         smallest: The smallest difference below the higher of the two that n answers detect with this power; None
             without a pilot, or where there is none below it.
         reason: Why there is no number.
         sentence: The same in plain words.
+        level: "global", "within-system" or "system"; None without a pilot.
+        raters: Raters of each answer; None: as many as in the pilot.
+        ratings: Answers times raters; None without these.
     """
 
     first: str
@@ -70,84 +72,9 @@ class Power:
     smallest: float | None
     reason: str | None
     sentence: str
-
-
-def required_answers(
-    r1: float,
-    r2: float,
-    *,
-    between: float,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    spearman: bool = False,
-    design_effect: float = 1.0,
-) -> int | None:
-    """Return how many rated answers tell two correlations apart; None where they are equal.
-
-    Args:
-        r1: Correlation of one metric with the ratings, above -1 and below 1.
-        r2: Correlation of the other.
-        between: Correlation of the two metrics.
-        power: Probability of detecting the difference, above `alpha` and below 1.
-        alpha: Significance level of the two-sided test, above 0 and below 1.
-        spearman: The correlations are Spearman's: the variance is `paired.FIELLER` times as large.
-        design_effect: Above 0; 1 for independent answers.
-
-    Raises:
-        ValueError: A number is out of range, or the three correlations cannot occur together.
-    """
-    _check(r1, r2, between=between, power=power, alpha=alpha, design_effect=design_effect)
-    if r1 == r2:
-        return None
-    variance = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) * design_effect
-    return ceil(3 + variance * (_quantiles(power, alpha) / (atanh(r1) - atanh(r2))) ** 2)
-
-
-def smallest_difference(
-    r1: float,
-    n: int,
-    *,
-    between: float,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    spearman: bool = False,
-    design_effect: float = 1.0,
-) -> float | None:
-    """Return the smallest difference below r1 that n rated answers find with this power.
-
-    Args:
-        r1: The higher correlation, above -1 and below 1.
-        n: Rated answers.
-        between: Correlation of the two metrics.
-        power: Probability of detecting the difference, above `alpha` and below 1.
-        alpha: Significance level of the two-sided test, above 0 and below 1.
-        spearman: The correlations are Spearman's.
-        design_effect: Above 0; 1 for independent answers.
-
-    Returns:
-        Above 0; None where even the lowest correlation that can occur beside r1 and `between` would not be told apart.
-
-    Raises:
-        ValueError: A number is out of range.
-    """
-    # Outside of this the three correlations have a negative determinant.
-    reach = sqrt((1 - r1**2) * (1 - between**2)) - 1e-9
-    low, high = max(r1 * between - reach, -1 + 1e-9), min(r1 * between + reach, r1)
-
-    def suffices(r2: float) -> bool:
-        found = required_answers(
-            r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
-        )
-        return found is not None and found <= n
-
-    if low >= high or not suffices(low):
-        return None
-    if suffices(high):
-        return r1 - high
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (middle, high) if suffices(middle) else (low, middle)
-    return r1 - low
+    level: Level | None = None
+    raters: int | None = None
+    ratings: int | None = None
 
 
 def plan_sample_size(
@@ -175,6 +102,22 @@ def plan_sample_size(
     return Power("", "", "", r1, r2, between, design_effect, power, alpha, needed, None, None, None, sentence)
 
 
+def plan_detection(
+    r: float, *, power: float = 0.8, alpha: float = 0.05, spearman: bool = True, design_effect: float = 1.0
+) -> Power:
+    """Compute the sample size that shows a correlation to differ from 0.
+
+    Raises:
+        UsageError: A number is out of range.
+    """
+    try:
+        needed = detect(r, power=power, alpha=alpha, design_effect=design_effect * (FIELLER if spearman else 1.0))
+    except ValueError as error:
+        raise UsageError(f"{error}.") from error
+    sentence = _say_detected(r, power, needed)
+    return Power("", "", "", r, 0.0, None, design_effect, power, alpha, needed, None, None, None, sentence)
+
+
 def plan_sample_size_from_pilot(
     pilot: Rated,
     *,
@@ -183,10 +126,13 @@ def plan_sample_size_from_pilot(
     dimensions: Sequence[str] | None = None,
     coefficient: CoefficientName = "spearman",
     level: Level = "within-system",
+    raters: int | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> list[Power]:
     """Compute the sample size from a pilot study, for each pair of metrics: by dimension, and for the mean over them.
+
+    Of a single metric, the size is that which shows its correlation to differ from 0, by dimension.
 
     The observed differences are assumed to be the true ones, so the result is rough: a pilot that is too small to
     distinguish two metrics is too small to say how far apart they are. The smallest detectable difference does not
@@ -197,20 +143,37 @@ def plan_sample_size_from_pilot(
         metrics: Metrics to include; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
         dimensions: Rating dimensions to include; None takes all.
-        level: "global" or "within-system".
+        level: "global", "within-system", or "system": the number of systems, with as many questions as in the pilot.
         coefficient: "spearman" or "pearson".
+        raters: Plan for 1 to so many raters of each answer; None for as many as in the pilot. Single raters must be
+            known, and the level not be "system".
         power: Probability of detecting a difference, above `alpha` and below 1.
         alpha: Significance level of the two-sided test, above 0 and below 1.
 
     Raises:
-        UsageError: A name is unknown, or a number out of range.
+        UsageError: A name is unknown, a number out of range, or single raters are not known.
     """
     if coefficient not in ("spearman", "pearson"):
         raise UsageError(f"power is computed for spearman and pearson, not for {coefficient}.")
-    if level not in ("global", "within-system"):
-        raise UsageError(f"power is computed at the levels global and within-system, not {level}.")
+    if level not in ("global", "within-system", "system"):
+        raise UsageError(f"power is computed at the levels global, within-system and system, not {level}.")
     if not 0 < alpha < power < 1:
         raise UsageError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}.")
+    columns = choose_names("dimension", dimensions, pilot.dimensions)
+    panels: dict[str, list[Panel]] = {}
+    if raters is not None:
+        panels = _find_panels(pilot, columns, level)
+    choices = [None] if raters is None else list(range(1, raters + 1))
+    names = choose_names("metric", metrics, pilot.metrics)
+    if len(names) == 1 and against is None:
+        units: Units = "systems" if level == "system" else "questions"
+        found = correlate(pilot, metrics=names, coefficients=[coefficient], levels=[level], units=units)
+        return [
+            _plan_single(row, power, alpha, panels.get(row.dimension), count)
+            for row in select_means(found, pilot.dimensions, systems=len(set(pilot.systems)))
+            if row.dimension in columns
+            for count in choices
+        ]
     # The p-values are not used, so one permutation is enough.
     found = compare(
         pilot,
@@ -219,27 +182,105 @@ def plan_sample_size_from_pilot(
         coefficient=coefficient,
         level=level,
         dimensions=dimensions,
-        test="perm-inputs",
+        test="perm-systems" if level == "system" else "perm-inputs",
         resamples=1,
     )
-    return [_plan_pair(pilot, row, power, alpha) for row in found]
+    return [
+        _plan_pair(pilot, row, power, alpha, panels.get(row.dimension), count) for row in found for count in choices
+    ]
 
 
-def _plan_pair(pilot: Rated, row: Comparison, power: float, alpha: float) -> Power:
-    r1, r2, low, high = row.first_value, row.second_value, row.low, row.high
-    between = _correlate_metrics(pilot, row)
+def select_means(rows: Sequence[Correlation], dimensions: Sequence[str], *, systems: int) -> list[Correlation]:
+    """Return the rows of all systems together, or of the mean over systems, one for each metric and dimension."""
+    # Of one dimension, the mean over systems is called that over dimensions.
+    named = [replace(row, dimension=dimensions[0]) for row in rows] if len(dimensions) == 1 else rows
+    return [row for row in named if row.dimension != ALL and (row.system == ALL or systems == 1)]
+
+
+def _find_panels(pilot: Rated, dimensions: Sequence[str], level: Level) -> dict[str, list[Panel]]:
+    """Return the panel of each dimension, and of the mean over dimensions those of all.
+
+    Raises:
+        UsageError: The reliability of one of them is not known.
+    """
+    if level == "system":
+        raise UsageError("raters are planned at the levels global and within-system, not at the level system.")
+    panels: list[Panel] = []
+    for name in dimensions:
+        panel = find_panel(pilot, name, level)
+        if panel is None:
+            raise UsageError(
+                f"what other numbers of raters would do is not known for {name}: it takes the ratings of single raters "
+                "who agree better than chance."
+            )
+        panels.append(panel)
+    return {name: [panel] for name, panel in zip(dimensions, panels, strict=True)} | {ALL: panels}
+
+
+def _expect(value: float, panels: Sequence[Panel] | None, raters: int | None) -> float:
+    """Return a correlation, or a mean of correlations, as it would be with so many raters."""
+    if panels is None or raters is None:
+        return value
+    return float(np.mean([panel.predict_correlation(value, raters) for panel in panels]))
+
+
+def _plan_single(
+    row: Correlation, power: float, alpha: float, panels: Sequence[Panel] | None, raters: int | None
+) -> Power:
     blank = Power(
-        row.first, row.second, row.dimension, r1, r2, between, None, power, alpha, None, row.n, None, row.reason, ""
+        *(row.metric, "", row.dimension, row.value, 0.0, None, None, power, alpha, None, row.n, None, row.reason, ""),
+        level=row.level,
+        raters=raters,
     )
-    if r1 is None or r2 is None or low is None or high is None or between is None:
-        return _explain(blank, row.reason or "the two metrics have no correlation")
-    spearman = row.coefficient == "spearman"
+    if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
+        reason = row.reason or "the pilot is too small for an interval"
+        return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
+    length = 2 * NormalDist().inv_cdf(0.975)
+    design = ((atanh(row.high) - atanh(row.low)) / length) ** 2 * (row.n - 3)
+    value = _expect(row.value, panels, raters)
+    needed = detect(value, power=power, alpha=alpha, design_effect=design)
+    return replace(
+        blank,
+        first_value=value,
+        design_effect=design,
+        needed=needed,
+        ratings=None if raters is None or needed is None else needed * raters,
+        sentence=_say_detected(value, power, needed, name=row.metric, level=row.level, raters=raters),
+    )
+
+
+def find_design_effect(pilot: Rated, row: Comparison) -> float | None:
+    """Return how much more a pilot's difference varies than that of as many independent answers; None if unknown."""
+    r1, r2, between = row.first_value, row.second_value, correlate_metrics(pilot, row)
+    if r1 is None or r2 is None or row.low is None or row.high is None or between is None or row.n <= 3:
+        return None
     # The interval is on the scale of the correlation; Fisher's z is steeper there by 1 / (1 - r^2).
-    length = 2 * student_quantile(0.975, row.questions - 1)
-    error = (high - low) / length / (1 - ((r1 + r2) / 2) ** 2)
+    length = 2 * student_quantile(0.975, (row.n if row.level == "system" else row.questions) - 1)
     try:
-        usual = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) / (row.n - 3)
-        design = error**2 / usual
+        usual = variance_of_difference(r1, r2, r23=between) * (FIELLER if row.coefficient == "spearman" else 1.0)
+        return ((row.high - row.low) / length / (1 - ((r1 + r2) / 2) ** 2)) ** 2 * (row.n - 3) / usual or None
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _plan_pair(
+    pilot: Rated, row: Comparison, power: float, alpha: float, panels: Sequence[Panel] | None, raters: int | None
+) -> Power:
+    r1, r2 = row.first_value, row.second_value
+    between, design = correlate_metrics(pilot, row), find_design_effect(pilot, row)
+    blank = Power(
+        *(row.first, row.second, row.dimension, r1, r2, between, None, power, alpha, None, row.n, None, row.reason, ""),
+        level=row.level,
+        raters=raters,
+    )
+    if r1 is None or r2 is None or row.low is None or between is None:
+        return _explain(blank, row.reason or "the two metrics have no correlation")
+    r1, r2 = (_expect(value, panels, raters) for value in (r1, r2))
+    spearman = row.coefficient == "spearman"
+    too_close = "the two metrics are nearly the same, or their correlations too close to 1"
+    if design is None:
+        return _explain(blank, too_close)
+    try:
         needed = required_answers(
             r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design
         )
@@ -247,29 +288,23 @@ def _plan_pair(pilot: Rated, row: Comparison, power: float, alpha: float) -> Pow
             max(r1, r2), row.n, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design
         )
     except (ValueError, ZeroDivisionError):
-        return _explain(blank, "the two metrics are nearly the same, or their correlations too close to 1")
-    sentence = _say_needed(r1, r2, power, needed, names=(row.first, row.second))
-    if smallest is not None:
+        return _explain(blank, too_close)
+    sentence = _say_needed(r1, r2, power, needed, names=(row.first, row.second), level=row.level, raters=raters)
+    if smallest is not None and raters is None:
         higher = row.first if r1 >= r2 else row.second
         sentence += (
-            f" The {row.n} answers at hand detect a metric that is {format_number(smallest)} or more below {higher} "
-            f"with {power:.0%} power."
+            f" The {row.n} {_name_units(row.level)} at hand detect a metric that is {format_number(smallest)} or more "
+            f"below {higher} with {power:.0%} power."
         )
-    return Power(
-        row.first,
-        row.second,
-        row.dimension,
-        r1,
-        r2,
-        between,
-        design,
-        power,
-        alpha,
-        needed,
-        row.n,
-        smallest,
-        row.reason,
-        sentence,
+    return replace(
+        blank,
+        first_value=r1,
+        second_value=r2,
+        design_effect=design,
+        needed=needed,
+        smallest=smallest,
+        ratings=None if raters is None or needed is None else needed * raters,
+        sentence=sentence,
     )
 
 
@@ -278,11 +313,18 @@ def _explain(blank: Power, reason: str) -> Power:
     return replace(blank, reason=reason, sentence=sentence)
 
 
-def _correlate_metrics(pilot: Rated, row: Comparison) -> float | None:
-    """Return the correlation of two metrics on rated answers: the mean over systems where these are apart."""
+def correlate_metrics(pilot: Rated, row: Comparison) -> float | None:
+    """Return the correlation of two metrics on rated answers: the mean over systems, or of their means, by level."""
     ratings = pilot.ratings if row.dimension == ALL else pilot.ratings_of(row.dimension)[:, None]
     first, second = pilot.scores_of(row.first), pilot.scores_of(row.second)
     there = ~np.isnan(ratings).all(axis=1) & ~np.isnan(first) & ~np.isnan(second)
+    if row.level == "system":
+        names = np.asarray(pilot.systems)
+        first, second = (
+            np.array([side[there & (names == system)].mean() for system in np.unique(names[there])])
+            for side in (first, second)
+        )
+        there = np.ones(len(first), dtype=bool)
     systems = np.asarray(pilot.systems) if row.level == "within-system" else np.zeros(len(first))
     values: list[float] = []
     for system in np.unique(systems[there]):
@@ -293,29 +335,56 @@ def _correlate_metrics(pilot: Rated, row: Comparison) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def _quantiles(power: float, alpha: float) -> float:
-    normal = NormalDist()
-    return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+def _name_units(level: Level | None, *, rated: bool = False) -> str:
+    return "systems" if level == "system" else f"{'rated ' if rated else ''}answers"
 
 
-def _check(r1: float, r2: float, *, between: float, power: float, alpha: float, design_effect: float) -> None:
-    if not (-1 < r1 < 1 and -1 < r2 < 1 and -1 < between < 1):
-        raise ValueError(f"correlations lie above -1 and below 1: {r1:g}, {r2:g}, {between:g}")
-    if not 0 < alpha < power < 1:
-        raise ValueError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}")
-    if not (design_effect > 0 and isfinite(design_effect)):
-        raise ValueError(f"a design effect lies above 0, not {design_effect:g}")
-    if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
-        raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
+def _count_units(needed: int, level: Level | None, raters: int | None) -> str:
+    """Return a number of answers or systems, and who rates them, in words."""
+    number = f"{_round(needed):,}"
+    if level == "system":
+        return f"{number} systems"
+    if raters is None:
+        return f"{number} rated answers"
+    return f"{number} answers rated by {raters} rater{'' if raters == 1 else 's'} each"
 
 
-def _say_needed(r1: float, r2: float, power: float, needed: int | None, *, names: tuple[str, str] = ("", "")) -> str:
+def _say_detected(
+    r: float,
+    power: float,
+    needed: int | None,
+    *,
+    name: str = "",
+    level: Level | None = None,
+    raters: int | None = None,
+) -> str:
+    what = f"{format_number(r)} ({name})" if name else format_number(r)
+    if needed is None:
+        return f"{what} is 0: no number of rated answers shows that it differs from 0."
+    return (
+        f"To show that {what} differs from 0 with {power:.0%} power about {_count_units(needed, level, raters)} are "
+        "needed."
+    )
+
+
+def _say_needed(
+    r1: float,
+    r2: float,
+    power: float,
+    needed: int | None,
+    *,
+    names: tuple[str, str] = ("", ""),
+    level: Level | None = None,
+    raters: int | None = None,
+) -> str:
     first, second = (
         f"{format_number(r)} ({name})" if name else format_number(r) for r, name in zip((r1, r2), names, strict=True)
     )
     if needed is None:
-        return f"{first} and {second} are equal: no number of rated answers tells them apart."
-    return f"To tell {first} from {second} with {power:.0%} power about {_round(needed):,} rated answers are needed."
+        return f"{first} and {second} are equal: no number of {_name_units(level, rated=True)} tells them apart."
+    return (
+        f"To tell {first} from {second} with {power:.0%} power about {_count_units(needed, level, raters)} are needed."
+    )
 
 
 def _round(count: int) -> int:

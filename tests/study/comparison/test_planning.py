@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
+from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.planning import CEILING, SizePlan, plan_width
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
@@ -26,6 +27,41 @@ def make_pilot(answers: int = 200, *, raters: int = 3, systems: int = 1, noise: 
         raters=tuple(map(str, range(raters))),
         by_rater={"quality": ratings},
     )
+
+
+def add_metric(pilot: Rated) -> Rated:
+    """Add a metric that sees the worth, as `m` does, with more noise."""
+    rng = np.random.default_rng(5)
+    other = pilot.scores + 1.5 * rng.normal(size=pilot.scores.shape)
+    return replace(pilot, metrics=("m", "o"), scores=np.hstack([pilot.scores, other]))
+
+
+def test_the_pilots_difference_again():
+    """As many raters and the width that the pilot's difference has: the pilot's number of answers."""
+    pilot = add_metric(make_pilot(400))
+    (row,) = compare(pilot, against="o", level="global", coefficient="pearson", resamples=1)
+    assert row.low is not None
+    assert row.high is not None
+    plans = plan_width(pilot, row.high - row.low, against="o", level="global", coefficient="pearson")
+    (plan,) = [plan for plan in plans if (plan.second, plan.raters) == ("o", 3)]
+    assert row.difference is not None
+    assert (plan.metric, plan.value) == ("m", pytest.approx(-row.difference))
+    assert plan.answers == pytest.approx(400, abs=8)
+
+
+def test_reliability_within_systems_is_planned_with_within_systems():
+    """What systems differ by makes ratings reliable over all answers, and does not within a system."""
+    pilot = make_pilot(3000, systems=2)
+    by_system = np.where(np.arange(3000) % 2, 3.0, 0.0)[:, None]
+    pilot = replace(
+        pilot, ratings=pilot.ratings + by_system, by_rater={"quality": pilot.by_rater["quality"] + by_system}
+    )
+    plans = plan_width(pilot, 0.1, coefficient="pearson", raters=3)
+    one, three = (find(plans, "m", count).value for count in (1, 3))
+    # Worth 1, noise .81 / k.
+    assert one is not None
+    assert three is not None
+    assert one / three == pytest.approx(sqrt((1 + 0.81 / 3) / 1.81), abs=0.02)
 
 
 def find(plans: list[SizePlan], metric: str, raters: int | None) -> SizePlan:

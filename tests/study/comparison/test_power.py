@@ -1,14 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import steiger_test
-from imapeval.study.comparison.power import (
-    plan_sample_size,
-    plan_sample_size_from_pilot,
-    required_answers,
-    smallest_difference,
-)
+from imapeval.study.comparison.power import plan_detection, plan_sample_size, plan_sample_size_from_pilot
+from imapeval.study.comparison.sample_size import detect, required_answers, smallest_difference
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 
@@ -105,7 +103,72 @@ def test_a_pilot_without_a_result_says_why():
     assert row.needed is None
     assert "constant" in (row.reason or "")
     assert ALL not in row.sentence
-    with pytest.raises(UsageError, match="levels global and within-system"):
-        plan_sample_size_from_pilot(rated, level="system")
+    with pytest.raises(UsageError, match="levels global, within-system and system"):
+        plan_sample_size_from_pilot(rated, level="within-question")
     with pytest.raises(UsageError, match="kendall_tau_b"):
         plan_sample_size_from_pilot(rated, coefficient="kendall_tau_b")
+
+
+def test_one_metric_needs_what_cohen_says():
+    # Cohen 1992, "A power primer", table 2, alpha .05, power .80: r = .10, .30 and .50 need 783, 85 and 28, by the t
+    # test; Fisher's z needs two more for the last one.
+    assert [detect(r) for r in (0.1, 0.3, 0.5)] == [783, 85, 30]
+    assert detect(0.0) is None
+    assert (plan_detection(0.3, spearman=False).needed, plan_detection(0.3, spearman=False).second_value) == (
+        detect(0.3),
+        0.0,
+    )
+
+
+def draw(answers: int, *, raters: int, systems: int = 1, seed: int = 0) -> Rated:
+    """Raters with noise of 1.2; metric a sees worth with noise of .8, b with noise of 1.2."""
+    generator = np.random.default_rng(seed)
+    system = np.arange(answers) % systems
+    worth = generator.normal(size=answers) + (generator.normal(size=systems)[system] if systems > 1 else 0.0)
+    given = worth[:, None] + 1.2 * generator.normal(size=(answers, raters))
+    return Rated(
+        ids=tuple(map(str, range(answers))),
+        questions=np.arange(answers) // systems,
+        systems=tuple(f"s{one}" for one in system),
+        metrics=("a", "b"),
+        scores=worth[:, None] + np.array([0.8, 1.2]) * generator.normal(size=(answers, 2)),
+        dimensions=("d",),
+        ratings=given.mean(axis=1)[:, None],
+        raters=tuple(map(str, range(raters))),
+        by_rater={"d": given},
+    )
+
+
+def test_more_raters_need_fewer_answers():
+    rows = plan_sample_size_from_pilot(draw(20_000, raters=3), coefficient="pearson", level="global", raters=4)
+    assert [(row.raters, row.first, row.second) for row in rows] == [(k, "a", "b") for k in (1, 2, 3, 4)]
+    # r with the worth is 1 / root(1 + .8^2) and 1 / root(1 + 1.2^2), with the mean of k raters times the root of its
+    # reliability 1 / (1 + 1.2^2 / k); answers are independent.
+    for row in rows:
+        assert row.raters is not None
+        rating, between = np.sqrt(1 / (1 + 1.44 / row.raters)), 1 / np.sqrt(1.64 * 2.44)
+        expected = required_answers(rating / np.sqrt(1.64), rating / np.sqrt(2.44), between=between)
+        assert row.needed == pytest.approx(expected, rel=0.1)
+        assert row.ratings == row.raters * (row.needed or 0)
+        assert f"rated by {row.raters} rater" in row.sentence
+    (own,) = plan_sample_size_from_pilot(draw(20_000, raters=3), coefficient="pearson", level="global")
+    assert own.needed == pytest.approx(rows[2].needed, rel=0.01)
+    (single,) = plan_sample_size_from_pilot(
+        draw(20_000, raters=3), metrics=["b"], coefficient="pearson", level="global"
+    )
+    assert single.needed == pytest.approx(detect(np.sqrt(1 / (1 + 1.44 / 3) / 2.44)), abs=2)
+    assert (single.second, single.second_value, single.between) == ("", 0.0, None)
+
+
+def test_systems_take_the_place_of_answers():
+    pilot = draw(2400, raters=2, systems=40)
+    (row,) = plan_sample_size_from_pilot(pilot, level="system", coefficient="pearson")
+    assert (row.n, row.level) == (40, "system")
+    assert "systems are needed" in row.sentence
+    (few,) = plan_sample_size_from_pilot(draw(300, raters=2, systems=3), level="system")
+    assert few.needed is None
+    assert "systems" in (few.reason or "")
+    with pytest.raises(UsageError, match="level system"):
+        plan_sample_size_from_pilot(pilot, level="system", raters=3)
+    with pytest.raises(UsageError, match="single raters"):
+        plan_sample_size_from_pilot(replace(pilot, raters=(), by_rater={}), raters=3)

@@ -48,10 +48,12 @@ def calibrate(
 
     chosen = choose_one(method, "--method", METHODS)
     joined, name = options.read_dimension(folders, metric=metric, dimension=dimension)
-    groups = {} if by is None else divide(joined.rated, by)
     signature = joined.signatures[metric]
     made = compute(joined.rated, metric, name, signature=signature, method=chosen, seed=seed, resamples=resamples)
-    errors = measure_groups(joined.rated, metric, name, groups, method=chosen, seed=seed, resamples=resamples)
+    errors: list[GroupError] = []
+    if by is not None:
+        groups = divide(joined.rated, by)
+        errors = measure_groups(joined.rated, metric, name, groups, method=chosen, seed=seed, resamples=resamples)
     write_calibration(made, out)
     if json_output:
         content = json.loads(out.read_text(encoding="utf-8"))

@@ -40,8 +40,8 @@ def compare(
         str,
         typer.Option(
             metavar="NAME",
-            help="spearman, pearson, kendall_tau_b, kendall_tau_c; pairwise_accuracy (levels within-question and "
-            "system), soft_pairwise_accuracy (system).",
+            help="spearman, pearson, kendall_tau_b, kendall_tau_c, mediqa_eval; pairwise_accuracy (levels "
+            "within-question and system), soft_pairwise_accuracy (system).",
         ),
     ] = "spearman",
     test: Annotated[

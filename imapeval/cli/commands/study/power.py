@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from imapeval.study.comparison.power import Power
 
 
+_RATERS = 5
+"""The most raters of an answer that --width plans for."""
+
+
 @expand_options
 def power(
     folders: Annotated[
@@ -25,10 +29,16 @@ def power(
     *,
     options: StudyOptions,
     against: Against = None,
-    level: Annotated[str, typer.Option(metavar="LEVEL", help="global or within-system.")] = "within-system",
+    level: Annotated[
+        str,
+        typer.Option(metavar="LEVEL", help="global, within-system or system (how many systems; not with --width)."),
+    ] = "within-system",
     coefficient: Annotated[str, typer.Option(metavar="NAME", help="spearman or pearson.")] = "spearman",
-    r1: Annotated[float | None, typer.Option(help="Correlation of one metric with the ratings.")] = None,
-    r2: Annotated[float | None, typer.Option(help="Correlation of the other metric with the ratings.")] = None,
+    r1: Annotated[
+        float | None,
+        typer.Option(help="Without runs: correlation of a metric with the ratings; alone, to be told from 0."),
+    ] = None,
+    r2: Annotated[float | None, typer.Option(help="Correlation of another metric with the ratings.")] = None,
     r12: Annotated[float | None, typer.Option(help="Correlation of the two metrics.")] = None,
     design_effect: Annotated[
         float,
@@ -38,43 +48,59 @@ def power(
         float | None,
         typer.Option(
             metavar="WIDTH",
-            help="With runs: answers, raters and systems that give each correlation, and the ceiling, a 95% interval "
-            "of this width.",
+            help="With runs: answers, raters and systems that give each correlation, the ceiling and, with --against, "
+            "each difference a 95% interval of this width.",
         ),
     ] = None,
-    raters: Annotated[int, typer.Option(min=2, metavar="N", help="With --width: the most raters of an answer.")] = 5,
+    raters: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Plan for 1 to N raters of each answer; needs the ratings of single raters.  [default: 5 with "
+            "--width, otherwise as many as in the pilot]",
+        ),
+    ] = None,
     chance: Annotated[float, typer.Option("--power", help="Probability of detecting the difference.")] = 0.8,
     alpha: Annotated[float, typer.Option(help="Significance level of the two-sided test.")] = 0.05,
     json_output: Json = False,
 ) -> None:
     """Compute how large a study has to be, from a pilot study.
 
-    How many rated answers tell two metrics apart (also from --r1, --r2 and --r12), or, with --width, give an interval
-    of a wanted width.
+    How many rated answers tell two metrics apart, or show that a single one (--metrics) agrees with the raters better
+    than chance; or, with --width, give an interval of a wanted width. Without a pilot, give --r1, --r2 and --r12.
     """
     from imapeval.study.comparison.planning import plan_width
-    from imapeval.study.comparison.power import plan_sample_size, plan_sample_size_from_pilot
+    from imapeval.study.comparison.power import plan_detection, plan_sample_size, plan_sample_size_from_pilot
 
     name = choose_one(coefficient, "--coefficient", ("spearman", "pearson"))
-    grouping = choose_one(level, "--level", ("global", "within-system"))
+    grouping = choose_one(level, "--level", ("global", "within-system", "system"))
     if folders:
         if (r1, r2, r12) != (None, None, None):
             raise UsageError("give either runs or --r1, --r2 and --r12, not both.")
         rated = options.read(folders).rated
         if width is not None:
-            plans = plan_width(rated, width, raters=raters, level=grouping, coefficient=name)
+            plans = plan_width(
+                rated, width, raters=raters or _RATERS, against=against, level=grouping, coefficient=name
+            )
             if json_output:
                 emit_json(plans)
             else:
                 _print_plans(plans)
             return
         rows = plan_sample_size_from_pilot(
-            rated, against=against, coefficient=name, level=grouping, power=chance, alpha=alpha
+            rated, against=against, coefficient=name, level=grouping, raters=raters, power=chance, alpha=alpha
         )
     elif width is not None:
         raise UsageError("--width needs a pilot study. Give the folder of its run.")
+    elif raters is not None:
+        raise UsageError("--raters needs a pilot study with the ratings of single raters. Give the folder of its run.")
+    elif r1 is not None and (r2, r12) == (None, None):
+        rows = [plan_detection(r1, power=chance, alpha=alpha, spearman=name == "spearman", design_effect=design_effect)]
     elif r1 is None or r2 is None or r12 is None:
-        raise UsageError("give the folder of a run (the pilot study), or all of --r1, --r2 and --r12.")
+        raise UsageError(
+            "give the folder of a run (the pilot study), all of --r1, --r2 and --r12, or --r1 alone for one metric."
+        )
     else:
         spearman = name == "spearman"
         rows = [
@@ -100,27 +126,43 @@ def _print(rows: "Sequence[Power]") -> None:
     columns = [
         Column("dimension", lambda row: _label_dimension(row.dimension), text=True, wrap=False),
         Column("first", lambda row: row.first, text=True, wrap=False),
-        Column("second", lambda row: row.second, text=True, wrap=False),
+        Column("second", lambda row: row.second or "0", text=True, wrap=False),
         Column("", lambda row: show(row.first_value), wrap=False),
         Column("", lambda row: show(row.second_value), wrap=False),
         Column("between", lambda row: show(row.between), wrap=False),
         Column("design effect", lambda row: show(row.design_effect), wrap=False),
-        Column("needed", lambda row: count(row.needed), wrap=False),
-        Column("n", lambda row: count(row.n), wrap=False),
+    ]
+    if any(row.raters for row in rows):
+        columns.append(Column("raters per\nanswer", lambda row: row.raters, wrap=False))
+    columns.append(Column("needed", lambda row: count(row.needed), wrap=False))
+    if any(row.ratings for row in rows):
+        columns.append(Column("ratings", lambda row: count(row.ratings), wrap=False))
+    columns += [
+        Column("pilot", lambda row: count(row.n), wrap=False),
         Column("smallest found", lambda row: show(row.smallest), wrap=False),
     ]
+    first = rows[0]
+    systems = first.level == "system"
     if len(rows) > 1:
-        ordered = sorted(rows, key=lambda row: (row.needed is None, row.needed))
-        emit(ordered, columns, title="Rated answers needed", width=UNLIMITED)
-    for row in rows:
+        ordered = sorted(rows, key=lambda row: (row.needed is None, row.ratings or row.needed))
+        emit(ordered, columns, title="Systems needed" if systems else "Rated answers needed", width=UNLIMITED)
+    # With numbers of raters, a sentence for each would say the table again.
+    told = [row for row in rows if row.raters is None or row.needed is None]
+    for row in told:
         over = f"{_label_dimension(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
         echo(f"{over}{row.sentence}")
-    first = rows[0]
     echo(
-        f"For Steiger's Z, two-sided, alpha {first.alpha:g}, power {first.power:.0%}, one comparison: for a table of k "
-        "comparisons, divide alpha by k. Differences observed in a pilot are uncertain. Design effect: the variance of "
-        "a difference relative to that of independent answers."
+        f"For a two-sided test, alpha {first.alpha:g}, power {first.power:.0%}, one comparison: for a table of k "
+        "comparisons, divide alpha by k. What a pilot finds is uncertain, and so is what follows from it. Design "
+        f"effect: the variance relative to that of independent {'systems' if systems else 'answers'}."
     )
+    if systems:
+        echo("Each with as many questions as in the pilot. The test is about other systems (`--test perm-systems`).")
+    if any(row.raters for row in rows):
+        echo(
+            "With other numbers of raters, correlations are those to be expected (Spearman and Brown). 'ratings' is "
+            "answers times raters."
+        )
 
 
 def _print_plans(plans: "Sequence[SizePlan]") -> None:
@@ -132,7 +174,7 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
     for level, what in (("", "Answers"), ("system", "Systems")):
         rows = [plan for plan in plans if (plan.level == "system") == bool(level)]
         columns = [
-            Column("metric", lambda row: row.metric, text=True, wrap=False),
+            Column("metric", _name_plan, text=True, wrap=False),
             Column("dimension", lambda row: row.dimension, text=True, wrap=False),
         ]
         if any(row.raters for row in rows):
@@ -147,12 +189,16 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
         emit(rows, columns, title=f"{what} for a 95% interval {plans[0].width:g} wide", width=UNLIMITED)
     for row in plans:
         if row.answers is None:
-            echo(f"{row.metric}, {row.dimension}: {row.reason or 'no number of answers is enough'}.")
+            echo(f"{_name_plan(row)}, {row.dimension}: {row.reason or 'no number of answers is enough'}.")
     echo(
         "Expected: the pilot's coefficient with so many raters (Spearman and Brown). What a pilot finds is uncertain, "
         "and so is what follows from it. The ceiling is the highest correlation that a metric could reach with these "
         "ratings."
     )
+
+
+def _name_plan(row: "SizePlan") -> str:
+    return f"{row.metric} - {row.second}" if row.second else row.metric
 
 
 def _label_dimension(dimension: str) -> str:

@@ -25,7 +25,7 @@ def raters(
         ),
     ] = "within-system",
     coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
+        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
     ] = "spearman",
     epsilon: Annotated[
         float,

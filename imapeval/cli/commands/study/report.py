@@ -26,7 +26,7 @@ def report(
         ),
     ] = None,
     coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
+        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
     ] = "spearman",
     against: Annotated[
         str | None,

@@ -27,7 +27,7 @@ def slices(
     ] = None,
     bins: Annotated[int, typer.Option(min=2, help="Number of equally large groups of a numeric property.")] = 4,
     coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, kendall_tau_b, kendall_tau_c or pearson.")
+        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
     ] = "spearman",
     json_output: Json = False,
 ) -> None:

@@ -84,6 +84,9 @@ def test_power_of_a_pilot_and_of_numbers(imapeval: Command, run: Path):
         (("power",), "give the folder of a run"),
         (("power", "--r1", ".5", "--r2", ".4"), "--r12"),
         (("power", "RUN", "--r1", ".5"), "not both"),
+        (("power", "RUN", "--raters", "3"), "single raters"),
+        (("power", "--raters", "3", "--r1", ".5"), "--raters needs a pilot"),
+        (("power", "RUN", "--level", "within-question"), "--level 'within-question'"),
         (("power", "--r1", "1.5", "--r2", ".4", "--r12", ".5"), "above -1 and below 1"),
     ],
 )
@@ -99,6 +102,32 @@ def test_a_margin(imapeval: Command, run: Path):
     assert [row["first_as_good"] for row in rows] == [True, True]
     assert [row["second_as_good"] for row in rows] == [False, False]
     assert imapeval(*arguments[:-1], "0").returncode == 2
+
+
+def test_power_by_raters_and_of_one_metric(imapeval: Command, run: Path, tmp_path: Path):
+    done = imapeval("study", "power", "--r1", ".3", "--coefficient", "pearson")
+    # Cohen 1992, "A power primer", table 2: 85.
+    assert done.stdout.startswith("To show that .30 differs from 0 with 80% power about 85 rated answers are needed.")
+    generator = np.random.default_rng(3)
+    given = {
+        s["id"]: s["ratings"]["accuracy"] for s in map(json.loads, (run / "samples.jsonl").read_text().splitlines())
+    }
+    lines = [f"{id_},{rater},{value + generator.normal():.2f}" for id_, value in given.items() for rater in "pqr"]
+    (tmp_path / "ratings.csv").write_text("\n".join(["id,rater,accuracy", *lines]))
+    arguments = ("study", "power", run, "--ratings", tmp_path / "ratings.csv", "--raters", "3", "--metrics")
+    for metrics, second in (("good,poor", "poor"), ("good", "")):
+        rows = json.loads(imapeval(*arguments, metrics, "--json").stdout)
+        assert [(row["raters"], row["first"], row["second"]) for row in rows] == [
+            (k, "good", second) for k in (1, 2, 3)
+        ]
+        assert rows[0]["needed"] > rows[1]["needed"] > rows[2]["needed"]
+    shown = imapeval(*arguments, "good,poor").stdout
+    assert "raters per" in shown
+    assert "Spearman and Brown" in shown
+    wide = json.loads(imapeval(*arguments, "good,poor", "--width", ".2", "--against", "poor", "--json").stdout)
+    assert {(row["metric"], row["second"]) for row in wide} == {
+        *[("good", ""), ("poor", ""), ("good", "poor"), ("ceiling", "")]
+    }
 
 
 def test_sizes_for_a_width(imapeval: Command, run: Path):

@@ -1,0 +1,82 @@
+"""What another number of raters would do to correlations with their mean rating, from a pilot study.
+
+The reliability of the mean of k raters follows from that of the pilot's (Spearman 1910 and Brown 1910); correlations
+with the mean rating are as its root (Spearman 1904). The correlation of two metrics stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.agreement.reliability import measure_reliability
+from imapeval.study.correlation.coefficients import Undefined
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Floats
+    from imapeval.study.data.findings import Level
+    from imapeval.study.data.rated import Rated
+
+MOST = 0.999
+"""Expected correlations stay below 1 by so much: the reliability of a small pilot may be too low."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """How reliable ratings are.
+
+    Attributes:
+        mean: Reliability of the mean of the pilot's raters, above 0 and below 1.
+        single: Of one rating.
+        answers: Of the pilot.
+    """
+
+    mean: float
+    single: float
+    answers: int
+
+    def predict_reliability(self, raters: int) -> float:
+        """Return the reliability of the mean of so many raters."""
+        return raters * self.single / (1 + (raters - 1) * self.single)
+
+    def predict_correlation(self, value: float, raters: int) -> float:
+        """Return what a correlation with the pilot's mean rating would be with so many raters."""
+        return max(-MOST, min(MOST, value * sqrt(self.predict_reliability(raters) / self.mean)))
+
+
+def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | None:
+    """Return the reliability of a pilot's ratings; None without single raters, or where it is not between 0 and 1.
+
+    Args:
+        pilot: What the raters gave.
+        dimension: Of the ratings.
+        level: "within-system" takes the mean over systems, any other all answers together.
+    """
+    table = pilot.by_rater.get(dimension)
+    if table is None:
+        return None
+    systems = np.array(pilot.systems) if level == "within-system" else np.zeros(len(table))
+    parts = [_measure(table[systems == system]) for system in np.unique(systems)]
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return Panel(
+        mean=float(np.mean([part.mean for part in known])),
+        single=float(np.mean([part.single for part in known])),
+        answers=sum(part.answers for part in known),
+    )
+
+
+def _measure(table: Floats) -> Panel | None:
+    found = measure_reliability(table)
+    if isinstance(found, Undefined):
+        return None
+    mean = float(found.compute(found.data, np.ones((1, len(found.data))))[0])
+    counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
+    number = 1 / float((1 / counts[counts > 0]).mean())
+    if not 0 < mean < 1 or number <= 1:
+        return None
+    return Panel(mean, mean / (number - (number - 1) * mean), found.n)

@@ -1,0 +1,130 @@
+"""The sizes at which a difference of correlations, or a correlation, is found with the power wanted.
+
+On Fisher's scale the difference of two correlations that share the ratings has the variance (2 - 2s) / (n - 3), s being
+the correlation of the two (Dunn and Clark 1969; Steiger 1980, equation 14). A test at level alpha finds a difference d
+of two Fisher z with the power wanted when
+
+    n = 3 + design x (2 - 2s) x ((z(1 - alpha / 2) + z(power)) / d)^2
+
+(Cohen 1988, Statistical Power Analysis, section 4.4, has the same for independent correlations). For one correlation, d
+is its own Fisher z and the variance 1 / (n - 3). `design` is how much more (or less) the difference varies than in as
+many independent answers with normal scores, because answers share questions, ratings are tied, or systems and
+dimensions are averaged (Kish 1965, Survey Sampling, section 8.2: the design effect).
+"""
+
+from __future__ import annotations
+
+from math import atanh, ceil, isfinite, sqrt
+from statistics import NormalDist
+
+from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
+
+
+def required_answers(
+    r1: float,
+    r2: float,
+    *,
+    between: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    spearman: bool = False,
+    design_effect: float = 1.0,
+) -> int | None:
+    """Return how many rated answers tell two correlations apart; None where they are equal.
+
+    Args:
+        r1: Correlation of one metric with the ratings, above -1 and below 1.
+        r2: Correlation of the other.
+        between: Correlation of the two metrics.
+        power: Probability of detecting the difference, above `alpha` and below 1.
+        alpha: Significance level of the two-sided test, above 0 and below 1.
+        spearman: The correlations are Spearman's: the variance is `paired.FIELLER` times as large.
+        design_effect: Above 0; 1 for independent answers.
+
+    Raises:
+        ValueError: A number is out of range, or the three correlations cannot occur together.
+    """
+    _check(r1, r2, between=between, power=power, alpha=alpha, design_effect=design_effect)
+    if r1 == r2:
+        return None
+    variance = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) * design_effect
+    return ceil(3 + variance * (_quantiles(power, alpha) / (atanh(r1) - atanh(r2))) ** 2)
+
+
+def smallest_difference(
+    r1: float,
+    n: int,
+    *,
+    between: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    spearman: bool = False,
+    design_effect: float = 1.0,
+) -> float | None:
+    """Return the smallest difference below r1 that n rated answers find with this power.
+
+    Args:
+        r1: The higher correlation, above -1 and below 1.
+        n: Rated answers.
+        between: Correlation of the two metrics.
+        power: Probability of detecting the difference, above `alpha` and below 1.
+        alpha: Significance level of the two-sided test, above 0 and below 1.
+        spearman: The correlations are Spearman's.
+        design_effect: Above 0; 1 for independent answers.
+
+    Returns:
+        Above 0; None where even the lowest correlation that can occur beside r1 and `between` would not be told apart.
+
+    Raises:
+        ValueError: A number is out of range.
+    """
+    # Outside of this the three correlations have a negative determinant.
+    reach = sqrt((1 - r1**2) * (1 - between**2)) - 1e-9
+    low, high = max(r1 * between - reach, -1 + 1e-9), min(r1 * between + reach, r1)
+
+    def suffices(r2: float) -> bool:
+        found = required_answers(
+            r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
+        )
+        return found is not None and found <= n
+
+    if low >= high or not suffices(low):
+        return None
+    if suffices(high):
+        return r1 - high
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if suffices(middle) else (low, middle)
+    return r1 - low
+
+
+def detect(r: float, *, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0) -> int | None:
+    """Return how many rated answers show that a correlation differs from 0; None where it is 0.
+
+    Args:
+        r: The correlation, above -1 and below 1.
+        power: Probability of detecting it, above `alpha` and below 1.
+        alpha: Significance level of the two-sided test, above 0 and below 1.
+        design_effect: Variance of its Fisher z relative to 1 / (n - 3), above 0.
+
+    Raises:
+        ValueError: A number is out of range.
+    """
+    _check(r, 0.0, between=0.0, power=power, alpha=alpha, design_effect=design_effect)
+    return None if r == 0 else max(4, ceil(3 + design_effect * (_quantiles(power, alpha) / atanh(r)) ** 2))
+
+
+def _quantiles(power: float, alpha: float) -> float:
+    normal = NormalDist()
+    return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+
+
+def _check(r1: float, r2: float, *, between: float, power: float, alpha: float, design_effect: float) -> None:
+    if not (-1 < r1 < 1 and -1 < r2 < 1 and -1 < between < 1):
+        raise ValueError(f"correlations lie above -1 and below 1: {r1:g}, {r2:g}, {between:g}")
+    if not 0 < alpha < power < 1:
+        raise ValueError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}")
+    if not (design_effect > 0 and isfinite(design_effect)):
+        raise ValueError(f"a design effect lies above 0, not {design_effect:g}")
+    if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
+        raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
