@@ -29,7 +29,7 @@ from imapeval.evaluation.combine import References
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs.reading import complete_lines, group_by_id
-from imapeval.files import create_private_file
+from imapeval.files import open_private
 from imapeval.metrics import registry
 from imapeval.types import Failure, Pair, Relation
 
@@ -146,11 +146,10 @@ def append_correction(folder: Path, correction: Correction) -> None:
     """Append a correction to the file of a run, and wait until it is on disk.
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: The file cannot be written, or is a symbolic link.
     """
-    path = folder / CORRECTIONS
-    create_private_file(path)
-    with path.open("r+b") as file:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(open_private(os.fspath(folder / CORRECTIONS), flags), "r+b") as file:
         # A line that was left incomplete is overwritten.
         file.seek(file.read().rfind(b"\n") + 1)
         file.truncate()

@@ -164,6 +164,8 @@ def _write_shards(run: Run) -> Path:
     systems = {sample.id: sample.system for sample in run.samples()}
     rows = (_list_outcome(result, systems[result.id]) for result in run.stream_results(systems))
     folder = run.folder / "results"
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a symbolic link, and nothing is written through one. Remove it.")
     with report_write_errors(folder):
         folder.mkdir(exist_ok=True)
         for shard in count():

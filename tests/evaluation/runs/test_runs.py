@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.corrections import Correction, Mark, append_correction
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export_table
 from imapeval.files import DRAFT_SUFFIX
+from imapeval.llm.middleware.budget import Ledger
 from imapeval.report.run_page import write_report
 from imapeval.types import MAX_RAW_CHARACTERS, Failure, Imap, Match, Pair, Relation, Sample, Score, Turn
 
@@ -175,6 +177,7 @@ import resource, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from imapeval.errors import UsageError
+from imapeval.llm.middleware.budget import Ledger
 from imapeval.report.run_page import write_report
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Sample
@@ -256,6 +259,24 @@ def test_imaps_that_are_a_link_are_not_added_to(folder: Path, tmp_path: Path):
     with pytest.raises(UsageError, match=r"imaps\.jsonl"):
         write(folder)
     assert not (tmp_path / "theirs").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+def test_usage_corrections_and_shards_that_are_links_are_refused(folder: Path, tmp_path: Path):
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "theirs").write_text("theirs, without a line break")
+    for name, target in (("corrections.jsonl", "theirs"), ("results", "shards")):
+        (folder / name).symlink_to(tmp_path / target)
+    with pytest.raises(OSError, match="symbolic links"):
+        append_correction(folder, Correction(id="a", who="me", change=Mark(kind="reset")))
+    with pytest.raises(UsageError, match="symbolic link"):
+        export_table(Run(folder), "shards")
+    (folder / "usage.json").symlink_to(tmp_path / "absent")
+    with pytest.raises(UsageError, match=r"usage\.json"):
+        RunWriter(folder, SAMPLES, settings=SETTINGS, source="data.jsonl", command=[], ledger=Ledger())
+    assert (tmp_path / "theirs").read_text() == "theirs, without a line break"
+    assert not list((tmp_path / "shards").iterdir())
+    assert not (tmp_path / "absent").exists()
 
 
 def test_what_a_killed_process_left_half_written_is_removed(folder: Path, tmp_path: Path):

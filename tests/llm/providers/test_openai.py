@@ -334,3 +334,51 @@ class Counting:
     async def complete(self, request):
         self.calls += 1
         return await self._model.complete(request)
+
+
+@pytest.fixture
+def without_proxies(monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.mark.usefixtures("without_proxies")
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY", "http_proxy"])
+async def test_a_server_elsewhere_is_asked_through_the_proxy_of_the_environment(faulty, monkeypatch, variable):
+    monkeypatch.setenv(variable, faulty.url.removesuffix("/v1"))
+    faulty.script = [reply("text")]
+    # Of the loopback addresses, only those below are known as such.
+    for address in ("http://model.invalid/v1", "http://127.0.0.2:9/v1"):
+        assert (await OpenAIModel("stub", base_url=address).complete(REQUEST)).text == "text"
+    assert len(faulty.bodies) == 2
+    monkeypatch.setenv("NO_PROXY", "127.0.0.2")
+    with pytest.raises(ProviderError, match="127") as caught:
+        await OpenAIModel("stub", base_url="http://127.0.0.2:9/v1").complete(REQUEST)
+    assert (caught.value.kind, len(faulty.bodies)) == ("unreachable", 2)
+
+
+@pytest.mark.usefixtures("without_proxies")
+async def test_https_goes_through_a_tunnel(monkeypatch):
+    asked = []
+
+    async def refuse(reader, writer):
+        asked.append((await reader.readline()).decode())
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
+        with pytest.raises(ProviderError):
+            await OpenAIModel("stub", base_url="https://model.invalid/v1").complete(REQUEST)
+    assert asked == ["CONNECT model.invalid:443 HTTP/1.1\r\n"]
+
+
+@pytest.mark.usefixtures("without_proxies")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_a_server_on_this_computer_is_asked_without_a_proxy(faulty, unused_url, monkeypatch, host):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, faulty.url.removesuffix("/v1"))
+    with pytest.raises(ProviderError) as caught:
+        await OpenAIModel("stub", base_url=unused_url.replace("127.0.0.1", host)).complete(REQUEST)
+    assert (caught.value.kind, faulty.bodies) == ("unreachable", [])
