@@ -132,7 +132,7 @@ def compare_models(
     Returns:
         The differences, and a test for each pair of models of which one has several runs: within each task, and over
         the questions of all tasks. Their intervals and p-values are those of the differences as well. A pair with
-        other runs in one task than in another has none over all tasks.
+        other runs in one task than in another has none over all tasks. Models that share no question are not compared.
 
     Raises:
         UsageError: There are fewer than two models, or no such metric or model.
@@ -147,7 +147,10 @@ def compare_models(
     families: dict[str, list[Difference]] = {}
     for row in rows:
         test = by_pair.get((row.group if row.column else only, row.first, row.second))
-        if test is not None:
+        if not row.paired:
+            reason = row.reason or "they share no question"
+            row = replace(row, low=None, high=None, p=None, equivalent=None, reason=reason)
+        elif test is not None:
             row = replace(row, low=test.low, high=test.high, p=test.p, equivalent=None)
         elif not row.column and (row.first, row.second) in several:
             reason = "their runs are not the same in all tasks"

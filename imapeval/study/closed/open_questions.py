@@ -238,11 +238,9 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
     """Rank models by right choices and by each open metric, over the same items.
 
     Returns:
-        The leaderboards, that of right choices first; none of a single model.
+        The leaderboards, that of right choices first.
     """
     models = tuple(dict.fromkeys(rated.systems))
-    if len(models) < 2:
-        return []
     systems = SystemAnswers(
         samples=tuple(
             Sample(id_, id_, (), "", system=model) for id_, model in zip(rated.ids, rated.systems, strict=True)
@@ -256,7 +254,7 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
         lower_is_better=rated.lower_is_better,
         groups={},
     )
-    return rank_systems(systems, compare_systems(systems, seed=seed), seed=seed)
+    return rank_systems(systems, compare_systems(systems, seed=seed) if len(models) > 1 else [], seed=seed)
 
 
 def count_forms(rated: Rated, metric: str, *, threshold: float) -> list[FormCounts]:

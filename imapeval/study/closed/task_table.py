@@ -47,19 +47,20 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
     """Read answers to tasks of several kinds (.jsonl, .csv, .parquet ...).
 
     Columns: `task`, `kind` (a key of `KINDS`), `id`, `gold`, `predicted`; optional `model` (or `system`), `run` (or
-    `seed`), `share` of the training data and, for grades, `scale` ("0:5"). A list is JSON; tags may stand between
-    spaces. No answer (null or an empty cell) is wrong, and counted.
+    `seed`), `share` of the training data, `group` of items that are not independent and, for grades, `scale` ("0:5"). A
+    list is JSON; tags may stand between spaces. No answer (null or an empty cell) is wrong, and counted.
 
     Returns:
         The runs, and the number of missing answers by task and model.
 
     Raises:
-        InputError: A file cannot be read, a column is missing, a value is invalid, an answer is there twice, or runs of
-            a task are not about the same items.
+        InputError: A file cannot be read, a column is missing, a value is invalid, an answer is there twice, runs of a
+            task are not about the same items, or all its items are in one group.
     """
     tasks: dict[str, tuple[str, Task]] = {}
     found: dict[tuple[str, str, str, float], tuple[Path, dict[str, tuple[Any, Any]]]] = {}
     missing: Counter[tuple[str, str]] = Counter()
+    groups: dict[str, dict[str, str]] = {}
     for path in paths:
         for row in read_file(str(path)):
             if lacking := [name for name in _NEEDED if name not in row.fields]:
@@ -95,14 +96,28 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
                     fix="Give repeated runs a column `run`, and models a column `model`.",
                 )
             answers[item] = answer
+            group = "" if row.fields.get("group") is None else str(row.fields["group"])
+            if groups.setdefault(name, {}).setdefault(item, group) != group:
+                raise InputError(
+                    f"the item {item!r} of {name} is in the group {group!r} here, and in {groups[name][item]!r} before",
+                    path=path,
+                    line=row.line,
+                    fix="Give an item the same group in all rows.",
+                )
     runs = [
-        (TaskRun(tasks[name][1], model, run, share, answers), path)
+        (TaskRun(tasks[name][1], model, run, share, answers, groups=groups[name]), path)
         for (name, model, run, share), (path, answers) in found.items()
     ]
     require_same_items(runs)
     for run, path in runs:
         if len(run.answers) < 2:
             raise InputError(f"has one answer only to {run.task.name}", path=path, fix="Give two or more.")
+        if len(set(run.groups.values())) == 1 and all(run.groups.values()):
+            raise InputError(
+                f"all items of {run.task.name} are in one group",
+                path=path,
+                fix="Give two groups, or no column `group`.",
+            )
     return [run for run, _ in runs], {key: count for key, count in missing.items() if count}
 
 

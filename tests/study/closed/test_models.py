@@ -254,3 +254,14 @@ def test_tasks_are_compared_each_and_together():
         ("task", "s", 30),
         ("task", "t", 30),
     ]
+
+
+def test_models_that_share_no_question_are_not_compared():
+    """A perfect one on other questions than a hopeless one is not better: nothing tells the questions apart."""
+    one = answer_all("one", [True] * 40)
+    other = [replace(a, item=f"other-{a.item}") for a in answer_all("other", [False] * 40)]
+    (row,), _ = compare_models([*one, *other])
+    assert (row.better, row.p, row.low, row.reason) == (None, None, None, "they share no question")
+    third = answer_all("third", [False] * 40)
+    rows = {(row.first, row.second): row.better for row in compare_models([*one, *other, *third])[0]}
+    assert rows == {("one", "other"): None, ("one", "third"): "one", ("other", "third"): None}

@@ -4,14 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t, ttest_rel
 from seqeval.metrics import f1_score as tag_f1  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, f1_score
 from typer.testing import CliRunner
 
 from imapeval.cli.main import app
 from imapeval.errors import InputError
+from imapeval.study.closed.baselines import measure_baselines
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.task_table import KINDS, holds_tasks, read_task_table
 
@@ -114,3 +117,66 @@ def test_a_row_that_cannot_be_is_refused_with_its_line(tmp_path: Path, change: d
 def test_models_have_to_answer_the_same_items(tmp_path: Path):
     with pytest.raises(InputError, match="items"):
         read_task_table([write(tmp_path / "t.jsonl", make_rows()[:-1])])
+
+
+def test_baselines_are_those_of_dummy_classifiers(tmp_path: Path):
+    """scikit-learn's DummyClassifier: most_frequent, and the mean of 400 stratified ones."""
+    gold = [*"aaaaabbbc"] * 5
+    rows = [
+        {"task": "topic", "kind": "labels", "model": "m", "id": n, "gold": right, "predicted": "a"}
+        for n, right in enumerate(gold)
+    ]
+    runs, _ = read_task_table([write(tmp_path / "t.jsonl", rows)])
+    found = {row.metric: row for row in measure_baselines(runs)}
+    empty = np.zeros((len(gold), 1))
+
+    def predict(strategy: str, seed: int = 0) -> Any:
+        return DummyClassifier(strategy=strategy, random_state=seed).fit(empty, gold).predict(empty)
+
+    constant = predict("most_frequent")
+    dealt = [predict("stratified", seed) for seed in range(400)]
+    for metric, average in (("f1-macro", "macro"), ("f1-weighted", "weighted")):
+        expected = f1_score(gold, constant, average=average, zero_division=0)
+        assert found[metric].majority == pytest.approx(expected)
+        means = [f1_score(gold, given, average=average, zero_division=0) for given in dealt]
+        assert found[metric].chance == pytest.approx(np.mean(means), abs=0.02)
+    assert found["accuracy"].majority == pytest.approx(5 / 9)
+    assert found["accuracy"].chance == pytest.approx((25 + 9 + 1) / 81, abs=0.01)
+
+
+def test_every_kind_of_task_has_baselines(tmp_path: Path):
+    runs, _ = read_task_table([write(tmp_path / "t.jsonl", make_rows())])
+    found = {(row.task, row.metric): row for row in measure_baselines(runs)}
+    assert {metric for _, metric in found} == {metric for _, metrics in KINDS.values() for metric in metrics}
+    # By hand: O for every tag finds no entity, one grade for all orders nothing, and flu or gout is right in one of 3.
+    assert found["drugs", "f1-micro"].majority == 0
+    assert found["severity", "spearman"].majority == 0
+    assert found["diagnosis", "mrr"].majority == pytest.approx(1 / 3)
+
+
+def test_items_of_one_group_count_together(tmp_path: Path):
+    """With groups of one size, the mean of group means (Student's t over groups) and their paired differences."""
+    rng = np.random.default_rng(3)
+    easy = rng.random(20)
+    right = {model: rng.random((20, 5)) < easy[:, None] * reach for model, reach in (("one", 0.9), ("two", 0.6))}
+    rows = [
+        {"task": "topic", "kind": "labels", "model": model, "id": f"{g}-{n}", "gold": "ab"[n % 2], "group": g,
+         "predicted": "ab"[n % 2 if yes else 1 - n % 2]}
+        for model, table in right.items() for g, own in enumerate(table.tolist()) for n, yes in enumerate(own)
+    ]  # fmt: skip
+    runs, _ = read_task_table([write(tmp_path / "t.jsonl", rows)])
+    found = analyse_task_runs(runs)
+    one, two = (table.mean(axis=1) for table in right.values())
+    row = next(row for row in found.results if (row.metric, row.model) == ("accuracy", "one"))
+    reach = t.ppf(0.975, 19) * one.std(ddof=1) / np.sqrt(20)
+    assert (row.mean - row.low, row.high - row.mean) == pytest.approx((reach, reach))
+    test = next(test for test in found.tests if test.metric == "accuracy")
+    assert test.p == pytest.approx(ttest_rel(one, two).pvalue)
+
+
+@pytest.mark.parametrize(("group", "named"), [("x", "one group"), ("y", "'y' here")])
+def test_groups_that_cannot_be_are_refused(tmp_path: Path, group: str, named: str):
+    rows = [row | {"group": "x"} for row in make_rows()]
+    rows[7]["group"] = group
+    with pytest.raises(InputError, match=named):
+        read_task_table([write(tmp_path / "t.jsonl", rows)])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from imapeval._optional import require
+from imapeval.study.bootstrap import number_clusters
 from imapeval.study.closed.comparison import compare_runs, find_variance
 from imapeval.study.closed.estimate import MetricFamily, average_over_answers
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Floats
     from imapeval.study.closed.drbenchmark.runs import TaskRun
+    from imapeval.study.closed.drbenchmark.tasks import Task
 
 _MOST_GROUPS = 400
 """Groups of items that are left out, one at a time: the variance is then known to within 7%."""
@@ -199,20 +201,18 @@ def _compare(task: str, metric: str, tables: Mapping[str, Floats]) -> list[TaskT
 
 def _find_pseudo_values(run: TaskRun, metric: str) -> Floats:
     """Return the pseudo-value of each item, or group of items, in the order of their ids; their mean is the metric."""
-    answers = [run.answers[item] for item in sorted(run.answers)]
-    compute = _measure(run, metric, [right for right, _ in answers], [given for _, given in answers])
-    size = len(answers)
-    groups = np.arange(size) % min(size, _MOST_GROUPS)
-    count = int(groups.max()) + 1
-    value, *others = compute(np.vstack([np.ones(size), groups != np.arange(count)[:, None]]))
+    items = sorted(run.answers)
+    compute = measure_task(run.task, metric, *map(list, zip(*(run.answers[item] for item in items), strict=True)))
+    clusters = number_clusters([(run.groups.get(item) or "", "" if run.groups.get(item) else item) for item in items])
+    count = min(int(clusters.max()) + 1, _MOST_GROUPS)
+    value, *others = compute(np.vstack([np.ones(len(items)), clusters % count != np.arange(count)[:, None]]))
     left_out = np.array(others)
     influences = (count - 1) * (left_out.mean() - left_out)
     return value + influences
 
 
-def _measure(run: TaskRun, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], Floats]:
-    """Return what computes a metric under each row of weights of the items."""
-    task = run.task
+def measure_task(task: Task, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], Floats]:
+    """Return what computes a metric under each row of weights of the items, shape (rows, items)."""
     families: list[MetricFamily]
     if metric == "spearman":
         sides, rho = (np.array(gold), np.array(predicted)), find_coefficient("spearman")

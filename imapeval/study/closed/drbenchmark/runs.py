@@ -39,6 +39,7 @@ class TaskRun:
         share: Share of the training data that the model was trained on, above 0, at most 1.
         answers: What is right and what was answered, by item: labels, sets of labels, lists of tags or numbers.
         reported: Metrics that the file of the run has itself.
+        groups: Group of each item that is not independent of others, such as several questions on one text.
     """
 
     task: Task
@@ -47,6 +48,7 @@ class TaskRun:
     share: float
     answers: Mapping[str, tuple[Any, Any]] = field(repr=False)
     reported: Mapping[str, float] = field(default_factory=dict[str, float])
+    groups: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 _RUNS = "DrBenchmark-*.json"

@@ -50,7 +50,8 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 unit=row.unit,
                 fix=f"Name one of its columns so: {list_columns(row.fields)}. Or give --gold and --predicted.",
             )
-        value = {what: "" if name is None else row.fields[name] for what, name in found.items()}
+        value = {what: None if name is None else row.fields[name] for what, name in found.items()}
+        words = {what: "" if value[what] is None else str(value[what]) for what in ("task", "run", "question", "group")}
         labels, options = find_options(_decode(row.fields))
         gold = find_gold(_decode_list(value["gold"]), labels, options)
         every = not gold and bool(gold := find_all_gold(value["gold"], labels))
@@ -65,17 +66,14 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         text = None if value["response"] is None else str(value["response"])
         answers.append(
             ClosedAnswer(
-                task=str(value["task"] or ""),
+                **words,
                 model=str(value["model"]),
                 item=str(value["id"]),
-                run=str(value["run"] if value["run"] is not None else ""),
-                question=str(value["question"] or ""),
                 labels=labels,
                 options=options,
                 gold=gold,
                 text=text,
                 choice=choose(text, labels, options, every=every) if labels else Choice(None, "unread"),
-                group=str(value["group"] or ""),
                 every=every,
             )
         )

@@ -1,0 +1,86 @@
+"""What tasks give to answers that know nothing: one answer to all items, and right answers dealt out at random."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from imapeval.study.closed.drbenchmark.results import measure_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.closed.drbenchmark.runs import TaskRun
+    from imapeval.study.closed.drbenchmark.tasks import Kind, Task
+
+_ANSWERS = 1000
+"""Answers dealt out, if that takes neither fewer deals nor more: the standard error of an accuracy is then .016."""
+
+_FEWEST_DEALS, _MOST_DEALS = 10, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What one metric of a task gives to answers that know nothing of the items.
+
+    Attributes:
+        task, metric: Which.
+        majority: With the most frequent right answer to every item; with the most frequent tag of every token, and with
+            the median of grades.
+        chance: With the right answers, or the tags of all tokens, dealt out at random: the mean over many deals.
+    """
+
+    task: str
+    metric: str
+    majority: float
+    chance: float
+
+
+def measure_baselines(runs: Sequence[TaskRun], *, seed: int = 0) -> list[Baseline]:
+    """Measure the baselines of each metric of each task.
+
+    Args:
+        runs: Of one model or more; those of one task have the same right answers.
+        seed: Random seed of the deals.
+
+    Raises:
+        MissingExtraError: scikit-learn, seqeval or scipy is not installed.
+    """
+    found: list[Baseline] = []
+    for task, run in {run.task: run for run in reversed(runs)}.items():
+        gold = [right for right, _ in run.answers.values()]
+        rng = np.random.default_rng(seed)
+        deals = [
+            _deal(task.kind, gold, rng) for _ in range(min(_MOST_DEALS, max(_FEWEST_DEALS, _ANSWERS // len(gold))))
+        ]
+        for metric in task.metrics:
+            chance = float(np.mean([_measure(task, metric, gold, given) for given in deals]))
+            majority = _measure(task, metric, gold, _repeat_most_frequent(task.kind, gold))
+            found.append(Baseline(task.name, metric, majority, chance))
+    return found
+
+
+def _measure(task: Task, metric: str, gold: list[Any], given: list[Any]) -> float:
+    return float(measure_task(task, metric, gold, given)(np.ones((1, len(gold))))[0])
+
+
+def _repeat_most_frequent(kind: Kind, gold: list[Any]) -> list[Any]:
+    if kind == "grade":
+        return [float(np.median(gold))] * len(gold)
+    if kind == "sequence":
+        tag = Counter(chain.from_iterable(gold)).most_common(1)
+        return [[tag[0][0]] * len(tags) for tags in gold]
+    answer = Counter(tuple(right) if kind == "ranking" else right for right in gold).most_common(1)[0][0]
+    return [list(answer) if kind == "ranking" else answer] * len(gold)
+
+
+def _deal(kind: Kind, gold: list[Any], rng: np.random.Generator) -> list[Any]:
+    if kind != "sequence":
+        return [gold[place] for place in rng.permutation(len(gold))]
+    tags = list(chain.from_iterable(gold))
+    dealt = iter(rng.permutation(len(tags)).tolist())
+    return [[tags[next(dealt)] for _ in own] for own in gold]
