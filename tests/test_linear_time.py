@@ -496,9 +496,12 @@ def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
                 continue
             if told in GIVEN or dataclasses.is_dataclass(value):
                 continue
-            first = next(iter(inspect.signature(value).parameters.values()), None)
-            if first is not None and first.name in TEXTS and first.annotation == "str":
-                yield told, value
+            parameters = [*inspect.signature(value).parameters.values()]
+            if not parameters or parameters[0].name not in TEXTS or parameters[0].annotation != "str":
+                continue
+            if layer.startswith("report") and any(one.default is one.empty for one in parameters[1:]):
+                continue  # such as `render_coefficient(value, interval, n)`, whose texts are numbers
+            yield told, value
 
 
 def _use(read: Callable[[str], object]) -> Callable[[str], object]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import platform
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -89,7 +89,6 @@ class RunWriter:
     ) -> None:
         self.folder = folder
         self._ledger = ledger
-        self._usage: UsageFile | None = None
         self._samples = samples
         lines = _encode_json("".join(_dump_sample(sample) + "\n" for sample in samples))
         self._manifest: dict[str, Any] = {
@@ -113,8 +112,8 @@ class RunWriter:
             raise UsageError(
                 f"another process is writing to {folder}. Wait for it, or choose another folder with --out."
             )
-        self._lock = lock
-        try:
+        with ExitStack() as opened:
+            opened.enter_context(lock)
             if (folder / MANIFEST).exists():
                 self._resume(Run(folder).manifest)
             elif any(path.name != _LOCK and path not in _leftover_drafts(folder) for path in folder.iterdir()):
@@ -127,12 +126,12 @@ class RunWriter:
             self._write_manifest()
             _replace(folder / SAMPLES, lines)
             self.finished = {result.key: result for result in self._retain_final_results()}
-            self._imaps, self._results = (_open_append(folder / name) for name in (IMAPS, RESULTS))
+            self._results = opened.enter_context(_open_append(folder / RESULTS))
+            self._imaps = _open_append(folder / IMAPS)
+            opened.callback(lambda: self._imaps.close())
             if ledger is not None:
-                self._usage = UsageFile(folder / USAGE, ledger)
-        except BaseException:
-            self._lock.close()
-            raise
+                opened.enter_context(closing(UsageFile(folder / USAGE, ledger)))
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> RunWriter:
         return self
@@ -143,9 +142,7 @@ class RunWriter:
         # Requests in flight when the run was stopped have been paid for since. A failure here must not hide the error.
         with suppress(UsageError):
             self._update_manifest_usage()
-        for file in (self._results, self._imaps, self._usage, self._lock):
-            if file is not None:
-                file.close()
+        self._opened.close()
 
     def retain_imaps(self, ids: Iterable[str]) -> None:
         """Drop the imaps of all other samples, which are about to be extracted again. Call it before `add`."""
