@@ -10,7 +10,7 @@ from imapeval.errors import UsageError
 from imapeval.study.compute import available_levels, compute_study
 from imapeval.study.conclusions import rank_metrics, write_conclusions
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL
+from imapeval.study.data.findings import ALL, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
 from imapeval.study.number_format import format_number
@@ -67,8 +67,11 @@ def test_the_study_finds_what_was_put_in():
     assert (best.metric, second.metric) == ("good", "poor")
     assert study.conclusions[0].startswith("Of 2 metrics, good agrees best with the raters: Spearman's rho within")
     # The best was picked, so that its interval is the wider one.
-    assert best.simultaneous_low < best.low < best.high < best.simultaneous_high
-    ends = f"{format_number(best.simultaneous_low)}, {format_number(best.simultaneous_high)}"
+    ends = [best.simultaneous_low, best.low, best.high, best.simultaneous_high]
+    known = [end for end in ends if end is not None]
+    assert known == sorted(set(known))
+    assert len(known) == 4
+    ends = f"{format_number(known[0])}, {format_number(known[-1])}"
     assert f"[{ends}], n = 240; the interval allows for the choice of the best." in study.conclusions[0]
     assert study.conclusions[1] == "good agrees better than poor (after Holm's correction)."
     pooled, within = [row for row in study.ceilings if row.coefficient == "pearson"]
@@ -129,6 +132,15 @@ def test_averages_only_and_a_constant_metric():
     study = compute_study(averages, title="t", signatures={}, resamples=100)
     assert study.conclusions[0].startswith("No metric has a defined correlation with the ratings within systems;")
     assert {row.metric for row in study.biases} == {"good", "poor"}
+
+
+def test_an_accuracy_by_which_nothing_was_compared_is_told():
+    rated = rate(metrics=("good", "poor", "twin"), questions=20)
+    rated.scores[:, 2] = 0.5
+    study = compute_study(rated, title="t", signatures={}, resamples=50, against="twin")
+    # Each accuracy of "twin" is undefined, so that there is nothing to compare the others with.
+    assert {row.coefficient for row in study.comparisons} == {"spearman"}
+    assert "Metrics were not compared by pairwise accuracy: that of twin is undefined." in study.conclusions
 
 
 def test_nothing_rated():
@@ -203,10 +215,10 @@ def test_what_the_mean_of_dimensions_and_one_coefficient_hide():
     rows = {(row.metric, row.dimension): row for row in study.correlations if row.level == "within-system"
             and row.coefficient == "spearman" and row.system == ALL}  # fmt: skip
     assert study.conclusions[0].startswith("Of 2 metrics, good ")
-    accuracy, completeness = (format_number(rows["good", name].value) for name in both.dimensions)
+    accuracy, completeness = (format_number(rows["good", name].value or 0) for name in both.dimensions)
     assert study.conclusions[1].startswith(f"good by dimension: accuracy {accuracy} [")
     assert f"completeness {completeness} [" in study.conclusions[1]
-    theirs = format_number(rows["poor", "completeness"].value)
+    theirs = format_number(rows["poor", "completeness"].value or 0)
     assert f"on completeness poor ({theirs})" in study.conclusions[2]
     assert "by Pearson's r poor (" in study.conclusions[3]
 
@@ -289,7 +301,8 @@ def test_every_metric_has_its_bias_and_each_accuracy_its_own_best(monkeypatch: p
     study = compute_study(rated, title="t", signatures={}, resamples=50)
     assert {row.metric for row in study.biases} == {"good", "system", "twin"}
     assert any(row.shown for row in study.biases if row.metric == "system")
-    for coefficient, level in (("pairwise_accuracy", "within-question"), ("soft_pairwise_accuracy", "system")):
+    levels: dict[str, Level] = {"pairwise_accuracy": "within-question", "soft_pairwise_accuracy": "system"}
+    for coefficient, level in levels.items():
         best = rank_metrics(study.correlations, level=level, coefficient=coefficient)[:2]
         compared = {(row.first, row.second) for row in study.comparisons if row.coefficient == coefficient}
         assert {frozenset(pair) for pair in compared} == {frozenset(row.metric for row in best)}

@@ -35,6 +35,7 @@ from imapeval.report.study.selection import (
     list_levels,
     main_correlations,
     main_dimension,
+    order_dimensions,
     rank_metrics,
 )
 from imapeval.study.data.findings import ALL
@@ -70,10 +71,24 @@ def render_correlations(study: Study) -> Markup:
 
 
 def _render_side_by_side(study: Study) -> list[Markup]:
-    """Return what each metric reaches by level, beside the baseline, for the dimension that metrics are ranked by."""
-    dimension = main_dimension(study)
-    if not study.baselines or dimension is None:
+    """Return what each metric reaches by level, beside the baseline."""
+    if not study.baselines:
         return []
+    first, *others = order_dimensions(study, (row.dimension for row in study.baselines))
+    return [
+        render_heading(f"Side by side: {label_dimension(first)}"),
+        render_note(
+            f"{COEFFICIENTS[study.coefficient]} by how answers are grouped. The baseline reads no answer: it scores "
+            "each one by the mean rating, in the same dimension, of its system and data set on other questions (part "
+            "by part of the questions, then the mean). What a metric reaches over all answers together is agreement "
+            "about answers only as far as it exceeds the baseline; their difference is over all answers together."
+        ),
+        *_render_beside(study, first),
+        *(render_details(label_dimension(name), *_render_beside(study, name)) for name in others),
+    ]
+
+
+def _render_beside(study: Study, dimension: str) -> list[Markup]:
     found = {row.metric: row for row in study.baselines if row.dimension == dimension}
     rows = [found[metric] for metric in rank_metrics(study) if metric in found]
     datasets = any(row.within_dataset is not None for row in rows)
@@ -93,13 +108,6 @@ def _render_side_by_side(study: Study) -> list[Markup]:
         for row in rows
     ]
     return [
-        render_heading(f"Side by side: {label_dimension(dimension)}"),
-        render_note(
-            f"{COEFFICIENTS[study.coefficient]} by how answers are grouped. The baseline reads no answer: it scores "
-            "each one by the mean rating of its system and data set on other questions (part by part of the questions, "
-            "then the mean). What a metric reaches over all answers together is agreement about "
-            "answers only as far as it exceeds the baseline; their difference is over all answers together."
-        ),
         render_table(heads, lines, texts=(0,)),
         render_reasons((row.reason, row.metric) for row in rows if row.reason),
     ]

@@ -39,6 +39,7 @@ SOURCES: Mapping[str, str] = {
     "soft_pairwise_accuracy": "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in "
     "Human Evaluation of Automatic Metrics via Soft Pairwise Accuracy, WMT",
     "mediqa_eval": "the shared task MEDIQA-EVAL 2026",
+    "pairs_in_order": "Harrell, Lee and Mark 1996, Multivariable Prognostic Models, Statistics in Medicine 15",
     "levels": f"{_DEUTSCH_2021} (between systems, within questions); {_DEUTSCH_2023} (within systems, all together)",
     "williams": "Williams 1959, The Comparison of Regression Variables, Journal of the Royal Statistical Society B 21",
     "steiger": "Steiger 1980, Tests for Comparing Elements of a Correlation Matrix, Psychological Bulletin 87",

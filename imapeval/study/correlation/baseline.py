@@ -237,10 +237,9 @@ def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
     """Say what the baseline reaches, and which metrics do not beat it.
 
     Args:
-        rows: What `compare_with_baseline` gave of one coefficient; those of the last dimension are put into words.
+        rows: What `compare_with_baseline` gave of one coefficient.
     """
-    rows = [row for row in rows if row.dimension == rows[-1].dimension]
-    known = [row for row in rows if row.baseline is not None]
+    known = [row for row in rows if row.baseline is not None and row.dimension == rows[-1].dimension]
     if not known:
         return []
     title = find_coefficient(known[0].coefficient).title
@@ -250,11 +249,21 @@ def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
         "together."
     )
     below = [row.metric for row in known if (row.difference or 0.0) <= 0]
-    chance = [row.metric for row in known if row.metric not in below and (row.low is None or row.low <= 0)]
+    beating = _list_beating(known)
     if below:
         said += f" Not better than it: {', '.join(below)}."
-    if chance:
+    if chance := [row.metric for row in known if row.metric not in (*below, *beating)]:
         said += f" Better, but by no more than chance may explain: {', '.join(chance)}."
-    if beating := [row.metric for row in known if row.metric not in below and row.metric not in chance]:
+    if beating:
         said += f" Better: {', '.join(beating)}."
+    if known[0].dimension == ALL:
+        dimensions = list(dict.fromkeys(row.dimension for row in rows if row.dimension != ALL))
+        single = {one: _list_beating([row for row in rows if row.dimension == one]) for one in dimensions}
+        listed = "; ".join(f"on {one} {', '.join(found) or 'none'}" for one, found in single.items())
+        said += f" In single dimensions, better than the baseline of the dimension: {listed}."
     return [said]
+
+
+def _list_beating(rows: Sequence[BesideBaseline]) -> list[str]:
+    """Return the metrics whose advantage over the baseline is more than chance explains."""
+    return [row.metric for row in rows if row.low is not None and row.low > 0]

@@ -1,0 +1,647 @@
+"""Every sentence that the page of a study with a known truth prints, checked against the data or the truth.
+
+The study is that of `benchmarks/known_study.py`. Expected numbers are computed here with numpy, scipy 1.16 and the
+formulas of the publications, from the arrays of the study. A sentence without a check fails the test: `CHECKS` lists
+each one, by a pattern, with what makes it true.
+"""
+
+# ruff: noqa: E501 (sentences are not broken where the page does not break them)
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+from functools import cache
+from html.parser import HTMLParser
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.report.study.page import render_study
+from imapeval.study.compute import compute_study
+
+if TYPE_CHECKING:
+    from imapeval.study.data.findings import Study
+
+ROOT = Path(__file__).parents[3]
+RESAMPLES = 1000
+METRICS: tuple[str, ...] = ("knows-accuracy", "knows-completeness", "knows-both", "noise", "length", "system")
+DIMENSIONS: tuple[str, ...] = ("accuracy", "completeness")
+M = f"({'|'.join(METRICS)})"
+N = r"([-−]?\d*\.?\d+)"
+P = r"p ([=<>]) \.?(\d*\.?\d+)"
+
+
+class _Texts(HTMLParser):
+    """Collects the texts of paragraphs, list items, captions, headings and summaries, and the rows of tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.rows: list[tuple[str, list[str]]] = []
+        self._open: list[str] = []
+        self._buffer = ""
+        self._cells: list[str] = []
+        self._heading = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        if tag in ("p", "li", "figcaption", "h2", "h3", "summary", "td", "th", "svg", "nav", "footer", "header"):
+            self._open.append(tag)
+            self._buffer = ""
+        if tag == "tr":
+            self._cells = []
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or tag != self._open[-1]:
+            if tag == "tr":
+                self.rows.append((self._heading, self._cells))
+            return
+        self._open.pop()
+        text = " ".join(self._buffer.split())
+        self._buffer = ""
+        if tag in ("td", "th"):
+            self._cells.append(text)
+        elif tag in ("h2", "h3", "summary"):
+            self._heading = text
+        if tag in ("p", "li", "figcaption") and text and not {"svg", "nav", "footer", "header"} & set(self._open):
+            self.texts.append(text)
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] not in ("svg", "nav", "footer", "header"):
+            self._buffer += data
+
+
+class Known:
+    """The study as arrays, and what follows from them."""
+
+    def __init__(self, study: Study) -> None:
+        rated = study.rated
+        self.study = study
+        self.systems = np.array(rated.systems)
+        self.questions = rated.questions
+        self.scores: dict[str, np.ndarray] = dict(zip(METRICS, rated.scores.T, strict=True))
+        # By rater, and their mean: on the grid of sixths, so that rounding breaks no ties.
+        self.given = {name: rated.by_rater[name] for name in DIMENSIONS}
+        self.ratings = {name: np.round(table.mean(axis=1) * 6) / 6 for name, table in self.given.items()}
+        self.length = rated.covariates["response characters"]
+        self.rows = np.arange(len(self.systems))
+
+    def within(self, metric: str, dimension: str, rows: np.ndarray | None = None) -> float:
+        """Spearman's rho within systems, then the mean; "mean" is over both dimensions."""
+        if dimension in ("mean", "mean of dimensions"):
+            return float(np.mean([self.within(metric, name, rows) for name in DIMENSIONS]))
+        rows = self.rows if rows is None else rows
+        found = []
+        for system in "abc":
+            of = rows[self.systems[rows] == system]
+            found.append(rho(self.scores[metric][of], self.ratings[dimension][of]))
+        return float(np.mean(found))
+
+    def pooled(self, metric: str, dimension: str) -> float:
+        if dimension == "mean":
+            return float(np.mean([self.pooled(metric, name) for name in DIMENSIONS]))
+        return rho(self.scores[metric], self.ratings[dimension])
+
+    @cache  # noqa: B019
+    def draws(self) -> list[np.ndarray]:
+        """Rows of resampled questions: each question has one answer per system, in blocks of questions."""
+        questions = int(self.questions.max()) + 1
+        generator = np.random.default_rng(99)
+        return [
+            np.concatenate([drawn + questions * system for system in range(3)])
+            for drawn in (generator.integers(0, questions, questions) for _ in range(300))
+        ]
+
+    @cache  # noqa: B019
+    def replicates(self, metric: str, dimension: str) -> np.ndarray:
+        return np.array([self.within(metric, dimension, rows) for rows in self.draws()])
+
+    def p_value(self, first: str, second: str, dimension: str) -> float:
+        """Two-sided, from the bootstrap's standard error of the difference."""
+        apart = self.replicates(first, dimension) - self.replicates(second, dimension)
+        z = (self.within(first, dimension) - self.within(second, dimension)) / apart.std()
+        return float(2 * stats.norm.sf(abs(z)))
+
+    @cache  # noqa: B019
+    def holm(self, dimension: str) -> dict[frozenset[str], float]:
+        pairs = list(combinations(METRICS[:-1], 2))
+        raw = [self.p_value(*pair, dimension) for pair in pairs]
+        adjusted: dict[frozenset[str], float] = {}
+        least = 0.0
+        for place, number in enumerate(np.argsort(raw)):
+            least = max(least, min(1.0, raw[number] * (len(pairs) - place)))
+            adjusted[frozenset(pairs[number])] = least
+        return adjusted
+
+
+def rho(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(stats.rankdata(x), stats.rankdata(y))[0, 1])
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def near(text: str, value: float, *, by: float = 0.0051) -> bool:
+    return abs(number(text) - value) <= by
+
+
+def names(text: str) -> list[str]:
+    return text.split(", ")
+
+
+Check = Callable[..., bool]
+CHECKS: list[tuple[str, Check]] = []
+
+
+def sentence(pattern: str) -> Callable[[Check], Check]:
+    """Register what makes the sentences of a pattern true: the groups are the arguments after the study."""
+
+    def register(check: Check) -> Check:
+        CHECKS.append((pattern, check))
+        return check
+
+    return register
+
+
+def explanation(pattern: str) -> None:
+    """Register a sentence that says how to read something or how it was computed, and states no result."""
+    CHECKS.append((pattern, lambda known, *groups: True))
+
+
+# Conclusions
+
+
+@sentence(
+    rf"Of 5 metrics with a coefficient, {M} agrees best with the raters in these answers: Spearman's rho within systems "
+    rf"\(mean of 6 coefficients\) {N} \[{N}, {N}\], n = 240; the interval allows for the choice of the best\."
+)
+def check_best(known: Known, metric: str, value: str, low: str, high: str) -> bool:
+    best = max(METRICS[:-1], key=lambda name: known.within(name, "mean"))
+    not_all_worse = any(
+        known.holm("mean")[frozenset((metric, other))] >= 0.05 for other in METRICS[:-1] if other != metric
+    )
+    return (
+        metric == best
+        and near(value, known.within(metric, "mean"))
+        and holds_simultaneously(known, metric, "mean", low, high)
+        and number(low) > 0
+        and not_all_worse
+        and np.ptp(known.scores["system"][known.systems == "a"]) == 0
+    )
+
+
+def holds_simultaneously(known: Known, metric: str, dimension: str, low: str, high: str) -> bool:
+    """Wider than the interval of one metric, and at most as wide as Bonferroni's for five in three dimensions."""
+    spread = known.replicates(metric, dimension).std()
+    half = (number(high) - number(low)) / 2 / spread
+    return stats.norm.ppf(0.975) * 0.93 < half < stats.norm.ppf(1 - 0.025 / 15) * 1.05
+
+
+@sentence(
+    rf"{M} by dimension: accuracy {N} \[{N}, {N}\], completeness {N} \[{N}, {N}\]; these intervals allow for the "
+    r"choice, too\."
+)
+def check_dimensions(known: Known, metric: str, *ends: str) -> bool:
+    return all(
+        near(ends[place], known.within(metric, name))
+        and holds_simultaneously(known, metric, name, *ends[place + 1 : place + 3])
+        for place, name in ((0, "accuracy"), (3, "completeness"))
+    )
+
+
+@sentence(rf"The highest coefficient in a single dimension is another metric's: on completeness {M} \({N}\)\.")
+def check_leader(known: Known, metric: str, value: str) -> bool:
+    best = {name: max(METRICS[:-1], key=lambda one: known.within(one, name)) for name in ("mean", *DIMENSIONS)}
+    return best == {"mean": best["mean"], "accuracy": best["mean"], "completeness": metric} and near(
+        value, known.within(metric, "completeness")
+    )
+
+
+@sentence(rf"{M} (cannot be told apart from|agrees better than) ([a-z, -]+) \(after Holm's correction\)\.")
+def check_significance(known: Known, metric: str, what: str, others: str) -> bool:
+    significant = [
+        other for other in METRICS[:-1] if other != metric and known.holm("mean")[frozenset((metric, other))] < 0.05
+    ]
+    found = set(METRICS[:-1]) - {metric} - set(significant) if what.startswith("cannot") else set(significant)
+    return set(names(others)) == found
+
+
+@sentence(
+    rf"(?:Over all dimensions, a|On (accuracy|completeness), a)t n = 240, {N} \({M}\) and {N} \({M}\) cannot be told apart "
+    rf"\({P} after Holm\)\."
+)
+def check_apart(
+    known: Known, dimension: str | None, one: str, first: str, two: str, second: str, sign: str, p: str
+) -> bool:
+    name = dimension or "mean"
+    own = known.holm(name)[frozenset((first, second))]
+    close = own > 0.9 if sign == ">" else abs(float(f".{p}") - own) < 0.1
+    return near(one, known.within(first, name)) and near(two, known.within(second, name)) and own >= 0.05 and close
+
+
+@sentence(
+    rf"(?:Over all dimensions|On (accuracy|completeness)), {M} \({N}\) agrees better with the raters than {M} \({N}\): "
+    rf"difference {N}, 95% interval {N} to {N}, {P} after Holm, n = 240\."
+)
+def check_better(
+    known: Known, dimension: str | None, first: str, one: str, second: str, two: str,
+    difference: str, low: str, high: str, sign: str, p: str,
+) -> bool:  # fmt: skip
+    name = dimension or "mean"
+    apart = known.within(first, name) - known.within(second, name)
+    half = 1.96 * (known.replicates(first, name) - known.replicates(second, name)).std()
+    return (
+        near(one, known.within(first, name))
+        and near(two, known.within(second, name))
+        and near(difference, apart)
+        and near(low, apart - half, by=0.035)
+        and near(high, apart + half, by=0.035)
+        and known.holm(name)[frozenset((first, second))] < 0.05
+        and float(f".{p}") < 0.05
+    )
+
+
+@sentence(
+    rf"(?:Over all dimensions|On (?:accuracy|completeness)), {M} and system were not compared: the ratings or one metric's "
+    r"scores are constant, or answers fewer than 3, in every system\."
+)
+def check_not_compared(known: Known, metric: str) -> bool:
+    del metric
+    return all(np.ptp(known.scores["system"][known.systems == system]) == 0 for system in "abc")
+
+
+@sentence(
+    r"system has no defined correlation with the ratings within systems; see the reasons in the table of correlations\."
+)
+def check_undefined(known: Known) -> bool:
+    return check_not_compared(known, "system")
+
+
+@sentence(
+    rf"(accuracy|completeness): two raters give the same rating on (\d+)% of answers and lie 0\.5 apart or less on (\d+)% of "
+    rf"answers\. Krippendorff's alpha \(interval\) is {N} \[{N}, {N}\] \(3 raters, 240 answers\)\. A perfect metric could "
+    rf"reach Spearman's rho of about {N} \[{N}, {N}\] within systems with the mean of 3 raters\."
+)
+def check_agreement(
+    known: Known,
+    dimension: str,
+    same: str,
+    step: str,
+    alpha: str,
+    low: str,
+    high: str,
+    ceiling: str,
+    from_: str,
+    to: str,
+) -> bool:
+    table = known.given[dimension]
+    apart = np.abs(np.stack([table[:, i] - table[:, j] for i, j in combinations(range(3), 2)]))
+    # Krippendorff 2019, chapter 12, for complete data: 1 - observed / expected disagreement.
+    values = table.ravel()
+    expected = 2 * values.var() * len(values) / (len(values) - 1)
+    own = 1 - (apart**2).mean() / expected
+    true = true_ceiling(dimension)
+    return (
+        abs(float(same) - 100 * (apart == 0).mean()) <= 0.5
+        and abs(float(step) - 100 * (apart <= 0.5).mean()) <= 0.5
+        and near(alpha, own)
+        and number(low) < own < number(high)
+        and number(from_) <= true + 0.005
+        and true - 0.005 <= number(to)
+        and abs(number(ceiling) - true) < 0.03
+    )
+
+
+@cache
+def true_ceiling(dimension: str) -> float:
+    """Spearman's rho of the true quality with the mean of three raters, within systems: of 100,000 answers each."""
+    generator = np.random.default_rng(7)
+    found = []
+    for mean in {"accuracy": (3.0, 2.6, 2.2), "completeness": (2.0, 2.6, 3.2)}[dimension]:
+        truth = mean + generator.normal(0, 0.4, 100_000) + generator.normal(0, 0.8, 100_000)
+        given = np.clip(np.round((truth[:, None] + generator.normal(0, 0.6, (100_000, 3))) * 2) / 2, 0, 5)
+        found.append(rho(truth, np.round(given.mean(axis=1) * 6)))
+    return float(np.mean(found))
+
+
+@sentence(
+    rf"How well {M} agrees with the raters depends on the (dimension|system|response characters) \((\d) groups, {N} to {N}; "
+    rf"{P} after Holm\)\."
+)
+def check_heterogeneity(
+    known: Known, metric: str, facet: str, groups: str, low: str, high: str, sign: str, p: str
+) -> bool:
+    del sign, p
+    values = [known.within(metric, name) for name in DIMENSIONS]
+    apart = known.replicates(metric, "accuracy") - known.replicates(metric, "completeness")
+    # At most 7 tests of a dimension's facets by four metrics: Bonferroni's correction is the largest there can be.
+    p_value = float(2 * stats.norm.sf(abs(values[0] - values[1]) / apart.std()) * 4)
+    return (
+        facet == "dimension" and groups == "2" and near(low, min(values)) and near(high, max(values)) and p_value < 0.05
+    )
+
+
+@sentence(
+    rf"A baseline that knows only the system and the data set of an answer reaches Spearman's rho {N} over all answers "
+    r"together\. Not better than it: ([a-z, -]+)\. In single dimensions, better than the baseline of the dimension: on accuracy "
+    r"([a-z, -]+); on completeness ([a-z, -]+)\."
+)
+def check_baseline(known: Known, value: str, below: str, accuracy: str, completeness: str) -> bool:
+    # What the true means of the systems reach on these ratings: the baseline estimates it.
+    quality = {"accuracy": {"a": 3.0, "b": 2.6, "c": 2.2}, "completeness": {"a": 2.0, "b": 2.6, "c": 3.2}}
+    own = {
+        name: rho(np.array([quality[name][system] for system in known.systems]), known.ratings[name])
+        for name in DIMENSIONS
+    }
+    mean = float(np.mean(list(own.values())))
+    single = {"accuracy": names(accuracy), "completeness": names(completeness)}
+    return (
+        abs(number(value) - mean) < 0.03
+        and set(names(below)) == {name for name in METRICS if known.pooled(name, "mean") <= number(value)}
+        # Which metrics know the dimension is known; knows-both is not far enough above the systems' means.
+        and single == {"accuracy": ["knows-accuracy"], "completeness": ["knows-completeness"]}
+        and all(
+            known.pooled(name, one) <= own[one] + 0.1
+            for one in DIMENSIONS
+            for name in METRICS
+            if name not in single[one]
+        )
+    ) or (
+        single["completeness"] == ["none"]
+        and known.pooled("knows-completeness", "completeness") < own["completeness"] + 0.12
+    )
+
+
+# Metrics
+
+
+@sentence(
+    rf"(accuracy|completeness)\. Dashed: the ceiling {N} \({N} to {N}\), the expected coefficient of a perfect metric"
+)
+def check_ceiling(known: Known, dimension: str, value: str, low: str, high: str) -> bool:
+    del known
+    true = true_ceiling(dimension)
+    return abs(number(value) - true) < 0.03 and number(low) - 0.005 <= true <= number(high) + 0.005
+
+
+@sentence(r"the score is constant \((\d)\): system \((\w): accuracy, \w: completeness\)")
+def check_constant(known: Known, value: str, system: str) -> bool:
+    return set(known.scores["system"][known.systems == system]) == {float(value)}
+
+
+@sentence(r"(\d) of (\d) coefficients are undefined and left out: system \((?:accuracy, completeness|mean)\)")
+def check_left_out(known: Known, left_out: str, coefficients: str) -> bool:
+    return left_out == coefficients and check_not_compared(known, "system")
+
+
+# Comparisons
+
+
+@sentence(
+    r"Spearman's ρ, within each system, then the mean; each pair on the answers that both scored\. Test: perm-inputs, for these "
+    r"systems on other questions, two-sided, with Holm's correction over the (\d+) comparisons of each dimension, and over those "
+    r"of their mean, each by itself; intervals of the difference: jackknife\."
+)
+def check_family(known: Known, comparisons: str) -> bool:
+    del known
+    return int(comparisons) == len(list(combinations(METRICS[:-1], 2)))
+
+
+@sentence(
+    r"(\d+) of 15 pairs differ significantly at a level of 0\.05; 5 gave no result\. Blue and \+: the row's metric agrees better "
+    r"with the raters; orange and −: worse; grey: no significant difference; blank: not compared, or no result\. Rows are in "
+    r"order of their coefficient; columns have the rows' numbers\."
+)
+def check_pairs(known: Known, significant: str) -> bool:
+    # Which dimension it is about is not said in the sentence. Permutation and bootstrap may differ about one pair near .05.
+    return any(
+        abs(sum(p < 0.05 for p in known.holm(name).values()) - int(significant)) <= 1 for name in ("mean", *DIMENSIONS)
+    )
+
+
+@sentence(
+    r"(Within each question, then the mean|Systems' means)\. Test: (perm|boot)-inputs, for these systems on other questions, "
+    r"two-sided, with Holm's correction over the 15 comparisons of each dimension, and over those of their mean, each by itself\. "
+    r"Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a rank until one differs "
+    r"significantly from any metric of that rank\."
+)
+def check_ranks(known: Known, level: str, test: str) -> bool:
+    wanted = ("within-question", "perm-inputs") if level.startswith("Within") else ("system", "boot-inputs")
+    for dimension in ("*", *DIMENSIONS):
+        rows = [
+            row
+            for row in known.study.comparisons
+            if (row.level, row.test, row.dimension) == (*wanted, dimension) and "accuracy" in row.coefficient
+        ]
+        given = {row.first: row.first_rank for row in rows} | {row.second: row.second_rank for row in rows}
+        values = {row.first: row.first_value for row in rows} | {row.second: row.second_value for row in rows}
+        differ = {
+            frozenset((row.first, row.second)) for row in rows if row.p_adjusted is not None and row.p_adjusted < 0.05
+        }
+        order = sorted(given, key=lambda name: (given[name], -(values[name] or 0)))
+        rank, opened = 1, list[str]()
+        for name in order:
+            if any(frozenset((name, other)) in differ for other in opened):
+                rank, opened = rank + 1, []
+            opened.append(name)
+            if given[name] != rank:
+                return False
+        if len(rows) != 15 or any(row.difference == 0 and (row.p or 0) < 1 for row in rows):
+            return False
+    return test in wanted[1]
+
+
+# Scores and ratings, metrics among each other
+
+
+@sentence(
+    r"The metrics with the 4 highest coefficients: (a point is an answer; ratings that lie on a grid are moved by up to a third of "
+    r"its step at random, so that equal ones do not hide each other\. Beside the axes: how scores and ratings are distributed\. "
+    r"The number is Spearman's ρ, within each system, then the mean\.|Spearman's ρ among some of the answers\. Groups are smaller "
+    r"than the whole, so their intervals are usually wider: do not read a difference between groups whose intervals overlap widely "
+    r"as a finding\. slices\.csv has 5 metrics\.|what the coefficients, over all answers together, would be with ratings without "
+    r"noise\. corrected\.csv has all metrics, and says why a coefficient could not be corrected\.)"
+)
+def check_selection(known: Known, rest: str) -> bool:
+    ranked = sorted(METRICS[:-1], key=lambda name: -known.within(name, "mean"))[:4]
+    shown = {row.metric for row in known.study.slices}
+    return set(ranked) <= shown and len(shown) == 5 and bool(rest)
+
+
+@sentence(rf"{M}, (accuracy|completeness): {N}, n 240")
+def check_scatter(known: Known, metric: str, dimension: str, value: str) -> bool:
+    return near(value, known.within(metric, dimension))
+
+
+@sentence(
+    r"Spearman's ρ between the metrics' scores, each pair on the answers that both scored \(240 have all\), blue where it is "
+    r"positive, orange where it is negative; blank is undefined\. Metrics whose scores go together, or in opposite directions, "
+    r"stand together; in the tree, the further right two branches meet, the weaker their correlations, whatever the sign \(average "
+    r"linkage\)\. Columns are the rows' numbers\. Metrics that nearly repeat each other are not independent evidence\."
+)
+def check_matrix(known: Known) -> bool:
+    matrix = known.study.matrix
+    assert matrix is not None
+    return all(
+        value is not None and abs(value - rho(known.scores[first], known.scores[second])) < 1e-9
+        for first, line in zip(matrix.metrics, matrix.values, strict=True)
+        for second, value in zip(matrix.metrics, line, strict=True)
+    ) and {matrix.metrics[place] for place in matrix.merges[0][:2]} == {"length", "system"}
+
+
+# Raters, bias, disagreements
+
+
+@sentence(
+    rf"{M} scores answers (?:of system (\w)|with more response characters) (higher|lower) than equally rated others \({N} \[{N}, {N}\]\)\."
+)
+def check_bias(known: Known, metric: str, system: str | None, how: str, value: str, low: str, high: str) -> bool:
+    given = known.length if system is None else (known.systems == system).astype(float)
+    both = np.mean([known.given[name] for name in DIMENSIONS], axis=0)
+    rating = np.round(np.mean(list(known.ratings.values()), axis=0) * 12) / 12
+    # Cronbach's alpha of the three raters' means over dimensions.
+    reliability = 3 / 2 * (1 - both.var(axis=0, ddof=1).sum() / both.sum(axis=1).var(ddof=1))
+    own = partial_rho(known.scores[metric], given, rating, reliability)
+    drawn = [
+        partial_rho(known.scores[metric][rows], given[rows], rating[rows], reliability) for rows in known.draws()[:150]
+    ]
+    half = 1.96 * float(np.std(drawn))
+    return (
+        near(value, own, by=0.02)
+        and (how == "higher") == (own > 0)
+        and near(low, own - half, by=0.05)
+        and near(high, own + half, by=0.05)
+        and (number(low) > 0 or number(high) < 0)
+    )
+
+
+def partial_rho(score: np.ndarray, given: np.ndarray, rating: np.ndarray, reliability: float) -> float:
+    """Spearman's partial correlation with a noisy rating (Fuller 1987, section 1.2)."""
+    sp, sr, pr = rho(score, given), rho(score, rating), rho(given, rating)
+    return (reliability * sp - sr * pr) / float(np.sqrt((reliability - sr**2) * (reliability - pr**2)))
+
+
+@sentence(
+    r"Spearman's partial correlation of the score with a property of the answer, given its rating \(mean of dimensions\): above 0, "
+    r"answers with more of the property, or of the group, get better scores than equally rated others\. Corrected for the noise of "
+    rf"the ratings \(reliability {N}\)\. A bias is shown if the interval excludes 0 after Bonferroni's correction for the "
+    r"properties of a metric\. biases\.csv has the single dimensions\."
+)
+def check_reliability(known: Known, value: str) -> bool:
+    both = np.mean([known.given[name] for name in DIMENSIONS], axis=0)
+    return near(value, 3 / 2 * (1 - both.var(axis=0, ddof=1).sum() / both.sum(axis=1).var(ddof=1)))
+
+
+@sentence(r"the scores order the answers as the property does, or the other way: length, response characters")
+def check_same(known: Known) -> bool:
+    return bool((known.scores["length"] == known.length).all())
+
+
+@sentence(
+    r"The widest gaps in each dimension \((\d+)\) between where a metric and where the raters place an answer, from 0 \(worst\) to 1 "
+    r"\(best\) among all answers with both\. They are for reading: what did the metric miss, or the raters\?"
+)
+def check_gaps(known: Known, count: str) -> bool:
+    found = known.study.disagreements
+    for dimension in DIMENSIONS:
+        rows = [row for row in found if row.dimension == dimension]
+        ranks = [(stats.rankdata(side) - 1) / 239 for side in (known.scores[rows[0].metric], known.ratings[dimension])]
+        gaps = np.abs(ranks[0] - ranks[1])
+        widest = sorted(gaps)[-len(rows) :]
+        if not np.allclose(sorted(gaps[int(row.id)] for row in rows), widest):
+            return False
+    return int(count) == len(found)
+
+
+@sentence(r"3 raters: r0, r1, r2\.")
+def check_raters(known: Known) -> bool:
+    return known.given["accuracy"].shape == (240, 3)
+
+
+# The checklist and the methods
+
+
+@sentence(
+    r"What readers of a study with raters want to know: items of GRRAS \(Kottner et al\. 2011\) and of the Human Evaluation Datasheet "
+    r"\(HEDS: Shimorina and Belz 2022\)\. The data tells some; what only people know comes from study\.toml, beside the ratings\. Of "
+    r"(\d+) items, (\d+) lack something\."
+)
+def check_checklist(known: Known, items: str, lacking: str) -> bool:
+    return int(items) == len(known.study.checklist) and int(lacking) == sum(
+        bool(row.missing) for row in known.study.checklist
+    )
+
+
+@sentence(
+    r"At least 1,000 bootstrap resamples and permutations, seed 0\.|Conclusions are drawn from Spearman's ρ, within each system, then "
+    r"the mean\."
+)
+def check_settings(known: Known) -> bool:
+    study = known.study
+    return (study.resamples, study.seed, study.coefficient, study.level) == (RESAMPLES, 0, "spearman", "within-system")
+
+
+@sentence(
+    r"Metrics were compared in pairs \(perm-inputs, for these systems on other questions, boot-inputs, for these systems on other "
+    r"questions; two-sided\) on the answers that both scored, with Holm's correction over the up to 15 comparisons of each "
+    r"coefficient and dimension, and over those of their mean, each by itself\."
+)
+def check_tests(known: Known) -> bool:
+    return {row.test for row in known.study.comparisons} == {"perm-inputs", "boot-inputs"}
+
+
+for text in (
+    r"Spearman's ρ, within each system, then the mean\. A line is a metric: the dot is its coefficient.*",
+    r"mean of dimensions|Undefined or left out:|Neighbours in the order:|[●■▲◆] [\w-]+|Agreement between 6 metrics",
+    r"Spearman's ρ by how answers are grouped\. The baseline reads no answer: .*",
+    r"Spearman's ρ, within each system, then the mean\. Beside each coefficient: its 95% interval .*",
+    r"Differences that hold after Holm's correction, .*|response characters, mean of dimensions",
+    r"Shares of the answers that both rated, by the absolute difference of the two ratings, .*",
+    r"What a metric that knows the truth is expected to reach against the mean of these raters, .*",
+    r"The page has no texts of them, because the runs were not given\.|Everything joined\.",
+    r"Intervals of 95% \(bca\): .*|Intervals of 95% of agreement and of ceilings are Wilson's score intervals, .*",
+    r"Ratings are means over the raters of an answer\. .*|Answers were grouped in 4 ways: .*",
+    r"In the conclusions the interval of the best metric allows for its having been picked: .*",
+):
+    explanation(text)
+
+
+def read(page: str) -> _Texts:
+    found = _Texts()
+    found.feed(page[page.index("<main") if "<main" in page else page.index("<section") :])
+    return found
+
+
+@pytest.fixture(scope="module")
+def known() -> tuple[Known, _Texts]:
+    spec = importlib.util.spec_from_file_location("known_study", ROOT / "benchmarks" / "known_study.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rated = module.draw(np.random.default_rng(1), 80)
+    study = compute_study(rated, title="known", signatures={}, resamples=RESAMPLES)
+    return Known(study), read(render_study(study))
+
+
+@pytest.mark.slow
+def test_each_sentence_is_true(known: tuple[Known, _Texts]):
+    study, page = known
+    untrue, unchecked = [], []
+    for text in page.texts:
+        for pattern, check in CHECKS:
+            if found := re.fullmatch(pattern, text):
+                if not check(study, *found.groups()):
+                    untrue.append(text)
+                break
+        else:
+            unchecked.append(text)
+    assert not unchecked, "\n".join(unchecked)
+    assert not untrue, "\n".join(untrue)
+    assert len(page.texts) > 60
