@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, list_columns, read_number
+from imapeval.text.language import FACT_LANGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,22 +42,29 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
     different texts of `gold_texts`. A rating is the mean over the raters; of `disagree_flag` it is 1 minus the label,
     so that 1 is good in every dimension. `dataset` and `encounter_id` go to `meta`.
 
+    The task ranks systems by language: `FILE:en` and `FILE:zh` are the answers in one of them.
+
     Raises:
         InputError: A column is missing, a label is not a number in 0..1, or `gold_texts` is not a JSON list of texts.
     """
-    path = Path(source)
+    name, _, wanted = source.rpartition(":")
+    if wanted not in FACT_LANGS or Path(source).exists():
+        name, wanted = source, ""
+    path = Path(name)
     answers: dict[tuple[str, str], _Answer] = {}
     texts_by_id: dict[str, int] = {}
     # Strictly: a rating that is left out would move a mean.
-    for row in read_file(source, replace(options, strict=True), kind="csv"):
-        if missing := [name for name in _COLUMNS if name not in row.fields]:
+    for row in read_file(name, replace(options, strict=True), kind="csv"):
+        if missing := [column for column in _COLUMNS if column not in row.fields]:
             raise InputError(
                 f"there is no column {missing[0]!r}; the columns are {list_columns(row.fields)}",
                 path=path,
                 line=row.line,
                 fix="Give the rated rows of MEDIQA-EVAL, or leave out the loader.",
             )
-        text = {name: str(row.fields[name]) for name in _COLUMNS}
+        text = {column: str(row.fields[column]) for column in _COLUMNS}
+        if wanted and text["lang"] != wanted:
+            continue
         id_ = "-".join(text[name] for name in ("dataset", "encounter_id", "lang", "candidate_author_id"))
         answer = answers.get((id_, text["candidate"]))
         if answer is None:
@@ -74,8 +82,10 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
         answer.references |= dict.fromkeys(_read_references(text["gold_texts"], path, row.line))
         if text["label"].strip():
             answer.ratings.setdefault(text["metric"], []).append(_read_label(text, path, row.line))
+    if wanted and not answers:
+        raise InputError(f"there is no answer in the language {wanted!r}", path=path, fix=f"Give {name} for all.")
     for number, answer in enumerate(answers.values(), 1):
-        ratings = {f"ratings.{name}": fmean(labels) for name, labels in answer.ratings.items()}
+        ratings = {f"ratings.{dimension}": fmean(labels) for dimension, labels in answer.ratings.items()}
         yield Row(number, answer.line, {**answer.fields, "references": [*answer.references], **ratings})
 
 

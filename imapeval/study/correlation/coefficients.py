@@ -19,7 +19,7 @@ import numpy as np
 from imapeval.errors import ResourceError, UsageError
 from imapeval.study.correlation.base import MIN_ROWS, Coefficient
 from imapeval.study.correlation.mean_correlation import MeanCorrelation
-from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairwiseAccuracy
+from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairsInOrder, PairwiseAccuracy
 from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.correlation.product_moment import Pearson, Spearman
 
@@ -48,6 +48,7 @@ _OURS: tuple[type[Coefficient], ...] = (
     KendallTauC,
     Pearson,
     PairwiseAccuracy,
+    PairsInOrder,
     SoftPairwiseAccuracy,
     MeanCorrelation,
 )

@@ -151,6 +151,34 @@ class PairwiseAccuracy(KendallTauB):
         return change, change
 
 
+class PairsInOrder(KendallTauB):
+    """The share of pairs of unequal ratings that the scores put in the same order; equal scores count half.
+
+    Harrell's C (Harrell, Lee and Mark 1996, Statistics in Medicine 15, 361-387) without censoring: (D + 1) / 2, with D
+    Somers' d of the scores given the ratings.
+    """
+
+    name = "pairs_in_order"
+    title = "share of pairs in the right order"
+    bounds = (0.0, 1.0)
+    min_rows = 2
+
+    def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:
+        # Twice the share of a pair, over twice the number of pairs: whole numbers.
+        return x_signs * y_signs + np.abs(y_signs)
+
+    def _count(self, pairs: PairCounts) -> Counts:
+        return pairs.concordant - pairs.discordant + len(pairs.tied_y) - 1 - pairs.tied_y
+
+    def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
+        spread = 2 * super()._scale(together, x, y, weights).y_spread
+        return Sums(together, spread, spread)
+
+    def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
+        _, change = super()._change_spread(pairs, sums)
+        return 2 * change, 2 * change
+
+
 def _sum_drawn_pairs(compared: Sequence[Float32s], drawn: WholeNumbers, codes: Counts) -> Floats:
     """Return the sums over all ordered pairs of drawn rows of some matrices of shape (n, n): shape (m, matrices)."""
     clusters = drawn.shape[1]

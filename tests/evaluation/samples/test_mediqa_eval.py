@@ -84,3 +84,16 @@ def test_another_csv_file(tmp_path: Path):
     with pytest.raises(InputError) as caught:
         read(tmp_path / "a.csv", loader="mediqa-eval")
     assert "'dataset'" in str(caught.value)
+
+
+def test_the_answers_of_one_language(tmp_path: Path):
+    file = write(tmp_path, {}, {"lang": "zh", "candidate": "保持干燥。", "query_text": "怎么治？"})
+    assert [sample.lang for sample in read(f"{file}:zh", loader="mediqa-eval")] == ["zh"]
+    assert [sample.lang for sample in read(f"{file}:en", loader="mediqa-eval")] == ["en"]
+    assert len(read(file, loader="mediqa-eval")) == 2
+    only = write(tmp_path, {})
+    with pytest.raises(InputError, match="language 'zh'"):
+        read(f"{only}:zh", loader="mediqa-eval")
+    # A file may be called so.
+    only.rename(tmp_path / "rated.csv:zh")
+    assert [sample.lang for sample in read(tmp_path / "rated.csv:zh", loader="mediqa-eval")] == ["en"]
