@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
 from imapeval.study.number_format import format_number
+
+if TYPE_CHECKING:
+    from imapeval.study.correlation.baseline import BesideBaseline
 
 _COLUMN_WIDTH = 19
 """Width of a column with its frame: an interval, or most names of systems."""
@@ -59,6 +62,7 @@ def correlate(
     json_output: Json = False,
 ) -> None:
     """Correlate each metric with the ratings: within systems, within questions, between systems or over all answers."""
+    from imapeval.study.correlation.baseline import compare_with_baseline
     from imapeval.study.correlation.coefficients import all_coefficients
     from imapeval.study.correlation.levels import correlate as compute
     from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
@@ -79,6 +83,8 @@ def correlate(
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
+    for name in coefficients:
+        _print_beside(compare_with_baseline(rated, name, correlations=rows, seed=seed))
     if "system" in levels:
         for row in correlate_without_outliers(rated, coefficients=coefficients):
             if row.matters:
@@ -108,6 +114,37 @@ def _print_table(rows: Sequence[Correlation]) -> None:
             for group in groups[start : start + at_once]
         ]
         emit(metrics, columns, width=200 + _COLUMN_WIDTH * len(groups))
+
+
+def _print_beside(rows: "Sequence[BesideBaseline]") -> None:
+    """Print what metrics reach by level, side by side and beside the baseline, and which do not beat it."""
+    from imapeval.study.correlation.baseline import describe_baseline
+    from imapeval.study.correlation.coefficients import find_coefficient
+
+    if not rows:
+        return
+
+    def show(number: float | None) -> str | None:
+        return None if number is None else format_number(number)
+
+    columns = [
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("dimension", lambda row: "mean" if row.dimension == ALL else row.dimension, text=True, wrap=False),
+        Column("all answers\ntogether", lambda row: show(row.value), wrap=False),
+        Column("within\ndata sets", lambda row: show(row.within_dataset), wrap=False),
+        Column("within\nsystems", lambda row: show(row.within_system), wrap=False),
+        Column("within\nquestions", lambda row: show(row.within_question), wrap=False),
+        Column("baseline", lambda row: show(row.baseline), wrap=False),
+        Column("metric less\nbaseline", lambda row: show(row.difference), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+    ]
+    if all(row.within_dataset is None for row in rows):
+        del columns[3]
+    emit(rows, columns, title=f"{find_coefficient(rows[0].coefficient).title}, side by side", width=UNLIMITED)
+    for sentence in describe_baseline(rows):
+        echo(sentence)
+    for reason in dict.fromkeys(row.reason for row in rows if row.reason and row.value is not None):
+        echo(f"No baseline: {reason}.")
 
 
 def _make_title(rows: Sequence[Correlation]) -> str:

@@ -66,6 +66,8 @@ def test_table_and_notes(imapeval: Command, run: Path):
     assert "BCa bootstrap (50 resamples of questions" in done.stdout
     assert "seed 3" in done.stdout
     assert "Rated answers without a score (failures) are left out: m 1." in done.stdout
+    for part in ("Spearman's rho, side by side", "all answers", "baseline", "No baseline: 5 questions are fewer than"):
+        assert part in done.stdout
 
 
 def test_levels_and_coefficients(imapeval: Command, run: Path):
