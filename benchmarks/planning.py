@@ -63,7 +63,7 @@ def check_widths(rng: np.random.Generator, repeats: int) -> None:
 
 def check_power(rng: np.random.Generator, repeats: int) -> None:
     """Print planned sizes and how often studies of that size find what they are planned for."""
-    print("| found | answers a question | raters | planned | power |")
+    print("| told apart | answers a question | raters | planned | power |")
     print("|---|---|---|---|---|")
     for per_question in (1, 2):
         pilot = draw(rng, 60_000, 3, per_question)

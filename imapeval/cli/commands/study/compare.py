@@ -115,9 +115,13 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         f"95% interval: {_INTERVALS[first.interval]}. Each pair is compared on the answers that both metrics scored. "
         f"Seed {seed}."
     )
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.reason:
-            echo(f"Note: {row.first}, {row.second}, {row.dimension}: {row.reason}.")
+            where = "mean of all dimensions" if row.dimension == ALL else row.dimension
+            by_reason.setdefault(row.reason, []).append(f"{row.first} and {row.second} ({where})")
+    for reason, pairs in by_reason.items():
+        echo(f"Note on {'every comparison' if len(pairs) == len(rows) else ', '.join(pairs)}: {reason}.")
 
 
 def _list_ranks(rows: Sequence[Comparison]) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions, divide
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,17 +76,17 @@ def estimate(
 
 
 def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
-    columns = [Column("group", lambda row: row.group, text=True)] if any(row.group for row in rows) else []
+    columns = [Column("group", lambda row: row.group, text=True, wrap=False)] if any(row.group for row in rows) else []
     columns += [
-        Column("system", lambda row: row.system or "all", text=True),
-        Column("dimension", lambda row: row.dimension, text=True),
-        Column("mean rating", lambda row: _format_estimate(row.value, row.low, row.high)),
-        Column("ratings alone", lambda row: _format_estimate(row.plain, row.plain_low, row.plain_high)),
+        Column("system", lambda row: row.system or "all", text=True, wrap=False),
+        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
+        Column("mean rating", lambda row: _format_estimate(row.value, row.low, row.high), wrap=False),
+        Column("ratings alone", lambda row: _format_estimate(row.plain, row.plain_low, row.plain_high), wrap=False),
         Column("rated", lambda row: row.rated),
         Column("unrated", lambda row: row.unrated),
         Column("worth ratings", lambda row: None if row.worth is None else f"{row.worth:.0f}"),
     ]
-    emit(rows, columns, title=f"Mean rating, estimated with {metric}")
+    emit(rows, columns, title=f"Mean rating, estimated with {metric}", width=UNLIMITED)
     for row in rows:
         if row.note is not None:
             echo(f"{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
@@ -104,6 +104,11 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
             f"{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
             f"{_format_estimate(row.value, row.low, row.high)} "
             f"(ratings alone {_format_estimate(row.plain, row.plain_low, row.plain_high)}){apart}."
+        )
+    if len(rows) > 1:
+        echo(
+            f"Each of these {len(rows)} intervals is 95%, not corrected for their number: of many differences of 0, "
+            "one in twenty seems significant."
         )
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from imapeval.study.comparison.power import Power
 
 
+_SHORT = 50
+"""Answers: with fewer, power falls short (`benchmarks/planning.py --power`)."""
+
 _RATERS = 5
 """The most raters of an answer that --width plans for."""
 
@@ -158,6 +161,8 @@ def _print(rows: "Sequence[Power]") -> None:
     )
     if systems:
         echo("Each with as many questions as in the pilot. The test is about other systems (`--test perm-systems`).")
+    if any(row.needed is not None and row.needed < _SHORT for row in rows):
+        echo(f"Sizes below {_SHORT} give less power than planned: about 70% in place of 80%. Plan a quarter more.")
     if any(row.raters for row in rows):
         echo(
             "With other numbers of raters, correlations are those to be expected (Spearman and Brown). 'ratings' is "

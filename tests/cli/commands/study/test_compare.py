@@ -58,7 +58,7 @@ def test_compare_says_why_there_is_no_result(imapeval: Command, run: Path):
     done = imapeval("study", "compare", run, "--test", "williams")
     assert done.returncode == 0, done.stderr
     assert "good and poor were not compared" in done.stdout
-    assert "Note: good, poor, accuracy: williams is a test of one coefficient" in done.stdout
+    assert "Note on every comparison: williams is a test of one coefficient" in done.stdout
 
 
 def test_power_of_a_pilot_and_of_numbers(imapeval: Command, run: Path):
