@@ -16,7 +16,6 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import RESAMPLES, mean_interval
-from imapeval.study.number_format import format_number
 from imapeval.study.subgroups.bias import MIN_QUESTIONS
 
 if TYPE_CHECKING:
@@ -126,13 +125,13 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
 def _conclude(row: Shift) -> Shift:
     if row.difference is None:
         return replace(row, sentence=f"{row.metric}, {row.alteration}: not measured, {row.reason}.")
-    ends = "" if row.low is None or row.high is None else f" [{format_number(row.low)}, {format_number(row.high)}]"
-    found = f"{format_number(row.difference)}{ends}"
+    ends = "" if row.low is None or row.high is None else f" [{row.low:.3f}, {row.high:.3f}]"
+    found = f"{row.difference:.3f}{ends}"
     if row.shown:
         how = "higher" if row.difference > 0 else "lower"
-        said = f"{row.metric} scores the same answers {how} with {row.alteration} ({found})."
+        said = f"{row.metric}, {row.alteration}: the same answers score {how} ({found})."
     elif not (row.raised or row.lowered):
-        said = f"{row.metric} gives every answer the same score with {row.alteration}."
+        said = f"{row.metric}, {row.alteration}: every answer has the same score."
     else:
-        said = f"{row.metric}: no shift by {row.alteration} is shown ({found})."
+        said = f"{row.metric}, {row.alteration}: no shift is shown ({found})."
     return replace(row, sentence=said)

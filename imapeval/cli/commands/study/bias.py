@@ -112,19 +112,21 @@ def _print(rows: "Sequence[Bias]") -> None:
 def _print_shifts(rows: "Sequence[Shift]") -> None:
     from imapeval.study.number_format import format_number
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
-
     def show_share(share: float | None) -> str | None:
         return None if share is None else f"{share:.0%}"
 
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("altered", lambda row: row.alteration, text=True, wrap=False),
-        Column("difference", lambda row: show(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        # In the metric's units, so that two decimals may be too few.
+        Column("difference", lambda row: None if row.difference is None else f"{row.difference:.3f}", wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write="{:.3f}".format), wrap=False),
         Column("", lambda row: "*" if row.shown else "", text=True, wrap=False),
-        Column("in sd", lambda row: show(row.standardised), wrap=False),
+        Column(
+            "in sd",
+            lambda row: None if row.standardised is None else format_number(row.standardised),
+            wrap=False,
+        ),
         Column("higher", lambda row: show_share(row.raised), wrap=False),
         Column("lower", lambda row: show_share(row.lowered), wrap=False),
         Column("n", lambda row: row.n, wrap=False),

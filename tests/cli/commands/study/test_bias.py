@@ -1,0 +1,50 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+ROWS = [
+    {
+        "id": str(number),
+        "question": f"What helps against ill {number}?",
+        "reference": "Rest and plenty of fluids for a week.",
+        "response": " ".join(["Rest and fluids", "and tea"][: 1 + number % 2]) + ".",
+        "ratings": {"accuracy": number % 5},
+    }
+    for number in range(12)
+]
+
+
+@pytest.fixture
+def runs(imapeval: Command, tmp_path: Path) -> Path:
+    """A run, and one with the texts exchanged."""
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    exchange = ("--map", "reference=response", "--map", "response=reference")
+    for name, options in (("dev", ()), ("exchanged", exchange)):
+        done = imapeval("score", "data.jsonl", "--metrics", "rouge1,chrf", "--out", name, *options)
+        assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def test_exchanged_texts(imapeval: Command, runs: Path):
+    done = imapeval("study", "bias", runs / "dev", "--altered", "exchanged=exchanged", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["metric"]: row for row in json.loads(done.stdout) if "alteration" in row}
+    # ROUGE-1 is an F1; chrF weighs recall twice as much as precision (beta 2), and the responses are shorter.
+    assert (rows["rouge1"]["difference"], rows["rouge1"]["raised"], rows["rouge1"]["lowered"]) == (0.0, 0.0, 0.0)
+    assert rows["chrf"]["shown"]
+    assert rows["chrf"]["difference"] > 0
+    shown = imapeval("study", "bias", runs / "dev", "--altered", "exchanged=exchanged").stdout
+    assert "something else altered" in shown
+    assert "rouge1, exchanged: every answer has the same score." in shown
+
+
+@pytest.mark.parametrize("altered", ["exchanged", "=exchanged", "exchanged="])
+def test_a_run_needs_a_name(imapeval: Command, tmp_path: Path, altered: str):
+    done = imapeval("study", "bias", tmp_path, "--altered", altered)
+    assert done.returncode == 2
+    assert "NAME=RUN" in done.stderr
