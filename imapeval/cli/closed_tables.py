@@ -1,15 +1,16 @@
-"""Tables of closed answers: models, what was not read, places of options, open answers, comparisons."""
+"""Tables of closed answers: all scores, what was not read, places of options, open answers, comparisons."""
 
 from typing import TYPE_CHECKING
 
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, format_interval
 from imapeval.cli.systems import print_differences, print_standings
+from imapeval.cli.task_tables import print_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.comparison import RunTest
-    from imapeval.study.closed.findings import ClosedFindings
+    from imapeval.study.closed.findings import Cell, ClosedFindings
     from imapeval.study.closed.models import ModelResult, OrderEffect
     from imapeval.study.closed.open_metrics import OpenFindings
     from imapeval.study.data.findings import Level
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
 def print_closed(found: "ClosedFindings") -> None:
     """Print all tables."""
+    _print_scores(found.scores)
     _print_models(found.models)
     if found.left_out:
         echo(found.describe_left_out())
     _print_orders(found.orders)
     if found.open is not None:
         _print_open(found.open)
+    if found.results:
+        print_tasks(found)
     if not found.leaderboard:
         return
     for row in found.differences:
@@ -37,6 +41,40 @@ def print_closed(found: "ClosedFindings") -> None:
         "p: exact (McNemar) for answers that are right or wrong, else by permutation; over questions and runs where "
         f"models have several runs. Interval: 95%, bootstrap of questions. Seed {found.seed}."
     )
+
+
+def _print_scores(rows: "Sequence[Cell]") -> None:
+    from imapeval.study.number_format import format_number
+
+    cells = {(row.task, row.metric, row.model): row for row in rows}
+    models = list(dict.fromkeys(row.model for row in rows))
+    base = {(row.task, row.metric): row for row in reversed(rows)}
+
+    def show(row: "Cell | None") -> str | None:
+        if row is None:
+            return None
+        spread = "" if row.spread is None else f" ±{row.spread:.3f}"
+        mark = "*" if row.best and len(models) > 1 else "=" if row.as_best else " "
+        # A perplexity is no share.
+        mean = f"{row.mean:.3f}" if abs(row.mean) <= 1 else format_number(row.mean)
+        return f"{mean}{spread} {mark}"
+
+    columns = [
+        Column("task", lambda key: key[0], text=True, wrap=False),
+        Column("metric", lambda key: key[1], text=True, wrap=False),
+        Column("items", lambda key: base[key].items, wrap=False),
+        *(Column(model, lambda key, model=model: show(cells.get((*key, model)))) for model in models),
+    ]
+    columns += [
+        Column(name, lambda key, name=name: None if (v := getattr(base[key], name)) is None else f"{v:.3f}", wrap=False)
+        for name in ("majority", "chance")
+        if any(getattr(row, name) is not None for row in rows)
+    ]
+    emit(list(dict.fromkeys((row.task, row.metric) for row in rows)), columns, title="All scores", width=UNLIMITED)
+    if any(row.best for row in rows) and len(models) > 1:
+        echo("* best mean; = not shown to be worse; ± standard deviation over runs.")
+    if any(row.chance is not None for row in rows):
+        echo("majority: the most frequent right answer to every item; chance: options, or right answers, at random.")
 
 
 def _print_open(found: "OpenFindings") -> None:
@@ -127,11 +165,7 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
                 wrap=False,
             )
         )
-    columns += [
-        Column("always\none", lambda row: f"{row.always_one:.3f}", wrap=False),
-        Column("guessing", lambda row: None if row.guessing is None else f"{row.guessing:.3f}", wrap=False),
-    ]
-    emit(rows, columns, title="Models", width=UNLIMITED)
+    emit(rows, columns, title="Closed questions", width=UNLIMITED)
     for row in rows:
         if row.low is not None and row.guessing is not None and row.low <= row.guessing:
             echo(f"{row.model} is not shown to be better than guessing on {row.task or 'these questions'}.")
@@ -154,6 +188,14 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
         for place in sorted({place for row in rows for place in row.by_place})
     ]
     emit(rows, columns, title="The same questions with options in other orders", width=UNLIMITED)
+    columns = [
+        Column("task", lambda line: line[0].task, text=True),
+        Column("model", lambda line: line[0].model, text=True),
+        Column("order", lambda line: line[1], text=True, wrap=False),
+        Column("right", lambda line: show(line[0].by_order[line[1]]), wrap=False),
+    ]
+    lines = [(row, order) for row in rows for order in row.by_order]
+    emit(lines, columns, title="Accuracy by order of the options (1 2 3: as first seen)", width=UNLIMITED)
 
 
 def _print_runs(rows: "Sequence[RunTest]") -> None:

@@ -1,4 +1,4 @@
-"""Tables of models on the tasks of a benchmark: means and spread, pairs that differ, learning curves."""
+"""Tables of models on tasks that are not multiple choice: pairs that differ, learning curves."""
 
 from typing import TYPE_CHECKING
 
@@ -7,27 +7,24 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.closed.drbenchmark.results import TaskFindings, TaskResult, TaskTest
-
-_Row = tuple[str, str]
-"""A task and a metric."""
+    from imapeval.study.closed.drbenchmark.results import TaskResult, TaskTest
+    from imapeval.study.closed.findings import ClosedFindings
 
 _OFF = 0.0005
 """Values of a file that differ by more are said to differ: half of the last digit shown."""
 
 
-def print_tasks(found: "TaskFindings") -> None:
-    """Print all tables."""
+def print_tasks(found: "ClosedFindings") -> None:
+    """Print pairs of models, learning curves, and what is to be known of the answers."""
     from imapeval.study.closed.drbenchmark.tasks import load_tasks
 
     largest = {task: max(row.share for row in found.results if row.task == task) for task in _tasks(found)}
-    _print_means(found, largest)
     _print_tests(found.tests)
     if any(row.share < largest[row.task] for row in found.results):
         _print_curves(found)
     if found.tests:
         echo(
-            "* best mean; = not shown to be worse. p: over items and runs, corrected by Holm over the pairs of a task; "
+            "p: over items and runs, corrected by Holm over the pairs of a task; "
             "t-test: Student's, over the values of the runs alone, as papers report it."
         )
     published = {task.name: task.test for task in load_tasks()}
@@ -44,31 +41,12 @@ def print_tasks(found: "TaskFindings") -> None:
         echo(
             f"{row.model} read only the beginning of {row.cut} of {row.items} texts of {row.task} and is scored on it."
         )
+    for row in found.missing:
+        echo(f"{row.task}{f', {row.model}' if row.model else ''}: no answer to {row.answers}, counted as wrong.")
 
 
-def _tasks(found: "TaskFindings") -> list[str]:
+def _tasks(found: "ClosedFindings") -> list[str]:
     return list(dict.fromkeys(row.task for row in found.results))
-
-
-def _print_means(found: "TaskFindings", largest: dict[str, float]) -> None:
-    cells = {(row.task, row.metric, row.model): row for row in found.results if row.share == largest[row.task]}
-    models = list(dict.fromkeys(model for *_, model in cells))
-    rows: list[_Row] = list(dict.fromkeys((task, metric) for task, metric, _ in cells))
-
-    def show(key: _Row, model: str) -> str | None:
-        cell = cells.get((*key, model))
-        if cell is None:
-            return None
-        mark = "*" if cell.best else "=" if cell.as_best else " "
-        return f"{cell.mean:.3f}{'' if cell.spread is None else f' ±{cell.spread:.3f}'} {mark}"
-
-    columns = [
-        Column("task", lambda row: row[0], text=True, wrap=False),
-        Column("metric", lambda row: row[1], text=True, wrap=False),
-        Column("items", lambda row: next(c.items for k, c in cells.items() if k[:2] == row), wrap=False),
-        *(Column(model, lambda row, model=model: show(row, model)) for model in models),
-    ]
-    emit(rows, columns, title="Mean and standard deviation over runs", width=UNLIMITED)
 
 
 def _print_tests(tests: "Sequence[TaskTest]") -> None:
@@ -81,10 +59,10 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
         Column("p (Holm)", lambda row: f"{row.p_adjusted:.3f}", wrap=False),
         Column("t-test", lambda row: None if row.p_over_runs is None else f"{row.p_over_runs:.3f}", wrap=False),
     ]
-    emit(tests, columns, title="Pairs of models", width=UNLIMITED)
+    emit(tests, columns, title="Pairs of models on other tasks", width=UNLIMITED)
 
 
-def _print_curves(found: "TaskFindings") -> None:
+def _print_curves(found: "ClosedFindings") -> None:
     cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
     shares = sorted({share for *_, share in cells})
 

@@ -1,6 +1,5 @@
 """`imapeval closed`: answers that are options, labels, lists, tags or ranks."""
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,15 +9,12 @@ from imapeval.cli.closed_tables import print_closed
 from imapeval.cli.commands.study.inputs import Seed
 from imapeval.cli.options import Json, choose_one, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
-from imapeval.cli.task_tables import print_tasks
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.estimate import MetricEstimate
-    from imapeval.study.closed.logs import ClosedAnswer
-    from imapeval.study.closed.open_metrics import OpenFindings
     from imapeval.study.data.scales import Scale
 
 
@@ -27,7 +23,8 @@ def closed(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Logs of lm-evaluation-harness (--log_samples), Inspect or HELM, folders of these, or tables.",
+            help="Logs of lm-evaluation-harness (--log_samples), Inspect or HELM, runs of DrBenchmark's scripts, "
+            "folders of these, or tables; all together.",
         ),
     ],
     *,
@@ -70,7 +67,8 @@ def closed(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="FILEs are predictions for DrBenchmark's tasks; copies of its data sets are below this folder.",
+            help="FILEs without right answers are predictions for DrBenchmark's tasks; copies of its data sets are "
+            "below this folder.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -107,9 +105,10 @@ def closed(
 ) -> None:
     """Evaluate answers that are not free text, from the logs of harnesses or from a table.
 
-    From logs: what each model got right, what could not be read, and which models differ. With --gold and --predicted:
-    the metrics of one table. From a table with the columns task, kind, gold and predicted: tasks of several kinds,
-    models and runs. From runs of DrBenchmark's scripts, or with --data: its tasks.
+    One table of all models on all tasks, with baselines, and which models differ. From logs: multiple choice, and what
+    could not be read; with --open, open answers to the same items. From a table with the columns task, kind, gold and
+    predicted: tasks of several kinds, models and runs. From runs of DrBenchmark's scripts, or with --data: its tasks.
+    With --gold and --predicted: the metrics of one table.
 
     labels: one label each. multilabel: a list of labels. ranking: right answers, and a list of answers, best first.
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
@@ -121,19 +120,47 @@ def closed(
         given = {"--scores": scores, "--positive": positive, "--order": order, "--scale": scale, "--metrics": metrics}
         if unused := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"{unused[0]} is for a table with --gold and --predicted. Add these, or leave it out.")
-        from imapeval.study.closed.drbenchmark.runs import holds_runs
-        from imapeval.study.closed.task_table import holds_tasks
+        from imapeval.study.closed.findings import analyse_closed_answers
+        from imapeval.study.closed.outputs import read_outputs, sort_outputs
 
-        if data is not None or any(map(holds_runs, files)) or all(map(holds_tasks, files)):
-            others = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs}
-            if unused := [name for name, value in others.items() if value]:
-                raise UsageError(f"{unused[0]} is for logs of multiple choice. Leave it out.")
-            _show_tasks(files, data, page=page, json_output=json_output)
-            return
-        opened = _OpenAnswers(open_runs, open_item, open_metric, open_from) if open_runs else None
-        _compare_models(
-            files, opened, metric=metric, against=against, margin=margin, seed=seed, page=page, json_output=json_output
+        sorted_files = sort_outputs(files, predictions=data is not None)
+        of_choices = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs}
+        if not sorted_files.logs and (unused := [name for name, value in of_choices.items() if value]):
+            raise UsageError(f"{unused[0]} is for logs of multiple choice. Add one, or leave it out.")
+        outputs = read_outputs(sorted_files, data)
+        opened = None
+        if open_runs:
+            from imapeval.evaluation.runs import Run
+            from imapeval.study.closed.open_metrics import analyse_open_answers
+
+            opened = analyse_open_answers(
+                [answer for answer in outputs.answers if answer.labels],
+                [Run(folder) for folder in open_runs],
+                metric=open_metric,
+                threshold=open_from,
+                item_column=open_item,
+                seed=seed,
+            )
+        found = analyse_closed_answers(
+            outputs.answers,
+            opened,
+            runs=outputs.runs,
+            missing=outputs.missing,
+            metric=metric,
+            against=against,
+            margin=margin,
+            seed=seed,
         )
+        if page is not None:
+            from imapeval.report.closed.page import write_closed
+
+            write_closed(found, page, sources=[str(file) for file in [*files, *(open_runs or ())]])
+        if json_output:
+            emit_json(found)
+            return
+        print_closed(found)
+        if page is not None:
+            echo(f"page: {page}")
         return
     if data is not None:
         raise UsageError("--data has the right answers. Leave out --gold and --predicted, or leave it out.")
@@ -154,99 +181,11 @@ def closed(
         None if scale is None else _parse_scale(scale),
     )
     families, answers = read_closed_answers(files[0], columns, task=task)  # pyright: ignore[reportArgumentType]  # checked above
-    found = estimate_metrics(families, answers, metrics=parse_names(metrics, "--metrics"))
+    estimates = estimate_metrics(families, answers, metrics=parse_names(metrics, "--metrics"))
     if json_output:
-        emit_json(found)
+        emit_json(estimates)
         return
-    _print_metrics(found)
-
-
-def _show_tasks(files: "Sequence[Path]", data: Path | None, *, page: Path | None, json_output: bool) -> None:
-    from imapeval.study.closed.drbenchmark.results import analyse_task_runs
-    from imapeval.study.closed.drbenchmark.runs import read_predictions, read_runs
-    from imapeval.study.closed.task_table import holds_tasks, read_task_table
-
-    missing: dict[tuple[str, str], int] = {}
-    if data is not None:
-        runs = read_predictions(files, data)
-    elif all(map(holds_tasks, files)):
-        runs, missing = read_task_table(files)
-    else:
-        runs = [run for file in files for run in read_runs(file)]
-    found = analyse_task_runs(runs)
-    if page is not None:
-        from imapeval.report.closed.tasks_page import write_tasks
-
-        write_tasks(found, page, sources=[str(file) for file in files], missing=missing)
-    if json_output:
-        emit_json(
-            {**asdict(found), "missing": [{"task": t, "model": m, "answers": n} for (t, m), n in missing.items()]}
-        )
-        return
-    print_tasks(found)
-    for (task, model), answers in missing.items():
-        echo(f"{task}{f', {model}' if model else ''}: no answer to {answers}, counted as wrong.")
-    if page is not None:
-        echo(f"page: {page}")
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenAnswers:
-    """Where the answers to the open form are."""
-
-    runs: list[Path]
-    item: str | None
-    metric: str
-    threshold: float
-
-
-def _compare_models(
-    files: "Sequence[Path]",
-    opened: _OpenAnswers | None,
-    *,
-    metric: str | None,
-    against: str | None,
-    margin: float | None,
-    seed: int,
-    page: Path | None,
-    json_output: bool,
-) -> None:
-    from imapeval.study.closed.findings import analyse_closed_answers
-    from imapeval.study.closed.logs import read_logs
-
-    answers = read_logs(files)
-    found = analyse_closed_answers(
-        answers,
-        None if opened is None else _read_open([answer for answer in answers if answer.labels], opened, seed=seed),
-        metric=metric,
-        against=against,
-        margin=margin,
-        seed=seed,
-    )
-    if page is not None:
-        from imapeval.report.closed.page import write_closed
-
-        write_closed(found, page, sources=[str(file) for file in files])
-    if json_output:
-        emit_json(found)
-        return
-    print_closed(found)
-    if page is not None:
-        echo(f"page: {page}")
-
-
-def _read_open(answers: "Sequence[ClosedAnswer]", opened: _OpenAnswers, *, seed: int) -> "OpenFindings":
-    from imapeval.evaluation.runs import Run
-    from imapeval.study.closed.open_metrics import analyse_open_answers
-
-    return analyse_open_answers(
-        answers,
-        [Run(folder) for folder in opened.runs],
-        metric=opened.metric,
-        threshold=opened.threshold,
-        item_column=opened.item,
-        seed=seed,
-    )
+    _print_metrics(estimates)
 
 
 def _parse_scale(text: str) -> "Scale":

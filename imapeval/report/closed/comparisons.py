@@ -160,4 +160,17 @@ def render_orders(rows: Sequence[OrderEffect]) -> Markup:
             lines,
             texts=(0, 1),
         ),
+        render_details(
+            "Accuracy by order of the options",
+            render_note("1 2 3 is the order in which a question was first seen; 2 1 3 has its second option first."),
+            render_table(
+                ["model", "task", "order", "right"],
+                [[row.model, name_task(row.task), *cell] for row in rows for cell in _list_orders(row)],
+                texts=(0, 1, 2),
+            ),
+        ),
     )
+
+
+def _list_orders(row: OrderEffect) -> list[tuple[str, str]]:
+    return [(order, f"{share:.1%}") for order, share in row.by_order.items()]

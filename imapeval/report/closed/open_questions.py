@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from imapeval.study.closed.open_metrics import OpenFindings
     from imapeval.study.data.findings import Correlation
     from imapeval.study.robustness.measures import Robustness
-    from imapeval.study.systems.ranking import Standing
 
 _REPEATS = {
     "rewording": "The same answers in other words",
@@ -73,33 +72,7 @@ def render_open(found: OpenFindings) -> Markup:
             if ids:
                 title = f"{row.model}: {pluralize(len(ids), 'item')} right in {what}"
                 parts.append(render_details(title, render_note(f"Ids of the open answers: {', '.join(ids)}.")))
-    if found.leaderboards:
-        parts += [
-            render_heading("Both in one leaderboard"),
-            render_note(
-                "Do open scores rank the models as accuracy does? Means over the items that all models answered, with "
-                "95% bootstrap intervals over items; before each mean its rank, after it letters: models that share "
-                "one in a column cannot be told apart there (after Holm's correction). The first column is the share "
-                "of right choices."
-            ),
-            _render_leaderboards(found.leaderboards),
-        ]
     return render_section("open", "Open beside closed", *parts)
-
-
-def _render_leaderboards(rows: Sequence[Standing]) -> Markup:
-    columns = list(dict.fromkeys(row.metric for row in rows))
-    cells = {(row.system, row.metric): row for row in rows}
-    models = list(dict.fromkeys(row.system for row in rows if row.metric == columns[0]))
-
-    def show(row: Standing) -> Markup:
-        if row.mean is None:
-            return Markup("")
-        interval = "" if row.low is None else f"{format_measure(row.low)} to {format_measure(row.high)}"
-        place = f"{format_measure(row.mean)} {row.groups}".rstrip()
-        return render_coefficient(f"{row.rank}. {place}", interval, row.questions)
-
-    return render_table(["model", *columns], [[model, *(show(cells[model, c]) for c in columns)] for model in models])
 
 
 def render_metrics_of_open(found: OpenFindings) -> Markup:

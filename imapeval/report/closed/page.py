@@ -1,4 +1,4 @@
-"""Closed answers as one self-contained HTML page: models, what was not read, comparisons, places, open answers."""
+"""All outputs as one self-contained HTML page: scores, what was not read, comparisons, places, open answers, tasks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from imapeval.report.closed.comparisons import name_task, render_comparisons, render_orders
 from imapeval.report.closed.open_questions import render_metrics_of_open, render_open
+from imapeval.report.closed.scores import render_curves, render_pairs, render_scores
 from imapeval.report.markup import (
     Markup,
     join,
     render_bold,
-    render_coefficient,
     render_figure,
     render_figures,
     render_heading,
@@ -25,12 +25,13 @@ from imapeval.report.study.formatting import (
     format_coefficient,
     format_interval,
     format_measure,
+    label_system,
     pluralize,
 )
 from imapeval.study.data.findings import ALL, Correlation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.study.closed.findings import ClosedFindings
@@ -64,28 +65,33 @@ def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
     """Return the page; see `write_closed`."""
     sections = {
         "conclusions": ("Conclusions", _render_conclusions(findings)),
-        "accuracy": ("Accuracy", _render_accuracy(findings.models)),
-        "unread": ("Not read", _render_readings(findings.models)),
-        "baselines": ("Baselines", _render_baselines(findings.models)),
+        "scores": ("All scores", render_scores(findings.scores)),
+    }
+    if findings.models:
+        sections |= {
+            "accuracy": ("Accuracy", _render_accuracy(findings.models)),
+            "unread": ("Not read", _render_readings(findings.models)),
+        }
+    sections |= {
         "comparisons": (
             "Comparisons",
             render_comparisons(findings.leaderboard, findings.differences, findings.runs, metric=findings.metric),
         ),
         "orders": ("Order of options", render_orders(findings.orders)),
+        "pairs": ("Other tasks", render_pairs(findings.tests)),
+        "curves": ("Learning curves", render_curves(findings.results)),
     }
     if findings.open is not None:
         sections["open"] = ("Open beside closed", render_open(findings.open))
         sections["metrics"] = ("Open metrics", render_metrics_of_open(findings.open))
     sections["methods"] = ("Methods", _render_methods(sources, findings.seed))
     shown = {name: section for name, section in sections.items() if section[1]}
-    rows = findings.models
     counts = [
-        (len({row.model for row in rows}), "model"),
-        (len({row.task for row in rows}), "task"),
-        (sum(sum(row.readings.values()) for row in rows), "answer"),
+        (len({row.model for row in findings.scores}), "model"),
+        (len({row.task for row in findings.scores}), "task"),
     ]
     return render_page(
-        "Closed questions: what the models got right",
+        "What the models got right",
         "\n".join(markup for _, markup in shown.values()),
         kind="imapeval closed",
         lead=", ".join(pluralize(number, noun) for number, noun in counts),
@@ -115,6 +121,7 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
             said.append(f"{share:.1%} of the answers of {model} choose no option; they count as not right.")
     if findings.left_out:
         said.append(findings.describe_left_out())
+    said += [*_conclude_tasks(findings)]
     if findings.open is not None:
         mean = next(
             (
@@ -132,7 +139,33 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
                 f"Within models, {mean.metric} of open answers has a Spearman's ρ of {format_coefficient(mean.value)} "
                 f"with the right choice{_bracket(mean.low, mean.high)}."
             )
+    if not said:
+        return Markup("")
     return render_section("conclusions", "Conclusions", render_list(said, kind="conclusions"))
+
+
+def _conclude_tasks(findings: ClosedFindings) -> Iterator[str]:
+    full = [row for row in findings.scores if row.task in {result.task for result in findings.results}]
+    main = {row.task: row.metric for row in reversed(full)}
+    for best in (row for row in full if row.best and row.metric == main[row.task]):
+        others = [row for row in full if (row.task, row.metric) == (best.task, best.metric) and row is not best]
+        if others:
+            alike = [label_system(row.model) for row in others if row.as_best]
+            ahead = f"; not shown to be worse: {', '.join(alike)}" if alike else ", ahead of all others"
+            yield (
+                f"{name_task(best.task)}, {best.metric}: {label_system(best.model)} has the highest mean, "
+                f"{format_coefficient(best.mean)}{ahead}."
+            )
+    for row in findings.missing:
+        yield (
+            f"{label_system(row.model)} gave no answer to {row.answers} items of {name_task(row.task)}; they count as "
+            "wrong."
+        )
+    for row in {(row.task, row.model): row for row in findings.results if row.cut}.values():
+        yield (
+            f"{label_system(row.model)} tagged only the beginning of {row.cut} texts of {name_task(row.task)} and is "
+            "scored on it."
+        )
 
 
 def _bracket(low: float | None, high: float | None) -> str:
@@ -142,20 +175,6 @@ def _bracket(low: float | None, high: float | None) -> str:
 
 def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
     tasks = list(dict.fromkeys(row.task for row in rows))
-    models = list(dict.fromkeys(row.model for row in rows))
-    cells = {(row.model, row.task): row for row in rows}
-    lines = [
-        [
-            model,
-            *(
-                ""
-                if (row := cells.get((model, task))) is None
-                else render_coefficient(format_coefficient(row.accuracy), format_interval(row.low, row.high), row.items)
-                for task in tasks
-            ),
-        ]
-        for model in models
-    ]
     drawn = {task: [_to_plot(row) for row in rows if row.task == task] for task in tasks}
     limits = find_axis_limits([row for task in drawn.values() for row in task], [])
     figures: list[Markup] = []
@@ -170,12 +189,10 @@ def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
     parts = [
         render_note(
             "How often does a model choose a right option? The share of answers whose choice, read by the rules below, "
-            "is right; an answer that chooses none is not right. Below: the 95% interval (Wilson's score interval; by "
-            "leaving out each question or group in turn where there are several runs or groups) and n, the number of "
-            "questions."
+            "is right; an answer that chooses none is not right. A dot is an accuracy, the bar its 95% interval "
+            "(Wilson's score interval; by leaving out each question or group in turn where there are several runs or "
+            "groups), failed the answers not read."
         ),
-        render_table(["model", *map(name_task, tasks)], lines),
-        render_note("The same as a drawing: a dot is an accuracy, the bar its interval, failed the answers not read."),
         render_figures(figures),
     ]
     names = list(dict.fromkeys(name for row in rows for name in row.by_log))
@@ -239,29 +256,12 @@ def _render_readings(rows: Sequence[ModelResult]) -> Markup:
     )
 
 
-def _render_baselines(rows: Sequence[ModelResult]) -> Markup:
-    by_task = {row.task: row for row in rows}
-    lines = [
-        [name_task(task), f"{row.items:,}", format_coefficient(row.guessing), format_coefficient(row.always_one)]
-        for task, row in by_task.items()
-    ]
-    return render_section(
-        "baselines",
-        "Baselines",
-        render_note(
-            "What is reached without knowing anything? Guessing: the expected accuracy of choosing at random, the mean "
-            "of right options by options. Always one: the accuracy of always choosing the option that is right most "
-            "often, known only afterwards."
-        ),
-        render_table(["task", "questions", "guessing", "always one"], lines),
-    )
-
-
 def _render_methods(sources: Sequence[str], seed: int) -> Markup:
     said = [
         f"Read: {', '.join(sources)}.",
         "Intervals have a confidence of 95%. Questions of one group (several on one text) count together.",
         f"Random seed of bootstraps and permutations: {seed}.",
-        "The rules of reading and the tests are described in docs/closed.md.",
+        "Metrics such as F1 are no means of items: the jackknife's pseudo-values take the place of scores of items.",
+        "The rules of reading, the metrics and the tests are described in docs/closed.md and docs/drbenchmark.md.",
     ]
     return render_section("methods", "How it was made", render_list(said, kind="sentences"))

@@ -1,4 +1,4 @@
-"""All findings about the answers of some models to closed questions: what tables, the page and JSON are made of."""
+"""All findings about the outputs of some models: what tables, the page and JSON are made of."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
+from imapeval.study.closed.baselines import measure_baselines
 from imapeval.study.closed.comparison import ACCURACY, compare_models, gather_models
+from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.models import measure_order_effects, summarise_models
 from imapeval.study.systems.ranking import rank_systems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from imapeval.study.closed.baselines import Baseline
     from imapeval.study.closed.comparison import RunTest
+    from imapeval.study.closed.drbenchmark.results import TaskResult, TaskTest
+    from imapeval.study.closed.drbenchmark.runs import TaskRun
     from imapeval.study.closed.logs import ClosedAnswer
     from imapeval.study.closed.models import ModelResult, OrderEffect
     from imapeval.study.closed.open_metrics import OpenFindings
@@ -22,28 +27,78 @@ if TYPE_CHECKING:
     from imapeval.study.systems.ranking import Standing
 
 
+OPEN_FORM = "open form"
+"""The task of open answers to items that were also asked with options."""
+
+
 @dataclass(frozen=True, slots=True)
-class ClosedFindings:
-    """What the logs show.
+class Cell:
+    """One cell of the table over everything: a metric of a model on a task.
 
     Attributes:
-        models: Each model on each task.
+        task, metric, model: Which.
+        items: Number of items.
+        mean: Over items and runs.
+        spread: Standard deviation over runs; None with a single run, and for closed questions.
+        low, high: Bounds of the mean's 95% interval; None where there is none.
+        best: Whether it is the best of several models that were all compared with it.
+        as_best: Whether it cannot be told from the best one; None where it was not compared.
+        majority, chance: What answers reach that know nothing: always the most frequent right one, and guessed ones.
+    """
+
+    task: str
+    metric: str
+    model: str
+    items: int
+    mean: float
+    spread: float | None = None
+    low: float | None = None
+    high: float | None = None
+    best: bool = False
+    as_best: bool | None = None
+    majority: float | None = None
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingAnswers:
+    """Answers to a task that a model did not give."""
+
+    task: str
+    model: str
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedFindings:
+    """What the outputs show.
+
+    Attributes:
+        scores: Every metric of every model on every task, on all the training data: one leaderboard.
+        models: Each model on each task of closed questions.
         orders: Each model on questions with options in several orders.
-        leaderboard: Models over all tasks; empty with one model.
-        differences: Of the models in pairs, over all tasks and within each.
+        leaderboard: Models over all closed questions; empty with one model.
+        differences: Of the models in pairs, over all closed questions and within each task.
         runs: Pairs of models with several runs.
         open: Open answers to the same items; None without any.
-        metric: What was compared.
+        results: Each model on each task of another kind, by share of the training data.
+        tests: Of the models in pairs on these.
+        missing: Missing answers to these.
+        metric: What was compared on closed questions.
         seed: Random seed of intervals and p-values.
         left_out: Number of answers to open-ended questions, by task: they have no right option.
     """
 
+    scores: Sequence[Cell]
     models: Sequence[ModelResult]
     orders: Sequence[OrderEffect]
     leaderboard: Sequence[Standing]
     differences: Sequence[Difference]
     runs: Sequence[RunTest]
     open: OpenFindings | None
+    results: Sequence[TaskResult]
+    tests: Sequence[TaskTest]
+    missing: Sequence[MissingAnswers]
     metric: str
     seed: int
     left_out: Mapping[str, int]
@@ -58,6 +113,8 @@ def analyse_closed_answers(
     answers: Sequence[ClosedAnswer],
     opened: OpenFindings | None = None,
     *,
+    runs: Sequence[TaskRun] = (),
+    missing: Mapping[tuple[str, str], int] | None = None,
     metric: str | None = None,
     against: str | None = None,
     margin: float | None = None,
@@ -66,20 +123,22 @@ def analyse_closed_answers(
     """Summarise and compare the models.
 
     Args:
-        answers: Of one model or more; those to open-ended questions, without labels, are left out.
+        answers: To closed questions; those to open-ended ones, without labels, are left out.
         opened: What open answers to the same items show; passed on.
+        runs: Of models on tasks of other kinds.
+        missing: Number of missing answers in `runs`, by task and model.
         metric: A metric of the logs to compare models by; None takes the accuracy of what was read.
         against: Compare each of the other models with this one; None compares all pairs.
         margin: Difference below which two models count as equivalent.
         seed: Random seed of intervals and permutations.
 
     Raises:
-        UsageError: All questions are open-ended, there is no such metric or model, or there is one model to compare.
-        MissingExtraError: scipy is not installed, which several runs need.
+        UsageError: There is nothing but open-ended questions, no such metric or model, or one model to compare.
+        MissingExtraError: scipy is not installed, which several runs need, or what a kind of task needs.
     """
     left_out = Counter(answer.task for answer in answers if not answer.labels)
     answers = [answer for answer in answers if answer.labels]
-    if not answers:
+    if not answers and not runs:
         raise UsageError(f"all questions are open-ended: {', '.join(left_out)}. Score them with `imapeval score`.")
     differences: Sequence[Difference] = ()
     tests: Sequence[RunTest] = ()
@@ -89,14 +148,79 @@ def analyse_closed_answers(
         standings = rank_systems(gather_models(answers, metric=metric), differences, seed=seed)
     elif against or metric or margin:
         raise UsageError("all answers are of one model. Give the logs of another one to compare it with.")
+    models = summarise_models(answers)
+    found = analyse_task_runs(runs)
     return ClosedFindings(
-        summarise_models(answers),
+        [
+            *_tabulate_choices(models, differences, metric),
+            *_tabulate_tasks(found.results, measure_baselines(runs, seed=seed)),
+            *([] if opened is None else _tabulate_open(opened.leaderboards)),
+        ],
+        models,
         measure_order_effects(answers),
         standings,
         differences,
         tests,
         opened,
+        found.results,
+        found.tests,
+        [MissingAnswers(task, model, count) for (task, model), count in (missing or {}).items()],
         metric or ACCURACY,
         seed,
         left_out,
     )
+
+
+def _tabulate_choices(
+    models: Sequence[ModelResult], differences: Sequence[Difference], metric: str | None
+) -> Iterator[Cell]:
+    several = any(row.column for row in differences)
+    compared = {
+        (row.group, frozenset({row.first, row.second})): row
+        for row in differences
+        if bool(row.column) == several and row.p is not None
+    }
+    for task in dict.fromkeys(row.task for row in models):
+        means = {
+            row.model: row.accuracy if metric is None else row.by_log[metric]
+            for row in models
+            if row.task == task and (metric is None or metric in row.by_log)
+        }
+        best = max(means, key=means.__getitem__) if means else ""
+        pairs = {
+            name: compared.get((task if several else "", frozenset({name, best}))) for name in means if name != best
+        }
+        for row in (row for row in models if row.task == task and row.model in means):
+            pair = pairs.get(row.model)
+            yield Cell(
+                *(task, metric or ACCURACY, row.model, row.items, means[row.model]),
+                best=row.model == best and None not in pairs.values(),
+                as_best=None if pair is None else pair.better != best,
+                **({"low": row.low, "high": row.high} if metric is None else {}),
+                **({"majority": row.always_one, "chance": row.guessing} if metric is None else {}),
+            )
+
+
+def _tabulate_tasks(results: Sequence[TaskResult], baselines: Sequence[Baseline]) -> Iterator[Cell]:
+    known = {(row.task, row.metric): row for row in baselines}
+    for row in results:
+        if row.share == max(other.share for other in results if other.task == row.task):
+            base = known[row.task, row.metric]
+            yield Cell(
+                *(row.task, row.metric, row.model, row.items, row.mean, row.spread, row.low, row.high),
+                *(row.best, row.as_best, base.majority, base.chance),
+            )
+
+
+def _tabulate_open(leaderboards: Sequence[Standing]) -> Iterator[Cell]:
+    best = {row.metric: row for row in reversed(leaderboards) if row.rank == 1}
+    for row in leaderboards:
+        if row.mean is not None:
+            first = best[row.metric]
+            yield Cell(
+                *(OPEN_FORM, row.metric, row.system, row.questions, row.mean),
+                low=row.low,
+                high=row.high,
+                best=row is first and row.shared,
+                as_best=bool(set(row.groups) & set(first.groups)) if row.groups and row is not first else None,
+            )

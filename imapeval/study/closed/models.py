@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from imapeval.study.closed.logs import ClosedAnswer
 
+_Question = tuple[str, frozenset[str]]
+"""Its text, and the set of its options."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
@@ -62,7 +65,9 @@ class OrderEffect:
         pairs: Number of pairs of answers to the same question in different orders, where both choose an option.
         same_option: Share of pairs that choose the same option.
         same_place: Share of pairs that choose the same place, and so another option.
-        by_place: Accuracy by the place of the right option, counted from 1; None where no question has it there.
+        by_place: Accuracy by the place of the right option, counted from 1; without places where no question has it.
+        by_order: Accuracy by the order of the options: "2 1 3" has first what is second in the order in which any model
+            saw the question first.
     """
 
     task: str
@@ -72,6 +77,7 @@ class OrderEffect:
     same_option: float | None
     same_place: float | None
     by_place: dict[int, float]
+    by_order: dict[str, float]
 
 
 def summarise_models(answers: Sequence[ClosedAnswer], *, confidence: float = 0.95) -> list[ModelResult]:
@@ -122,30 +128,41 @@ def measure_order_effects(answers: Sequence[ClosedAnswer]) -> list[OrderEffect]:
 
     Two answers are to the same question if its text and the set of its options are the same.
     """
-    parts: dict[tuple[str, str], dict[tuple[str, frozenset[str]], list[ClosedAnswer]]] = {}
+    parts: dict[tuple[str, str], dict[_Question, list[ClosedAnswer]]] = {}
+    first: dict[tuple[str, _Question], tuple[str, ...]] = {}
     for answer in answers:
         if len(set(answer.options)) == len(answer.options) > 1:
             question = answer.question or answer.item, frozenset(answer.options)
+            first.setdefault((answer.task, question), answer.options)
             parts.setdefault((answer.task, answer.model), {}).setdefault(question, []).append(answer)
     found: list[OrderEffect] = []
     for (task, model), questions in parts.items():
-        several = [part for part in questions.values() if len({answer.options for answer in part}) > 1]
+        several = [
+            (first[task, question], part)
+            for question, part in questions.items()
+            if len({answer.options for answer in part}) > 1
+        ]
         if several:
             found.append(_measure_order(task, model, several))
     return found
 
 
-def _measure_order(task: str, model: str, questions: Sequence[Sequence[ClosedAnswer]]) -> OrderEffect:
+def _measure_order(
+    task: str, model: str, questions: Sequence[tuple[tuple[str, ...], Sequence[ClosedAnswer]]]
+) -> OrderEffect:
     pairs = [
         (one.choice.label == other.choice.label, _option_of(one) == _option_of(other))
-        for answers in questions
+        for _, answers in questions
         for one, other in combinations([answer for answer in answers if answer.choice.label is not None], 2)
         if one.options != other.options
     ]
     by_place: dict[int, list[float]] = {}
-    for answer in (answer for answers in questions for answer in answers):
+    by_order: dict[str, list[float]] = {}
+    for first, answer in ((first, answer) for first, answers in questions for answer in answers):
+        right = float(answer.right or False)
+        by_order.setdefault(" ".join(str(first.index(option) + 1) for option in answer.options), []).append(right)
         for label in answer.gold:
-            by_place.setdefault(answer.labels.index(label) + 1, []).append(float(answer.right or False))
+            by_place.setdefault(answer.labels.index(label) + 1, []).append(right)
     return OrderEffect(
         task,
         model,
@@ -154,6 +171,7 @@ def _measure_order(task: str, model: str, questions: Sequence[Sequence[ClosedAns
         same_option=fmean(same for _, same in pairs) if pairs else None,
         same_place=fmean(place and not option for place, option in pairs) if pairs else None,
         by_place={place: fmean(values) for place, values in sorted(by_place.items())},
+        by_order={order: fmean(values) for order, values in sorted(by_order.items())},
     )
 
 

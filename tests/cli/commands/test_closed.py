@@ -282,6 +282,64 @@ def test_open_beside_closed(imapeval: Command, tmp_path: Path):
     assert found["correlations"][0]["value"] == pytest.approx(1)
     shown = imapeval("closed", logs, "--open", run, "--open-metric", "exact-match").stdout
     assert "The same questions in open form" in shown
+    assert "open form" in shown.partition("Closed questions")[0]
     assert "exact-match from 0.5 on" in shown
     assert "these runs lack: rouge1, rouge2," in shown
     assert "Open beside closed" in page.read_text(encoding="utf-8")
+
+
+def test_everything_in_one_run(imapeval: Command, tmp_path: Path):
+    """Multiple choice, labels and tags in tables, DrBenchmark's files, and open answers: one object, one page."""
+    choices = [
+        {"id": f"q{n}", "system": model, "options": ["x", "y"], "answer": "A", "task": "exam",
+         "response": "A" if n % every else "B"}
+        for model, every in (("m", 5), ("n", 2)) for n in range(30)
+    ]  # fmt: skip
+    tasks = [
+        {"task": task, "kind": kind, "model": model, "id": n, "gold": gold, "predicted": gold if n % every else other}
+        for task, kind, gold, other in (("topic", "labels", "a", "b"), ("drugs", "sequence", "B-X O", "O O"))
+        for model, every in (("m", 5), ("n", 2))
+        for n in range(30)
+    ]
+    samples = [
+        {"id": f"{model}-{n}", "item": f"q{n}", "question": f"What helps {n}?", "reference": "Rest.", "system": model,
+         "response": "Rest." if n % every else "Work."}
+        for model, every in (("m", 5), ("n", 2)) for n in range(30)
+    ]  # fmt: skip
+    runs = tmp_path / "recipes" / "pxcorpus" / "runs"
+    runs.mkdir(parents=True)
+    for model in "mn":
+        content = {
+            "hyperparameters": {"model_name": model},
+            "predictions": {
+                "identifiers": [0, 1],
+                "real_labels": [0, 1],
+                "system_predictions": [0, 1 - (model == "n")],
+            },
+        }
+        (runs / f"DrBenchmark-PxCorpus-cls-{model}.json").write_text(json.dumps(content))
+    opened = tmp_path / "open"
+    scored = imapeval("score", write_rows(tmp_path / "o.jsonl", samples), "--metrics", "exact-match", "--out", opened)
+    assert scored.returncode == 0, scored.stderr
+    files = (write_rows(tmp_path / "c.jsonl", choices), write_rows(tmp_path / "t.jsonl", tasks), tmp_path / "recipes")
+    page = tmp_path / "all.html"
+    args = ("closed", *files, "--open", opened, "--open-item", "item", "--open-metric", "exact-match")
+    done = imapeval(*args, "--html", page, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    scores = {(row["task"], row["metric"], row["model"]): row for row in found["scores"]}
+    assert scores["exam", "accuracy", "m"]["mean"] == pytest.approx(0.8)
+    assert scores["exam", "accuracy", "m"]["best"]
+    assert scores["exam", "accuracy", "n"]["as_best"] is False
+    assert scores["exam", "accuracy", "n"]["chance"] == 0.5
+    assert scores["topic", "accuracy", "n"]["mean"] == pytest.approx(0.5)
+    assert scores["topic", "accuracy", "n"]["majority"] == 1.0
+    assert scores["open form", "exact-match", "m"]["mean"] == pytest.approx(0.8)
+    assert scores["open form", "right choice", "n"]["mean"] == pytest.approx(0.5)
+    assert {("drugs", "f1-micro", "m"), ("PxCorpus CLS", "f1-weighted", "n")} <= scores.keys()
+    text = page.read_text(encoding="utf-8")
+    for section in ("scores", "accuracy", "comparisons", "pairs", "open", "metrics"):
+        assert f'<section id="{section}"' in text
+    shown = imapeval(*args).stdout
+    for part in ("All scores", "Closed questions", "Pairs of models on other tasks", "The same questions in open form"):
+        assert part in shown

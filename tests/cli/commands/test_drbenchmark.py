@@ -64,7 +64,7 @@ def test_runs_of_its_scripts(imapeval: Command, tmp_path: Path):
     folder = write_runs(tmp_path)
     done = imapeval("closed", folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Mean and standard deviation over runs" in done.stdout
+    assert "All scores" in done.stdout
     assert "camembert - drbert" in done.stdout
     assert "By share of the training data" in done.stdout
     assert "a file says f1-weighted 0.999, where" in done.stdout

@@ -84,7 +84,7 @@ def test_every_section_explains_its_table(findings: ClosedFindings):
     sections = page.split("<section ")[1:]
     titles = [section.partition('"')[2].partition('"')[0] for section in sections]
     assert titles == [
-        *("conclusions", "accuracy", "unread", "baselines", "comparisons", "orders", "open", "metrics", "methods")
+        *("conclusions", "scores", "accuracy", "unread", "comparisons", "orders", "open", "metrics", "methods")
     ]
     for section in sections:
         assert "<table" not in section or section.index('class="note"') < section.index("<table"), section[:60]
@@ -95,7 +95,13 @@ def test_every_section_explains_its_table(findings: ClosedFindings):
     for row in findings.models:
         assert f"{row.accuracy:.3f}".removeprefix("0") in page
     assert "logs/&lt;a&gt;" in page
-    for part in ("Both in one leaderboard", "Clusters of metrics", "reversed_pairs", "relaxed-perplexity.model=FOLDER"):
+    for part in (
+        "Accuracy by order of the options",
+        "open form",
+        "Clusters of metrics",
+        "reversed_pairs",
+        "relaxed-perplexity.model=FOLDER",
+    ):
         assert part in page
 
 
@@ -123,6 +129,6 @@ def test_no_rule_of_axe_is_broken(
     page = open_page(path, color_scheme=scheme, viewport={"width": width, "height": 900})
     page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.title().startswith("Closed questions")
+    assert page.title().startswith("What the models")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()

@@ -1,4 +1,4 @@
-"""The page of tasks of several kinds, in words and in a browser."""
+"""The page of tasks that are not multiple choice, in words and in a browser."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +9,10 @@ from axe_playwright_python.sync_playwright import Axe
 from markupsafe import escape
 from playwright.sync_api import Page
 
-from imapeval.report.closed.tasks_page import render_tasks, write_tasks
-from imapeval.study.closed.drbenchmark.results import TaskFindings, analyse_task_runs
+from imapeval.report.closed.page import render_closed, write_closed
 from imapeval.study.closed.drbenchmark.runs import TaskRun
 from imapeval.study.closed.drbenchmark.tasks import Task
+from imapeval.study.closed.findings import ClosedFindings, analyse_closed_answers
 
 HOSTILE = "m</style><img src=x onerror=\"document.title='broken'\">"
 TASK = Task(name="topic", kind="labels", metrics=("accuracy", "f1-macro"))
@@ -25,15 +25,14 @@ def draw(model: str, run: int, share: float, quality: float) -> TaskRun:
 
 
 @pytest.fixture(scope="module")
-def findings() -> TaskFindings:
+def findings() -> ClosedFindings:
     models = {"good": 0.95, HOSTILE: 0.5}
-    return analyse_task_runs(
-        [draw(m, run, share, q * share**0.2) for m, q in models.items() for run in range(3) for share in (0.25, 1.0)]
-    )
+    runs = [draw(m, run, share, q * share**0.2) for m, q in models.items() for run in range(3) for share in (0.25, 1.0)]
+    return analyse_closed_answers([], runs=runs, missing={("topic", HOSTILE): 7})
 
 
-def test_what_stands_on_it(findings: TaskFindings):
-    page = render_tasks(findings, sources=["table.jsonl"], missing={("topic", HOSTILE): 7})
+def test_what_stands_on_it(findings: ClosedFindings):
+    page = render_closed(findings, sources=["table.jsonl"])
     assert "ahead of all others" in page
     assert f"{escape(HOSTILE)} gave no answer to 7 items" in page
     for part in ("table.jsonl", "Pairs of models", "With less training data", "25%"):
@@ -42,18 +41,18 @@ def test_what_stands_on_it(findings: TaskFindings):
 
 
 def test_one_model_and_one_run():
-    page = render_tasks(analyse_task_runs([draw("only", 1, 1.0, 0.8)]), sources=["a"], missing={})
-    for absent in ("conclusions", "pairs", "curves"):
+    page = render_closed(analyse_closed_answers([], runs=[draw("only", 1, 1.0, 0.8)]), sources=["a"])
+    for absent in ("conclusions", "pairs", "curves", "accuracy", "unread", "comparisons"):
         assert f'<section id="{absent}"' not in page
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1300, 390])
-def test_no_rule_of_axe_is_broken(width: int, findings: TaskFindings, tmp_path: Path, open_page: Callable[..., Page]):
+def test_no_rule_of_axe_is_broken(width: int, findings: ClosedFindings, tmp_path: Path, open_page: Callable[..., Page]):
     path = tmp_path / "tasks.html"
-    write_tasks(findings, path, sources=["table.jsonl"])
+    write_closed(findings, path, sources=["table.jsonl"])
     page = open_page(path, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.title().startswith("Tasks")
+    assert page.title().startswith("What the models")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()

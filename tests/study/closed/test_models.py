@@ -84,6 +84,7 @@ def test_the_place_of_an_option():
     assert (found.items, found.pairs) == (4, 3)
     assert (found.same_option, found.same_place) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
     assert found.by_place == {1: 3 / 4, 4: 2 / 4}
+    assert found.by_order == {"1 2 3 4": 3 / 4, "4 3 2 1": 2 / 4}
     assert measure_order_effects([answer("m", "5", "A")]) == []
 
 

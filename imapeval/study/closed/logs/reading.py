@@ -68,14 +68,20 @@ def _find_repeated(labels: Sequence[str]) -> str | None:
     return None
 
 
+def holds_logs(folder: Path) -> bool:
+    """Return whether a harness's log is below a folder."""
+    return bool(_find_logs(folder))
+
+
+def _find_logs(folder: Path) -> list[Path]:
+    helm = [file.parent for file in folder.rglob(_HELM)]
+    return sorted([*helm, *folder.rglob("samples_*.jsonl"), *folder.rglob("*.eval")])
+
+
 def _find_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = [
-        *(file.parent for file in path.rglob(_HELM)),
-        *path.rglob("samples_*.jsonl"),
-        *path.rglob("*.eval"),
-    ]
+    found = _find_logs(path)
     if not found:
         raise InputError(
             "holds no log of lm-evaluation-harness (samples_*.jsonl), Inspect (*.eval) or HELM "
@@ -83,7 +89,7 @@ def _find_files(path: Path) -> list[Path]:
             path=path,
             fix="Give the folder that the harness wrote to, or a table.",
         )
-    return sorted(found)
+    return found
 
 
 def _read_file(path: Path) -> Iterator[ClosedAnswer]:

@@ -66,14 +66,17 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         text = None if value["response"] is None else str(value["response"])
         answers.append(
             ClosedAnswer(
-                **words,
+                task=words["task"],
                 model=str(value["model"]),
                 item=str(value["id"]),
+                run=words["run"],
+                question=words["question"],
                 labels=labels,
                 options=options,
                 gold=gold,
                 text=text,
                 choice=choose(text, labels, options, every=every) if labels else Choice(None, "unread"),
+                group=words["group"],
                 every=every,
             )
         )

@@ -1,0 +1,110 @@
+"""Sorts files of model outputs by what they hold, and reads them all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from imapeval.errors import UsageError
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.study.closed.drbenchmark.runs import holds_runs, read_predictions, read_runs, require_same_items
+from imapeval.study.closed.logs import holds_logs, read_logs
+from imapeval.study.closed.task_table import holds_tasks, read_task_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.study.closed.drbenchmark.runs import TaskRun
+    from imapeval.study.closed.logs import ClosedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What the files hold.
+
+    Attributes:
+        answers: To closed questions.
+        runs: Of models on tasks of other kinds.
+        missing: Number of missing answers in `runs`, by task and model.
+    """
+
+    answers: Sequence[ClosedAnswer]
+    runs: Sequence[TaskRun]
+    missing: Mapping[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFiles:
+    """Files by what they hold.
+
+    Attributes:
+        logs: Answers to closed questions: logs of harnesses, and tables.
+        tables: Tables of tasks of several kinds.
+        runs: What DrBenchmark's scripts write.
+        predictions: Tables of predictions for DrBenchmark's tasks.
+    """
+
+    logs: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    runs: tuple[Path, ...]
+    predictions: tuple[Path, ...]
+
+
+def sort_outputs(paths: Sequence[Path], *, predictions: bool = False) -> OutputFiles:
+    """Sort files, and folders for all that is below them.
+
+    Args:
+        paths: At least one.
+        predictions: Whether tables without right answers are predictions for DrBenchmark's tasks.
+
+    Raises:
+        InputError: A table cannot be read.
+        UsageError: No file is a table of predictions.
+    """
+    found: dict[str, list[Path]] = {"logs": [], "tables": [], "runs": [], "predictions": []}
+    for path in paths:
+        if holds_runs(path):
+            found["runs"].append(path)
+            if path.is_dir() and holds_logs(path):
+                found["logs"].append(path)
+        elif holds_tasks(path):
+            found["tables"].append(path)
+        else:
+            found["predictions" if predictions and _lacks_gold(path) else "logs"].append(path)
+    if predictions and not found["predictions"]:
+        raise UsageError("no FILE is a table of predictions, without right answers. Leave out --data.")
+    return OutputFiles(**{name: tuple(files) for name, files in found.items()})
+
+
+def _lacks_gold(path: Path) -> bool:
+    if not path.is_file() or path.suffix in {".eval", ".json"}:
+        return False
+    row = next(iter(read_file(str(path))), None)
+    return row is not None and not row.fields.keys() & {"answer", "gold", "cop", "doc"}
+
+
+def read_outputs(files: OutputFiles, data: Path | None = None) -> Outputs:
+    """Read all files.
+
+    Args:
+        files: From `sort_outputs`.
+        data: Folder with the data sets that predictions are for.
+
+    Raises:
+        InputError: A file cannot be read, or runs of one task are not about the same items.
+        UsageError: A table has another task by the name of one of DrBenchmark's.
+        MissingExtraError: What a format needs is not installed.
+    """
+    tables, missing = read_task_table(files.tables)
+    runs = [(run, path) for path in files.runs for run in read_runs(path)]
+    require_same_items(runs)
+    predicted = [] if data is None else read_predictions(files.predictions, data)
+    all_runs = [*tables, *(run for run, _ in runs), *predicted]
+    tasks = Counter(task.name for task in dict.fromkeys(run.task for run in all_runs))
+    if twice := [name for name, count in tasks.items() if count > 1]:
+        raise UsageError(
+            f"{twice[0]!r} is one task in a table, and another one of DrBenchmark's. Give it another name."
+        )
+    return Outputs(read_logs(files.logs) if files.logs else (), all_runs, missing)
