@@ -42,6 +42,28 @@ def server(serve: Callable[..., Any]) -> Any:
 
 
 @pytest.mark.slow
+def test_a_disk_that_is_full_at_the_start_is_an_error_before_any_request(
+    write_data: WriteData, tmp_path: Path, server: Any
+):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "imapeval", "score", str(write_data(SAMPLES)), "--metrics", "imapscore:paper"),
+            *("--llm", "openai:m", "--base-url", server.url, "--out", "run"),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "IMAPEVAL_CACHE": str(tmp_path / "cache")},
+        # Enough for the run's own files, and not for an empty database of the cache.
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, resource.RLIM_INFINITY)),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, server.seen) == (2, Counter()), done.stderr
+    assert "completions.sqlite" in done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("full", ["disk", "file"])
 def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
     mount_disk: Callable[[int], Path], write_data: WriteData, tmp_path: Path, server: Any, full: str
