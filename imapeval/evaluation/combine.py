@@ -13,10 +13,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from imapeval.llm.protocol import PERMANENT_KINDS
+from imapeval.metrics.base import range_parts
 from imapeval.types import Failure, Lang, Outcome, Score, average_repetitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+COMBINED_PARTS = range_parts(shares=("stability",), counts=("reference", "references"))
+"""The ranges of the parts that are added here."""
 
 References = Literal["best", "mean", "consensus"]
 """How the scores against several references are combined; see `combine_references`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from imapeval.errors import ImapEvalError, UsageError
-from imapeval.evaluation.combine import References, combine_readings, combine_references
+from imapeval.evaluation.combine import COMBINED_PARTS, References, combine_readings, combine_references
 from imapeval.evaluation.extract import extract, find_rejection, guard_sample
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings
@@ -16,10 +16,11 @@ from imapeval.metrics.base import Case, Metric, is_within_range
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from imapeval.extraction.protocols import Extractor
     from imapeval.matching.protocol import Matcher
+    from imapeval.metrics.base import Range
 
 BATCH = 64
 """Samples that are matched and scored together: enough to use the encoder well, few enough to lose little if killed."""
@@ -213,8 +214,16 @@ def make_run_settings(
         matcher="" if matcher is None else matcher.signature,
         seed=seed,
         resources=dict(resources or {}),
-        ranges={metric.name: metric.range for metric in metrics},
+        ranges=dict(_list_ranges(metrics)),
     )
+
+
+def _list_ranges(metrics: Sequence[Metric]) -> Iterator[tuple[str, Range]]:
+    """Yield the range of each metric, and those of its parts as "METRIC.PART"."""
+    for metric in metrics:
+        yield metric.name, metric.range
+        for part, span in {**COMBINED_PARTS, **metric.part_ranges}.items():
+            yield f"{metric.name}.{part}", span
 
 
 async def _extract_all(
@@ -309,15 +318,19 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Records, ref
 
 
 def _check_range(outcome: Outcome, metric: Metric) -> Outcome:
-    if isinstance(outcome, Failure) or is_within_range(outcome.value, metric.range):
+    if isinstance(outcome, Failure):
         return outcome
-    low, high = ("open" if bound is None else f"{bound:g}" for bound in metric.range)
-    return Failure(
-        "metric",
-        "out-of-range",
-        f"{metric.name} gave {outcome.value:g}, which is outside its declared range ({low} to {high}). Report this to "
-        "the author of the metric.",
-    )
+    parts = [(part, outcome.parts[part], span) for part, span in metric.part_ranges.items() if part in outcome.parts]
+    for part, number, span in [("", outcome.value, metric.range), *parts]:
+        if not is_within_range(number, span):
+            low, high = ("open" if bound is None else f"{bound:g}" for bound in span)
+            return Failure(
+                "metric",
+                "out-of-range",
+                f"{metric.name} gave {f'the part {part} ' if part else ''}{number:g}, which is outside its declared "
+                f"range ({low} to {high}). Report this to the author of the metric.",
+            )
+    return outcome
 
 
 def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Case | Failure]]:

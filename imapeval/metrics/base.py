@@ -23,6 +23,7 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from imapeval.errors import ImapEvalError, SampleError
@@ -32,7 +33,7 @@ from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from imapeval.graph.encoder import Encoder
     from imapeval.llm.protocol import Model
@@ -45,6 +46,12 @@ that it calls (--llm); the sentence encoder (--encoder); model weights that are 
 server returns the probabilities of given tokens."""
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
+
+Range = tuple[float | None, float | None]
+"""The lowest and the highest possible number; None where unbounded."""
+
+SHARE: Range = (0.0, 1.0)
+COUNT: Range = (0.0, None)
 
 _ROUNDING = 2.0**-10
 """How far a score may lie outside the range through rounding: the spacing of half-precision numbers above 1."""
@@ -135,6 +142,7 @@ class Metric(ABC):
         requires: What it requires besides question and response.
         languages: Languages it is defined for.
         range: Lowest and highest possible score; None where unbounded.
+        part_ranges: The same of the parts of a score, by name; a part that is not named may be any finite number.
         higher_is_better: Whether a higher score is better.
         mean_of: What a run's mean is the mean of, if the name usually stands for another number; "" otherwise.
         revision: Revision of the computation, part of the signature; raised by any change that can move a score.
@@ -150,7 +158,8 @@ class Metric(ABC):
     example: Example | None = None
     requires: frozenset[Requirement] = frozenset({"reference"})
     languages: frozenset[Lang] = frozenset(FACT_LANGS)
-    range: tuple[float | None, float | None] = (None, None)
+    range: Range = (None, None)
+    part_ranges: Mapping[str, Range] = MappingProxyType({})
     higher_is_better: bool = True
     mean_of: str = ""
     revision: str = "1"
@@ -295,7 +304,12 @@ async def score_concurrently(
     return [outcomes[place] for place in range(len(cases))]
 
 
-def is_within_range(value: float, span: tuple[float | None, float | None]) -> bool:
+def range_parts(*, shares: Iterable[str] = (), counts: Iterable[str] = ()) -> dict[str, Range]:
+    """Return the ranges of parts that are shares, 0..1, or counts, from 0."""
+    return {**dict.fromkeys(shares, SHARE), **dict.fromkeys(counts, COUNT)}
+
+
+def is_within_range(value: float, span: Range) -> bool:
     """Return whether a metric of that range can give that score, rounding aside.
 
     >>> is_within_range(1.0000002, (0.0, 1.0)), is_within_range(1.1, (0.0, 1.0)), is_within_range(5, (0.0, None))

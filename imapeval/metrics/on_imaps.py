@@ -19,9 +19,9 @@ from imapeval.text.language import FACT_LANGS
 from imapeval.types import Failure, Imap, Lang, Outcome, values_by_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.metrics.base import MetricResources, Requirement
+    from imapeval.metrics.base import MetricResources, Range, Requirement
 
 ImapForm = Literal["values", "pairs"]
 """What of an imap becomes text: the values alone, or each term with its values."""
@@ -70,6 +70,10 @@ class MetricOnImaps(BatchMetric):
     @computed
     def range(self) -> tuple[float | None, float | None]:
         return self.metric.range
+
+    @computed
+    def part_ranges(self) -> Mapping[str, Range]:
+        return self.metric.part_ranges
 
     @computed
     def higher_is_better(self) -> bool:

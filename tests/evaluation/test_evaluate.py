@@ -12,7 +12,7 @@ from imapeval.evaluation.combine import References
 from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.runs import Result, Run, RunWriter
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Metric, Requirement, to_outcome
+from imapeval.metrics.base import Case, Metric, Requirement, range_parts, to_outcome
 from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
 
 QUERY = (Pair("word", "?"),)
@@ -453,3 +453,21 @@ def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
         if isinstance(outcome, Failure)
     }
     assert kinds == {"a": "out-of-range"}
+
+
+@dataclass(frozen=True)
+class Misstating(Length):
+    """A metric with a part that is no share, though it says so."""
+
+    name: str = "misstating"
+    part_ranges = range_parts(shares=["recall"])
+
+    def score(self, case: Case) -> Outcome:
+        return Score(1.0, {"recall": float(len(case.response)), "other": 1e9})
+
+
+def test_a_part_beyond_its_own_range_is_a_failure(tmp_path: Path):
+    samples, metrics = [sample("a", "r"), sample("b", "rr")], [Misstating()]
+    outcomes = by_key(score_all(samples, metrics=metrics))
+    assert outcomes["a", "misstating"].parts == {"recall": 1.0, "other": 1e9}
+    assert outcomes["b", "misstating"].kind == "out-of-range"

@@ -30,10 +30,11 @@ from imapeval.metrics.base import is_within_range
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.metrics.base import Range
     from imapeval.types import Pair
 
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
@@ -155,12 +156,12 @@ class Run:
 
         Raises:
             InputError: A line is not an outcome, names an unknown sample or metric or another signature, or has a score
-                outside the range of the metric; or two lines disagree about a sample and metric.
+                or a part outside the range that the metric declares; or two lines disagree about a sample and metric.
         """
         path = self.folder / RESULTS
         settings = self.manifest["settings"]
         signatures: dict[str, str] = settings["metrics"]
-        ranges: dict[str, tuple[float | None, float | None]] = settings.get("ranges", {})
+        ranges: dict[str, Range] = settings.get("ranges", {})
         row = {id_: number for number, id_ in enumerate(ids)}
         # By metric and sample, the offset of its line plus 1: eight bytes for each of millions of outcomes.
         places = {name: array("Q", bytes(8 * len(row))) for name in signatures}
@@ -179,12 +180,11 @@ class Run:
                     f"the metric is {result.metric[:60]!r} with {result.signature[:200]!r}; this run has {known}",
                     _FIX_FOREIGN_LINE,
                 )
-            span = ranges.get(result.metric, (None, None))
-            if isinstance(result.outcome, Score) and not is_within_range(result.outcome.value, span):
-                raise invalid(
-                    f"the score {result.outcome.value:g} of {result.metric!r} is not {_describe_range(span)}",
-                    _FIX_BAD_LINE,
-                )
+            for what, value, span in _list_numbers(result, ranges):
+                if not is_within_range(value, span):
+                    raise invalid(
+                        f"the {what} {value:g} of {result.metric!r} is not {_describe_range(span)}", _FIX_BAD_LINE
+                    )
             of_metric, place = places[result.metric], row[result.id]
             if not of_metric[place]:
                 of_metric[place] = begin + 1
@@ -193,7 +193,7 @@ class Run:
                 if _parse_result(first, path, number) != result:
                     raise invalid(
                         f"the outcome of {result.id[:60]!r} and {result.metric!r} differs from line "
-                        f"{_line_number_at(path, of_metric[place] - 1)}",
+                        f"{_line_valueat(path, of_metric[place] - 1)}",
                         "Remove the wrong line, or remove both and repeat the command.",
                     )
             begin += len(line) + 1
@@ -302,7 +302,7 @@ def _read_line(path: Path, begin: int) -> bytes:
         return file.readline()[:-1]
 
 
-def _line_number_at(path: Path, begin: int) -> int:
+def _line_valueat(path: Path, begin: int) -> int:
     """Return the 1-based number of the line that begins at this offset."""
     with path.open("rb") as file:
         return file.read(begin).count(b"\n") + 1
@@ -330,7 +330,15 @@ def _parse_result(line: bytes, path: Path, number: int) -> Result:
     return Result(fields.id, fields.metric, fields.outcome(), fields.signature)
 
 
-def _describe_range(span: tuple[float | None, float | None]) -> str:
+def _list_numbers(result: Result, ranges: Mapping[str, Range]) -> Iterator[tuple[str, float, Range]]:
+    """Yield the score and its parts: what each is, the number and its range, if one is declared."""
+    if isinstance(result.outcome, Score):
+        yield "score", result.outcome.value, ranges.get(result.metric, (None, None))
+        for part, number in result.outcome.parts.items():
+            yield f"part {part[:60]!r}", number, ranges.get(f"{result.metric}.{part}", (None, None))
+
+
+def _describe_range(span: Range) -> str:
     low, high = span
     if low is not None and high is not None:
         return f"between {low:g} and {high:g}"

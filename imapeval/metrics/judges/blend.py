@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.metrics import imapscore
-from imapeval.metrics.base import computed
+from imapeval.metrics.base import computed, range_parts
 from imapeval.metrics.judges.judge import DimensionJudge
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.metrics.base import Case
+    from imapeval.metrics.base import Case, Range
     from imapeval.signature import Value
     from imapeval.types import Outcome
 
@@ -37,6 +37,11 @@ class Blend(DimensionJudge):
     def range(self) -> tuple[float | None, float | None]:
         """That of a share."""
         return 0.0, 1.0
+
+    @computed
+    def part_ranges(self) -> Mapping[str, Range]:
+        """Both parts are shares."""
+        return range_parts(shares=("judge", "imapscore"))
 
     def describe_state(self) -> Mapping[str, Value]:
         """Return the signature of imapScore, the model and the prompts."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import computed, option
+from imapeval.metrics.base import computed, option, range_parts
 from imapeval.metrics.judges.base import MultiStepJudge
 from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
@@ -58,6 +58,7 @@ class FActScore(MultiStepJudge):
     )
     citation = "Min et al. 2023, FActScore, EMNLP 2023"
     range = (0.0, 1.0)
+    part_ranges = range_parts(shares=("precision", "penalty"), counts=("facts", "supported"))
     prompt_names = (_FACTS, _SUPPORT)
     empty = _ABSTAINED
 

@@ -22,13 +22,13 @@ from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.scale import LOWEST, ONE_TO_FIVE
 from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm
-from imapeval.metrics.judges.weighted import WeightedJudge, average_scores, score_schema
+from imapeval.metrics.judges.weighted import RATING_PARTS, WeightedJudge, average_scores, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.base import Case, Range, Requirement
     from imapeval.types import Lang, Outcome
 
 DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
@@ -76,6 +76,11 @@ class GEval(WeightedJudge):
         """The variant and the criteria."""
         variant = "" if self.with_reference else ", without reference"
         return f"G-Eval, 1..5{variant}: {', '.join(self.criteria)}"
+
+    @computed
+    def part_ranges(self) -> Mapping[str, Range]:
+        """Those of a rating, and the scale for each dimension."""
+        return {**RATING_PARTS, **dict.fromkeys(DIMENSIONS, self.range)}
 
     @computed
     def requires(self) -> frozenset[Requirement]:

@@ -19,13 +19,13 @@ from imapeval.metrics.judges.client import JudgeRequest
 from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
 from imapeval.metrics.judges.parsing.scale import Scale
 from imapeval.metrics.judges.parsing.scores import ReplyForm
-from imapeval.metrics.judges.weighted import WeightedJudge, average_scores
+from imapeval.metrics.judges.weighted import RATING_PARTS, WeightedJudge, average_scores
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.metrics.base import Case
+    from imapeval.metrics.base import Case, Range
     from imapeval.types import Outcome
 
 _TASK = "judge"
@@ -63,6 +63,11 @@ class DimensionJudge(WeightedJudge):
     def score_scale(self) -> Scale:
         """The chosen one."""
         return Scale.parse(self.scale)
+
+    @computed
+    def part_ranges(self) -> Mapping[str, Range]:
+        """Those of a rating, and the scale for each dimension."""
+        return {**RATING_PARTS, **dict.fromkeys(DIMENSIONS, self.range)}
 
     async def score(self, case: Case) -> Outcome:
         """Return the mean of the three dimensions."""

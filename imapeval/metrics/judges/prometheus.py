@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
-from imapeval.metrics.base import computed, unsigned
+from imapeval.metrics.base import computed, range_parts, unsigned
 from imapeval.metrics.judges.base import SampledJudge
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest
 from imapeval.metrics.judges.parsing.scale import HIGHEST, LOWEST
@@ -43,6 +43,7 @@ class Prometheus(SampledJudge):
     formula = "the whole number from 1 to 5 that the language model gives by the rubric after its feedback"
     citation = "Kim et al. 2024, Prometheus 2, EMNLP 2024"
     range = (float(LOWEST), float(HIGHEST))
+    part_ranges = range_parts(counts=("samples",))
 
     with_reference: bool = unsigned(default=True)
 

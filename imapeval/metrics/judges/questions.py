@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from imapeval.metrics.base import range_parts
 from imapeval.metrics.judges.base import Judge, MultiStepJudge
 from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.lists import (
@@ -81,6 +82,7 @@ class QuestEval(MultiStepJudge):
     )
     citation = "after Scialom et al. 2021, QuestEval, EMNLP 2021; questions and answers by the language model"
     range = (0.0, 1.0)
+    part_ranges = range_parts(shares=("precision", "recall"), counts=("questions",))
     prompt_names = (_QUESTIONS, _ANSWERS)
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
@@ -114,6 +116,7 @@ class QAFactEval(MultiStepJudge):
     )
     citation = "after Fabbri et al. 2022, QAFactEval, NAACL 2022; questions, answers and overlap by the language model"
     range = (0.0, 1.0)
+    part_ranges = range_parts(shares=("answered", "f1"), counts=("questions",))
     prompt_names = (_QUESTIONS, _ANSWERS, _OVERLAP)
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:

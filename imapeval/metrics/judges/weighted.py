@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import computed, option
+from imapeval.metrics.base import computed, option, range_parts
 from imapeval.metrics.judges.base import SampledJudge
 from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
 from imapeval.metrics.judges.parsing.scores import ReplyForm, find_scores, read_scores
@@ -23,6 +23,9 @@ TOP_TOKENS = 20
 """Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
 
 WEIGHTS = ("auto", "logprobs", "samples")
+
+RATING_PARTS = range_parts(shares=("weighted", "mass"), counts=("samples",))
+"""The ranges of the parts of `WeightedJudge.rate`."""
 
 
 def score_schema(scale: Scale) -> Mapping[str, Any]:
@@ -60,6 +63,8 @@ class WeightedJudge(SampledJudge):
         "sum over the scores s of the scale of s x p(s), p(s) the probability that the language model fills s into the "
         "form; the mean of several completions if the server tells no probabilities. Of several criteria the mean"
     )
+
+    part_ranges = RATING_PARTS
 
     weights: str = option(
         "how scores are weighted: by log-probabilities (logprobs), as the mean of samples (samples), or by "

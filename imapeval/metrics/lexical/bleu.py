@@ -12,7 +12,7 @@ from importlib import metadata
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.metrics.base import Example, Metric, computed
+from imapeval.metrics.base import Example, Metric, computed, range_parts
 from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
@@ -50,6 +50,7 @@ class Bleu(Metric):
     """Sentence BLEU up to an order (0..100); parts `bp` (brevity penalty) and the n-gram precisions `p1`.. (0..100)."""
 
     range = (0.0, 100.0)
+    part_ranges = range_parts(shares=("bp",)) | dict.fromkeys(("p1", "p2", "p3", "p4"), (0.0, 100.0))
     languages = LANGUAGES
     citation = "Papineni et al. 2002, BLEU; package sacrebleu"
     mean_of = "sentence BLEU"

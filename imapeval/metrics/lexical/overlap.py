@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.base import Example, Metric
+from imapeval.metrics.base import Example, Metric, range_parts
 from imapeval.metrics.lexical.bleu import TOKENIZERS
 from imapeval.metrics.lexical.tokens import (
     EXAMPLE_TEXTS,
@@ -58,6 +58,7 @@ class TokenF1(Metric):
     formula = "2 x shared words / (words of the reference + words of the response), without case, punctuation, articles"
     example = Example(*EXAMPLE_TEXTS, ("shared: take, tablets, food, of 4 words each", "2 x 3 / (4 + 4) = 0.75"), 0.75)
     range = (0.0, 1.0)
+    part_ranges = range_parts(shares=("precision", "recall"))
     languages = LANGUAGES
     citation = _SQUAD
 
@@ -87,6 +88,7 @@ class LengthRatio(Metric):
     formula = "tokens of the response / tokens of the reference; a full stop is a token"
     example = Example("take tablets with food", "take the tablets with some food", ("6 / 4 = 1.5",), 1.5)
     range = (0.0, None)
+    part_ranges = range_parts(counts=("response_tokens", "reference_tokens"))
     languages = LANGUAGES
     citation = "package sacrebleu (its `ratio`)"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.base import Example, Metric, computed, option
+from imapeval.metrics.base import Example, Metric, computed, option, range_parts
 from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, NO_REFERENCE_TOKENS, split_for_rouge
 from imapeval.types import Outcome, Score
 
@@ -47,6 +47,7 @@ class _Rouge(Metric):
     """One kind of ROUGE; parts `precision`, `recall` and `fmeasure`, of which `measure` is the score."""
 
     range = (0.0, 1.0)
+    part_ranges = range_parts(shares=_MEASURES)
     languages = LANGUAGES
     citation = "Lin 2004, ROUGE; package rouge-score"
 
