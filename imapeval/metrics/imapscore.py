@@ -21,7 +21,7 @@ from math import sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import Example, Metric
+from imapeval.metrics.base import Example, Metric, range_parts
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score, values_by_term
 
 if TYPE_CHECKING:
@@ -255,6 +255,7 @@ class GradedImapScore(ImapScore):
         1.6 / 3,
     )
     range = (0.0, 1.0)
+    part_ranges = range_parts(shares=("recall", "precision", "specificity", "f1"), counts=("contradictions",))
     revision = "3"
 
     credits: str = "/".join(format(CREDITS[relation], "g") for relation in Relation)
@@ -286,6 +287,7 @@ class PaperImapScore(ImapScore):
         ),
         7 / 6,
     )
+    part_ranges = range_parts(counts=("recall", "precision", "lambda", "terms"))
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `score_paper`."""
@@ -308,6 +310,7 @@ class MeanImapScore(ImapScore):
         7 / 12,
     )
     range = (-1.0, 2.0)
+    part_ranges = range_parts(shares=("recall", "precision", "lambda"), counts=("terms",))
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `score_mean`."""
