@@ -13,6 +13,7 @@ from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.checklist import fill_checklist
 from imapeval.study.comparison.compare import compare
+from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test
 from imapeval.study.conclusions import (
     MIN_COMPARED_SYSTEMS,
     describe_group_differences,
@@ -38,6 +39,7 @@ from imapeval.study.subgroups.slices import slice_answers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Slice
     from imapeval.study.data.rated import Rated
 
@@ -71,6 +73,7 @@ def compute_study(
     level: Level | None = None,
     coefficient: CoefficientName = "spearman",
     against: str | None = None,
+    margin: float | None = None,
     about: Mapping[str, str] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -86,6 +89,8 @@ def compute_study(
         coefficient: The coefficient of the conclusions; one of `comparable_coefficients`.
         against: The metric that each other one is compared with, chosen before the ratings were seen; None compares
             all pairs, so that only larger differences are significant.
+        margin: Difference below which coefficients count as equally good (`compare`), stated before the ratings were
+            seen.
         about: What `study.toml` says, for the reporting checklist.
         seed: Random seed.
         resamples: Number of resamples and permutations.
@@ -122,6 +127,7 @@ def compute_study(
             coefficient=coefficient,
             level=chosen,
             test="perm-systems" if chosen == "system" else "perm-inputs",
+            margin=margin,
             seed=seed,
             resamples=resamples,
         )
@@ -151,6 +157,13 @@ def compute_study(
     baselines = compare_with_baseline(rated, coefficient, correlations=correlations, seed=seed)
     agreements = measure_agreement(rated)
     ceilings = find_ceilings(rated)
+    beside: list[BesideRater] = []
+    tests: list[AlternativeAnnotator] = []
+    worth: list[WorthInRaters] = []
+    if best and rated.by_rater:
+        beside = compare_with_raters(rated, metrics=best, coefficient=coefficient, level=chosen)
+        tests = run_alternative_annotator_test(rated, metrics=best, seed=seed)
+        worth = count_worth(rated, metrics=best)
     slices: list[Slice] = []
     if best:
         slices = slice_answers(rated, metrics=best, coefficient=coefficient)
@@ -198,7 +211,11 @@ def compute_study(
         outliers=tuple(outliers),
         checklist=tuple(fill_checklist(rated, agreements, about)),
         against=against,
+        margin=margin,
         baselines=tuple(baselines),
+        beside_raters=tuple(beside),
+        alternative_annotators=tuple(tests),
+        worth_in_raters=tuple(worth),
     )
 
 

@@ -325,3 +325,26 @@ def test_metrics_that_are_tied_for_first():
     study = compute_study(rated, title="t", signatures={}, resamples=50)
     assert study.conclusions[0].startswith("Of 3 metrics, good, twin have the highest coefficient in these answers: ")
     assert not any("another metric" in sentence for sentence in study.conclusions)
+
+
+def test_a_margin_says_which_metrics_are_as_good():
+    study = compute_study(
+        rate(metrics=("good", "twin"), questions=40), title="t", signatures={}, resamples=50, margin=0.3
+    )
+    assert study.margin == 0.3
+    (row,) = [row for row in study.comparisons if row.coefficient == "spearman"]
+    assert row.low is not None
+    assert row.high is not None
+    # The interval at the level of two one-sided tests is inside that of 95%: 90% for one pair.
+    assert -0.3 < row.low < row.high < 0.3
+    assert (row.first_as_good, row.second_as_good) == (True, True)
+
+
+def test_metrics_stand_beside_single_raters():
+    study = compute_study(rate(questions=20), title="t", signatures={}, resamples=50)
+    assert {(row.rater, row.metric) for row in study.beside_raters} == {
+        (rater, metric) for rater in ("r0", "r1", "r2") for metric in ("good", "poor")
+    }
+    assert {row.metric for row in study.alternative_annotators} == {"good", "poor"}
+    worth = {row.metric: row.raters or 0.0 for row in study.worth_in_raters}
+    assert worth["good"] > worth["poor"]

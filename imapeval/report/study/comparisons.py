@@ -55,6 +55,13 @@ def render_comparisons(study: Study) -> Markup:
         render_note(
             f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}; each pair on the answers that both scored. "
             f"Test: {tests}, two-sided, {describe_families(rows)}; intervals of the difference: {intervals}."
+            + (
+                ""
+                if study.margin is None
+                else f" Margin, to be stated before the ratings are seen: {study.margin:g}. One metric is as good as "
+                "another if it is shown not to be worse by the margin (one-sided tests at 5% with Bonferroni's "
+                "correction for the pairs)."
+            )
         ),
         *_render_dimension(study, rows, dimensions[0], number=0),
     ]
@@ -161,9 +168,31 @@ def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, 
         parts += (
             listed if len(sentences) <= 12 else [render_details(f"{len(sentences)} sentences on neighbours", *listed)]
         )
+    if study.margin is not None:
+        parts += _render_margin(study.margin, list(found.values()))
     shown = sorted(found.values(), key=lambda row: (row.p_adjusted is None, row.p_adjusted or 0.0, row.p or 0.0))
     parts.append(render_details(_title_table(len(shown)), _render_table(shown[:MAX_ROWS])))
     return parts
+
+
+def _render_margin(margin: float, rows: Sequence[Comparison]) -> list[Markup]:
+    """Return which metrics are shown to be as good as others."""
+    judged = [row for row in rows if row.first_as_good is not None]
+    equal = [f"{row.first} and {row.second}" for row in judged if row.first_as_good and row.second_as_good]
+    one_way = [
+        f"{better} is at least as good as {other}"
+        for row in judged
+        for better, other, as_good, back in (
+            (row.first, row.second, row.first_as_good, row.second_as_good),
+            (row.second, row.first, row.second_as_good, row.first_as_good),
+        )
+        if as_good and not back
+    ]
+    said = [f"Equally good within {margin:g}: {'; '.join(equal)}."] if equal else []
+    said += [f"Within {margin:g}: {'; '.join(one_way)}."] if one_way else []
+    return [
+        render_list(said, kind="sentences") if said else render_note("No metric is shown to be as good as another.")
+    ]
 
 
 def _title_table(rows: int) -> str:

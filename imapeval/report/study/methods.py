@@ -73,6 +73,8 @@ SOURCES: Mapping[str, str] = {
     "ceiling": "Spearman 1904, The Proof and Measurement of Association between Two Things; Lord and Novick 1968, "
     "Statistical Theories of Mental Test Scores, section 3.9",
     "attenuation": "Spearman 1904, The Proof and Measurement of Association between Two Things",
+    "alternative_annotator": "Calderon, Reichart and Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge: How "
+    "to Statistically Justify Replacing Human Annotators with LLMs, ACL",
     "heterogeneity": "Hedges and Olkin 1985, Statistical Methods for Meta-Analysis, chapter 11",
     "outliers": "Mathur, Baldwin and Cohn 2020, Tangled up in BLEU: Reevaluating the Evaluation of Automatic Machine "
     "Translation Evaluation Metrics, ACL; Leys et al. 2013, Detecting Outliers: Do Not Use Standard Deviation around "
@@ -201,6 +203,8 @@ def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
         yield "ceiling", "ceiling"
     if study.corrected:
         yield "attenuation", "correction for attenuation"
+    if study.alternative_annotators:
+        yield "alternative_annotator", "alternative annotator test"
     if study.heterogeneities:
         yield "heterogeneity", "differences between groups of answers"
     if study.outliers:

@@ -21,6 +21,7 @@ from imapeval.report.study.formatting import (
     format_measure,
     label_dimension,
 )
+from imapeval.report.study.metrics_as_raters import render_metrics_as_raters
 from imapeval.report.study.selection import describe_selection, select_top_metrics
 from imapeval.study.agreement.measure import find_title
 from imapeval.study.data.findings import ALL
@@ -58,6 +59,7 @@ def render_raters(study: Study) -> Markup:
             *_render_ceilings(study.ceilings, study.confidence),
         ]
     parts += _render_corrected(study, select_top_metrics(study))
+    parts += render_metrics_as_raters(study)
     if len(parts) == 1 and not raters:
         parts.append(
             render_note(

@@ -9,6 +9,8 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_csv
 from imapeval.files import replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
+from imapeval.study.comparison.raters import BesideRater, WorthInRaters
+from imapeval.study.correlation.baseline import BesideBaseline
 from imapeval.study.data.findings import (
     Agreement,
     Ceiling,
@@ -33,9 +35,10 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     """Write all tables to a folder, which is made if necessary, and return their paths.
 
     CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-    outliers, disagreements, matrix; a column per field of the types of the findings, empty if undefined; "*" stands for
-    all systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula begins with an
-    apostrophe. Tables without rows have a header. LaTeX (package booktabs): correlations.tex, comparisons.tex.
+    outliers, disagreements, baselines, beside_raters, worth_in_raters, matrix; a column per field of the types of the
+    findings, empty if undefined; "*" stands for all systems, and for the mean over dimensions. A text that a
+    spreadsheet would take for a formula begins with an apostrophe. Tables without rows have a header. LaTeX (package
+    booktabs): correlations.tex, comparisons.tex.
 
     Raises:
         UsageError: The folder cannot be written.
@@ -54,6 +57,9 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
             WithoutOutliers, [replace(row, outliers=", ".join(row.outliers)) for row in study.outliers]
         ),
         "disagreements.csv": _dump_rows(Disagreement, study.disagreements),
+        "baselines.csv": _dump_rows(BesideBaseline, study.baselines),
+        "beside_raters.csv": _dump_rows(BesideRater, study.beside_raters),
+        "worth_in_raters.csv": _dump_rows(WorthInRaters, study.worth_in_raters),
         "matrix.csv": _dump_matrix(study.matrix),
         "correlations.tex": _encode(write_correlations(study)),
         "comparisons.tex": _encode(write_comparisons(study)),

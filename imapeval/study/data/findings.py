@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.study.checklist import ChecklistItem
+    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
     from imapeval.study.correlation.baseline import BesideBaseline
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.bias import Bias
@@ -351,11 +352,13 @@ class Study:
         signatures: Of the metrics, by name.
         account: Sentences on what was read and what did not join.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-            outliers, disagreements, checklist, baselines: See there.
+            outliers, disagreements, checklist, baselines, beside_raters, alternative_annotators, worth_in_raters: See
+            there; the last three of the metrics that agree best.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
         against: The metric that each other one was compared with; None if all pairs were.
+        margin: Difference below which coefficients count as equally good; None if none was stated.
         seed, resamples, confidence: How intervals were made.
         conclusions: Plain sentences, the most important first.
     """
@@ -384,4 +387,8 @@ class Study:
     outliers: tuple[WithoutOutliers, ...] = ()
     checklist: tuple[ChecklistItem, ...] = ()
     against: str | None = None
+    margin: float | None = None
     baselines: tuple[BesideBaseline, ...] = ()
+    beside_raters: tuple[BesideRater, ...] = ()
+    alternative_annotators: tuple[AlternativeAnnotator, ...] = ()
+    worth_in_raters: tuple[WorthInRaters, ...] = ()

@@ -564,6 +564,45 @@ def check_raters(known: Known) -> bool:
     return known.given["accuracy"].shape == (240, 3)
 
 
+@sentence(
+    r"Spearman's ρ, within each system, then the mean, with the mean rating of the other raters: the metric's, then the rater's, on the same answers\."
+)
+def check_beside(known: Known) -> bool:
+    rows = known.study.beside_raters
+    for row in rows:
+        place = int(row.rater[1])
+        table = known.given[row.dimension]
+        others = np.delete(table, place, axis=1).mean(axis=1)
+        for scores, value in ((known.scores[row.metric], row.metric_value), (table[:, place], row.rater_value)):
+            own = [rho(scores[known.systems == name], others[known.systems == name]) for name in "abc"]
+            if value is None or abs(value - np.mean(own)) > 1e-9:
+                return False
+    return len(rows) == 2 * 3 * 5
+
+
+@sentence(r"So many raters' mean would be as near to the true quality of the answers as the metric: .*")
+def check_worth(known: Known) -> bool:
+    for row in known.study.worth_in_raters:
+        table, scores = known.given[row.dimension], known.scores[row.metric]
+        # Cronbach's alpha; Spearman and Brown for one rating.
+        reliable = 3 / 2 * (1 - table.var(axis=0, ddof=1).sum() / table.sum(axis=1).var(ddof=1))
+        single = reliable / (3 - 2 * reliable)
+        shared = max(0.0, float(np.corrcoef(scores, table.mean(axis=1))[0, 1]) / reliable**0.5) ** 2
+        own = shared * (1 - single) / (single * (1 - shared))
+        if row.raters is not None and abs(row.raters - own) > 0.02:
+            return False
+    return True
+
+
+@sentence(r"Alternative annotator test \(Calderon, Reichart and Dror 2025\)\. .*")
+def check_annotators(known: Known) -> bool:
+    # A metric that sees the truth with more noise than a rater, beside whom .2 is granted, and one that sees nothing.
+    rows = {(row.metric, row.dimension): row for row in known.study.alternative_annotators}
+    noise = rows["noise", "accuracy"].advantage
+    seeing = rows["knows-accuracy", "accuracy"].advantage
+    return noise is not None and seeing is not None and noise < seeing
+
+
 # The checklist and the methods
 
 

@@ -36,6 +36,14 @@ def report(
             "[default: all pairs]",
         ),
     ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="VALUE",
+            help="Difference below which metrics count as equally good: the page says which are shown to be. State it "
+            "before you see the ratings.",
+        ),
+    ] = None,
     about: About = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     seed: Seed = 0,
@@ -67,6 +75,7 @@ def report(
         level=level,  # pyright: ignore[reportArgumentType]  # checked above
         coefficient=coefficient,
         against=against,
+        margin=margin,
         about=told,
         seed=seed,
         resamples=resamples,
