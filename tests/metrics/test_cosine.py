@@ -66,7 +66,7 @@ def test_the_encoder_is_in_the_signature(metric: Cosine) -> None:
 
 
 def test_without_an_encoder() -> None:
-    with pytest.raises(UsageError, match="needs a sentence encoder"):
+    with pytest.raises(UsageError, match="cosine"):
         Cosine().prepare(MetricResources())
-    with pytest.raises(TypeError, match="has to be prepared"):
+    with pytest.raises(TypeError):
         Cosine().score_batch([])

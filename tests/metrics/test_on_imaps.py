@@ -61,7 +61,7 @@ def test_a_response_without_facts_is_an_empty_text() -> None:
 
 
 def test_a_case_without_imap_is_a_fault_of_the_caller() -> None:
-    with pytest.raises(TypeError, match=r"rouge1\+imap needs an imap; case 'a' has none"):
+    with pytest.raises(TypeError, match=r"rouge1\+imap.*'a'"):
         score("rouge1+imap", None)
 
 

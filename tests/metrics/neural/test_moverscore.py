@@ -160,9 +160,9 @@ def test_what_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="version"):
             MoverScore(**settings)
     assert MoverScore(version=1, ngram=2).range == (-3.0, 1.0)
-    with pytest.raises(InputError, match="stop words cannot be read"):
+    with pytest.raises(InputError, match="none"):
         moverscore._read_words(str(tmp_path / "none"))
-    with pytest.raises(TypeError, match="has to be prepared"):
+    with pytest.raises(TypeError):
         MoverScore().score_batch([])
 
 

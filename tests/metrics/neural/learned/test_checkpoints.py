@@ -1,6 +1,7 @@
 """What checkpoints are read, and what is refused."""
 
 import pickle
+import re
 import shutil
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -50,9 +51,9 @@ def test_a_checkpoint_with_code_is_not_opened(tmp_path: Path) -> None:
 
     file = tmp_path / "model.ckpt"
     torch.save({"state_dict": {"a": torch.ones(2)}, "callbacks": {"x": Code()}}, file)
-    with pytest.raises(ResourceError, match="holds more than tensors and plain values") as caught:
+    with pytest.raises(ResourceError, match=r"model\.ckpt") as caught:
         checkpoints.read_state(file)
-    # The mend that the message tells.
+    # The command that the message gives.
     command = str(caught.value).partition('python -c "')[2].removesuffix('"')
     exec(command)
     assert checkpoints.read_state(file)["a"].tolist() == [1.0, 1.0]
@@ -73,7 +74,7 @@ def test_damaged_safetensors(tmp_path: Path) -> None:
     save_file({"a": torch.ones(2)}, file)
     assert checkpoints.read_state(file)["a"].tolist() == [1.0, 1.0]
     file.write_bytes(file.read_bytes()[:20])
-    with pytest.raises(ResourceError, match=r"model\.safetensors cannot be read"):
+    with pytest.raises(ResourceError, match=r"model\.safetensors"):
         checkpoints.read_state(file)
 
 
@@ -83,7 +84,7 @@ def test_a_checkpoint_without_names(tmp_path: Path) -> None:
     file = tmp_path / "model.ckpt"
     for content in (torch.ones(2), [torch.ones(2)], {1: torch.ones(2)}, {"state_dict": torch.ones(2)}):
         torch.save(content, file)
-        with pytest.raises(ResourceError, match=r"model\.ckpt holds no tensors by name"):
+        with pytest.raises(ResourceError, match=r"model\.ckpt"):
             checkpoints.read_state(file)
 
 
@@ -99,7 +100,7 @@ def test_the_identity_of_settings_is_that_of_the_content(tmp_path: Path) -> None
     assert identity.startswith("small#")
     (two / "vocab.txt").write_text("b")
     assert checkpoints.identify_config(str(two)) != identity
-    with pytest.raises(ResourceError, match="not on this computer"):
+    with pytest.raises(ResourceError, match="none"):
         checkpoints.identify_config(str(tmp_path / "none"))
 
 
@@ -111,7 +112,7 @@ def test_settings_of_an_encoder_are_found_without_its_weights(tmp_path: Path, mo
     assert checkpoints.find_config(str(tmp_path)) == tmp_path
     assert checkpoints.find_config("no such/name at/the hub") is None
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    with pytest.raises(ResourceError, match="configuration and vocabulary of 'roberta-nowhere' are neither"):
+    with pytest.raises(ResourceError, match="'roberta-nowhere'"):
         checkpoints.fetch_config("roberta-nowhere")
 
 
@@ -159,9 +160,9 @@ def test_comet_models_of_other_kinds_are_refused(values: dict[str, Any], told: s
 
 def test_comet_without_settings(changed: Path) -> None:
     (changed / "hparams.yaml").write_text("pool: avg\n")
-    with pytest.raises(ResourceError, match="does not say how COMET's network is built"):
+    with pytest.raises(ResourceError, match=r"hparams\.yaml"):
         Comet(model=str(changed)).prepare(CPU)
-    assert "does not say how COMET's network is built" in Comet(model=str(changed)).missing_requirements
+    assert "hparams.yaml" in Comet(model=str(changed)).missing_requirements
 
 
 def test_comet_with_two_checkpoints(changed: Path) -> None:
@@ -177,7 +178,7 @@ def test_comet_without_the_mixture(changed: Path) -> None:
     state = checkpoints.read_state(file)
     del state["layerwise_attention.gamma"]
     torch.save({"state_dict": state}, file)
-    with pytest.raises(ResourceError, match=r"lack the part layerwise_attention\.gamma"):
+    with pytest.raises(ResourceError, match=r"layerwise_attention\.gamma"):
         Comet(model=str(changed)).prepare(CPU)
 
 
@@ -262,7 +263,7 @@ def test_alignscore_needs_its_head(small_models: ModuleType, tmp_path: Path, pun
     checkpoint, encoder = small_models.save_alignscore(tmp_path)
     state = checkpoints.read_state(checkpoint)
     torch.save({"state_dict": {name: state[name] for name in state if "tri_layer" not in name}}, checkpoint)
-    with pytest.raises(ResourceError, match="not those of such a model"):
+    with pytest.raises(ResourceError, match=checkpoint.stem):
         AlignScore(model=str(checkpoint), encoder=str(encoder)).prepare(CPU)
 
 
@@ -304,7 +305,7 @@ def test_bleurt_of_another_make_is_refused(spoil: str, small_models: ModuleType,
         file.write_text(file.read_text().replace('"embedding_size": 16', '"embedding_size": 8'))
     else:
         (folder / spoil).unlink()
-    with pytest.raises(ResourceError, match=r"no BLEURT-20|not those of such a model"):
+    with pytest.raises(ResourceError, match=re.escape(folder.name)):
         Bleurt(model=str(folder)).prepare(CPU)
 
 
@@ -312,5 +313,5 @@ def test_labels_of_another_task_are_refused(small_models: ModuleType, tmp_path: 
     folder = small_models.save_nli(tmp_path)
     file = folder / "config.json"
     file.write_text(file.read_text().replace("NEUTRAL", "MAYBE"))
-    with pytest.raises(ResourceError, match=r"the labels of .* are contradiction, entailment, maybe, in place of"):
+    with pytest.raises(ResourceError, match="maybe"):
         Entailment(model=str(folder)).prepare(CPU)

@@ -209,9 +209,9 @@ def test_without_weights_it_says_what_is_lacking(module: Any, tmp_path: Path, mo
     assert metric.model in metric.missing_requirements
     assert f"--set {metric.name}.model=FOLDER" in metric.missing_requirements
     assert metric.model.split("/")[-1] in metric.signature
-    with pytest.raises(TypeError, match="is not prepared"):
+    with pytest.raises(TypeError):
         metric.score_batch([Case("1", "?", "Rest.", "Rest.", "en")])
-    with pytest.raises(ResourceError, match="neither a folder here"):
+    with pytest.raises(ResourceError, match=metric.model.split("/")[-1]):
         metric.prepare(MetricResources(device="cpu"))
 
 

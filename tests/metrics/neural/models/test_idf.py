@@ -63,7 +63,7 @@ def test_lines_end_with_a_newline_only(tmp_path: Path) -> None:
 
 
 def test_faults_name_the_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="none"):
         read_collection(tmp_path / "none", "references", lang="en")
-    with pytest.raises(InputError, match=r"a.jsonl, line 2: not a sample"):
+    with pytest.raises(InputError, match=r"a\.jsonl, line 2"):
         read_collection(write(tmp_path / "a.jsonl", {"reference": "x"}, ["y"]), "references", lang="en")

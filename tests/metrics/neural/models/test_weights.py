@@ -93,7 +93,7 @@ def test_the_identity_is_that_of_the_content(tmp_path: Path) -> None:
 def test_a_checkpoint_file_has_an_identity(tmp_path: Path) -> None:
     folder = write(tmp_path, model__ckpt="w")
     assert weights.identify_weights(str(folder / "model.ckpt")).startswith("model#")
-    with pytest.raises(ResourceError, match="not on this computer"):
+    with pytest.raises(ResourceError, match="none"):
         weights.identify_weights(str(tmp_path / "none"))
 
 
@@ -113,11 +113,11 @@ def test_what_a_metric_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.neural
 def test_without_a_way_to_the_hub(tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match=r"'no/such' are neither a folder .* cannot be fetched .*offline"):
+    with pytest.raises(ResourceError, match=r"'no/such'.*offline"):
         weights.fetch_weights("no/such")
-    with pytest.raises(ResourceError, match="there is no folder /no/such"):
+    with pytest.raises(ResourceError, match="/no/such"):
         weights.fetch_weights("/no/such")
-    with pytest.raises(ResourceError, match="holds no complete weights"):
+    with pytest.raises(ResourceError, match=str(tmp_path)):
         weights.fetch_weights(str(write(tmp_path, config__json="{}")))
 
 
@@ -159,5 +159,5 @@ def test_a_repository_without_weights(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     hub = SimpleNamespace(list_repo_files=lambda _: ["README.md"], snapshot_download=lambda *_, **__: None)
     monkeypatch.setattr(weights, "require", lambda *_, **__: hub)
-    with pytest.raises(ResourceError, match="the hub has as 'owner/data' holds no weights"):
+    with pytest.raises(ResourceError, match="'owner/data'"):
         weights.fetch_weights("owner/data")
