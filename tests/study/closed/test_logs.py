@@ -7,7 +7,7 @@ import pytest
 from imapeval.errors import InputError, UsageError
 from imapeval.study.closed.findings import analyse_closed_answers
 from imapeval.study.closed.logs import read_logs
-from imapeval.study.closed.logs.answers import find_gold, find_options
+from imapeval.study.closed.logs.answers import find_gold, find_options, infer_labels
 
 HERE = Path(__file__).parent / "logs"
 
@@ -398,3 +398,72 @@ def test_a_run_of_helm_with_impossible_scores_or_without_answers(tmp_path: Path)
     with pytest.raises(InputError) as caught:
         read_logs([empty])
     assert caught.value.path == empty
+
+
+CARE = {"op1": "tea", "op2": "rest", "op3": "ice", "op4": "heat"}
+MED = {"opa": "tea", "opb": "rest", "opc": "ice", "opd": "heat"}
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "places", "gold"),
+    [
+        # lm-evaluation-harness 0.4.13, tasks/careqa/utils.py: doc["cop"] - 1.
+        (CARE, "cop", [1, 2, 3], "ABC"),
+        (CARE, "cop", [4], "D"),
+        # github.com/medmcqa/medmcqa, README: "cop": 1 is opa.
+        (MED, "cop", [1, 4, 2], "ADB"),
+        # openlifescienceai/medmcqa; lm-evaluation-harness, tasks/medmcqa/medmcqa.yaml: doc_to_target: cop.
+        (MED, "cop", [0, 3, 1], "ADB"),
+        (MED, "answer", ["0", "1"], "AB"),
+        (CARE, "answer", ["4", "1"], "DA"),
+        (CARE, "answer", ["C", "rest"], "CB"),
+        # Numbers as options: `cop` is a place, `answer` a text.
+        ({"op1": "3", "op2": "1", "op3": "2", "op4": "0"}, "cop", [3, 1], "CA"),
+        ({"op1": "3", "op2": "1", "op3": "2", "op4": "0"}, "answer", [3, 1], "AB"),
+    ],
+)
+def test_places_count_as_their_data_set_does(
+    options: dict[str, str], column: str, places: list[Any], gold: str, tmp_path: Path
+):
+    rows = [{"id": n, "system": "m", **options, column: place, "response": "A"} for n, place in enumerate(places)]
+    found = read_logs([write_lines(tmp_path / "t.jsonl", rows)])
+    assert [answer.gold for answer in found] == [frozenset(label) for label in gold]
+
+
+@pytest.mark.parametrize(("options", "column"), [(MED, "cop"), (MED, "answer"), (CARE, "gold")])
+def test_places_that_may_count_from_0_or_1_are_refused(options: dict[str, str], column: str, tmp_path: Path):
+    rows = [{"id": n, "system": "m", **options, column: n, "response": "A"} for n in (1, 2)]
+    with pytest.raises(InputError, match="from 0 or from 1") as caught:
+        read_logs([write_lines(tmp_path / "t.jsonl", rows)])
+    assert "column `answer`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("golds", "labels"),
+    [
+        (["yes"] * 3, ("no", "yes")),
+        (["Yes"], ("No", "Yes")),
+        (["maybe", "yes"], ("maybe", "no", "yes")),
+        (["False"], ("False", "True")),
+        (["yes", "maybe", "no"], ("maybe", "no", "yes")),
+        (["aspirin"], ()),
+        ([], ()),
+    ],
+)
+def test_labels_of_which_the_sample_has_one_only(golds: list[str], labels: tuple[str, ...], tmp_path: Path):
+    assert infer_labels(golds) == labels
+    if labels:
+        rows = [sample(n, {"question": "?"}, gold, [["no" if "no" in labels else "x"]]) for n, gold in enumerate(golds)]
+        found = read_logs([write_lines(tmp_path / "samples_t_2026-01-01T00-00-00.jsonl", rows)])
+        assert {answer.labels for answer in found} == {labels}
+        if "no" in labels:
+            assert {answer.choice.reading for answer in found} == {"read"}
+
+
+def test_targets_of_the_harness_with_several_right_options(tmp_path: Path):
+    options = {"A": "tea", "B": "rest", "C": "ice", "D": "heat"}
+    doc = {"question": "?", "options": options}
+    rows = [sample(n, doc, "ABD", [[text]]) for n, text in enumerate(("ABD", "A, B and D", "AB", "I cannot say."))]
+    found = read_logs([write_lines(tmp_path / "samples_cmb_2026-01-01T00-00-00.jsonl", rows)])
+    assert [answer.right for answer in found] == [True, True, False, None]
+    assert {answer.gold for answer in found} == {frozenset("ABD")}

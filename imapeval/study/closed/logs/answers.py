@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.study.closed.choices import Choice, read_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ _SINGLE = (
 
 _MOST_LABELS = 10
 _ANSWERS_A_LABEL = 5
-_VERDICTS = frozenset({"yes", "no", "maybe", "true", "false"})
+_VERDICTS = ({"yes", "no", "maybe"}, {"true", "false"})
+_OPPOSITES = ({"yes", "no"}, {"true", "false"})
 
 
 def name_options(number: int) -> tuple[str, ...]:
@@ -148,17 +149,58 @@ def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
 def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     """Return the labels of a task whose questions have no options, such as yes, no and maybe; empty if open-ended.
 
-    Labels are right answers that are few and come again: at most ten, and each five times on average.
+    Labels are right answers that are few and come again: at most ten, and each five times on average. Yes stands for no
+    as well, and true for false: all answers of a small sample may be yes.
 
     Args:
         golds: The right answer to each question, or a list of them.
     """
     texts = [text for gold in golds for text in find_gold(gold, (), ())]
-    labels = tuple(sorted(set(texts)))
-    if {label.casefold() for label in labels} <= _VERDICTS:
+    labels = complete_labels(texts)
+    if any({label.casefold() for label in labels} <= verdicts for verdicts in _VERDICTS):
         return labels
     few = 2 <= len(labels) <= _MOST_LABELS and len(texts) >= _ANSWERS_A_LABEL * len(labels)
     return labels if few else ()
+
+
+def complete_labels(golds: Iterable[str]) -> tuple[str, ...]:
+    """Return the different right answers in their order, with yes or no, true or false where only one of two is there.
+
+    Any is written as the first right answer is: "No" beside "Yes".
+    """
+    labels = sorted(set(golds))
+    folded = {label.casefold() for label in labels}
+    for verdicts, opposites in zip(_VERDICTS, _OPPOSITES, strict=True):
+        if folded and folded <= verdicts:
+            write = next((way for way in (str.upper, str.title) if labels[0] == way(labels[0])), str.lower)
+            labels += [write(label) for label in opposites - folded]
+    return tuple(sorted(labels))
+
+
+_COUNTED = (("op1", "op2", "op3", "op4", "op5"), ("opa", "opb", "opc", "opd", "ope"))
+
+
+def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | None:
+    """Return whether a table counts right options from 0 or from 1; None if it does not say.
+
+    CareQA's `cop` counts from 1 (its task in lm-evaluation-harness takes 1 off). MedMCQA's counts from 1 in its
+    authors' files (github.com/medmcqa/medmcqa), and from 0 in openlifescienceai/medmcqa on Hugging Face: a place that
+    is possible in one of the two only decides. Other tables count from 0.
+
+    Args:
+        record: A row of the table.
+        places: The numbers in its column of right options.
+    """
+    names = next((names for names in _COUNTED if names[0] in record and names[1] in record), None)
+    if names is None:
+        return 0
+    if names[0] == "op1" and "cop" in record:
+        return 1
+    given = set(map(str, places))
+    size = len(find_options(record)[0])
+    if not all(place.isdecimal() for place in given):
+        return 0
+    return 0 if "0" in given else 1 if str(size) in given else None
 
 
 def choose(

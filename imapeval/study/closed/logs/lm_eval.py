@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import read_number
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_gold, find_options, infer_labels, name_options
+from imapeval.study.closed.logs.answers import (
+    ClosedAnswer,
+    choose,
+    find_all_gold,
+    find_gold,
+    find_options,
+    infer_labels,
+    name_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,6 +107,8 @@ def _read_document(
                 scores[f"{name}{suffix}"] = number
     labels, options = find_options(doc)
     likelihoods = _read_likelihoods(record["resps"])
+    target = record.get("target")
+    every = False
     if likelihoods is not None:
         if len(labels) != len(likelihoods):
             labels, options = name_options(len(likelihoods)), _read_continuations(record, len(likelihoods))
@@ -107,20 +117,22 @@ def _read_document(
     else:
         text = _first_text(record["resps"])
         labels = labels or common
-        choice = choose(text, labels, options) if labels else Choice(None, "unread")
+        every = not find_gold(target, labels, options) and bool(find_all_gold(target, labels))
+        choice = choose(text, labels, options, every=every) if labels else Choice(None, "unread")
     question = next((doc[name] for name in _QUESTION if isinstance(doc.get(name), str)), "")
     return ClosedAnswer(
         task=task,
         model=model,
-        item=str(doc.get("id", record["doc_id"])),
+        item=str(doc.get("id", doc.get("unique_id", record["doc_id"]))),
         run="",
         question=question,
         labels=labels,
         options=options,
-        gold=find_gold(record.get("target"), labels, options),
+        gold=find_all_gold(target, labels) if every else find_gold(target, labels, options),
         text=text,
         choice=choice,
         scores=scores,
+        every=every,
     )
 
 

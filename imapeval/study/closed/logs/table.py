@@ -1,6 +1,6 @@
 """Reads answers out of a table (.jsonl, .csv, .parquet, .xlsx ...): one answer a row.
 
-Columns: `id`, `system` (or `model`), `answer` (or `gold`: the right label or text, or a list of them) and `response`;
+Columns: `id`, `system` (or `model`), `answer` (or `gold`, `cop`: the right label or text, or a list) and `response`;
 optional `task`, `run` (or `seed`), `question`, `group` and `options` (a list, an object by label, or a column each).
 """
 
@@ -13,16 +13,24 @@ from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns
 from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_all_gold, find_gold, find_options
+from imapeval.study.closed.logs.answers import (
+    ClosedAnswer,
+    choose,
+    complete_labels,
+    find_all_gold,
+    find_first_place,
+    find_gold,
+    find_options,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 _NAMES = {
     "id": ("id",),
     "model": ("system", "model"),
-    "gold": ("answer", "gold"),
+    "gold": ("answer", "gold", "cop"),
     "response": ("response", "prediction", "output"),
     "run": ("run", "seed"),
     "question": ("question",),
@@ -36,10 +44,13 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a table.
 
     Raises:
-        InputError: The file cannot be read, a column is missing, or a right answer is none of the options.
+        InputError: The file cannot be read, a column is missing, a right answer is none of the options, or its place
+            may count from 0 or from 1.
     """
     answers: list[ClosedAnswer] = []
     rows = list(read_file(str(path)))
+    column = next((name for name in _NAMES["gold"] if rows and name in rows[0].fields), "")
+    first = find_first_place(rows[0].fields, [row.fields.get(column) for row in rows]) if rows else 0
     for row in rows:
         found = {what: next((n for n in names if n in row.fields), None) for what, names in _NAMES.items()}
         if lacking := [what for what in _NEEDED if found[what] is None]:
@@ -53,7 +64,20 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         value = {what: None if name is None else row.fields[name] for what, name in found.items()}
         words = {what: "" if value[what] is None else str(value[what]) for what in ("task", "run", "question", "group")}
         labels, options = find_options(_decode(row.fields))
-        gold = find_gold(_decode_list(value["gold"]), labels, options)
+        given = _decode_list(value["gold"])
+        place = _read_place(given) if labels else None
+        if place is None or (column != "cop" and _is_worded(given, labels, options)):
+            gold = find_gold(given, labels, options)
+        elif first is None:
+            raise InputError(
+                f"{column!r} is {place}, which may count from 0 or from 1: no row has 0 or the last one's number",
+                path=path,
+                line=row.line,
+                unit=row.unit,
+                fix="Write the letter of the right option (A, B, C ...) in a column `answer`.",
+            )
+        else:
+            gold = frozenset(labels[place - first : place - first + 1] if place >= first else ())
         every = not gold and bool(gold := find_all_gold(value["gold"], labels))
         if not gold:
             raise InputError(
@@ -88,7 +112,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         if answer.labels:
             yield answer
         else:
-            labels = tuple(sorted(tasks[answer.task]))
+            labels = complete_labels(tasks[answer.task])
             yield ClosedAnswer(
                 *(answer.task, answer.model, answer.item, answer.run, answer.question),
                 labels=labels,
@@ -98,6 +122,17 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 choice=choose(answer.text, labels, ()),
                 group=answer.group,
             )
+
+
+def _read_place(given: Any) -> int | None:
+    """Return a whole number of three digits at most, None if it is none."""
+    text = str(given).strip()
+    return int(text) if text.isdecimal() and len(text) <= 3 else None
+
+
+def _is_worded(given: Any, labels: Sequence[str], options: Sequence[str]) -> bool:
+    """Return whether a number is a label or the text of an option."""
+    return str(given).strip() in {*labels, *(option.strip() for option in options)}
 
 
 def _decode(fields: Mapping[str, Any]) -> dict[str, Any]:
