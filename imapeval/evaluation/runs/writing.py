@@ -42,7 +42,8 @@ class RunSettings:
         extractor, matcher: Their signatures; "" if no metric needs them.
         seed: Random seed for the bootstrap intervals.
         resources: Hashes of the resources used (prompts, graph), by name.
-        ranges: Lowest and highest possible score by metric; None for unbounded. Reading rejects scores outside.
+        ranges: Lowest and highest possible score by metric, and part by "METRIC.PART"; None for unbounded. Reading
+            rejects numbers outside.
     """
 
     metrics: Mapping[str, str]
