@@ -30,7 +30,7 @@ from imapeval.study.number_format import format_number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from imapeval.study.arrays import Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
 
 OWN_FAMILY = "own family"
@@ -109,6 +109,7 @@ def measure_bias(
     """
     rows: list[Bias] = []
     ratings = dict(_iterate_ratings(rated))
+    pairs = _Pairs(rated.questions)
     for metric in choose_names("metric", metrics, rated.metrics):
         properties = dict(_iterate_properties(rated, (signatures or {}).get(metric, "")))
         scores = rated.scores_of(metric)
@@ -119,11 +120,12 @@ def measure_bias(
                     scores,
                     rating,
                     given,
-                    questions=rated.questions,
+                    pairs=pairs,
                     tests=len(properties),
                 )
                 for (name, group), given in properties.items()
             ]
+        pairs.forget(metric)
     return rows
 
 
@@ -171,16 +173,44 @@ def _mentions(name: str, words: Sequence[str]) -> bool:
     return any(word in name.lower() for word in words)
 
 
-def _measure(row: Bias, scores: Floats, ratings: Floats, given: Floats, *, questions: np.ndarray, tests: int) -> Bias:
+class _Pairs:
+    """Spearman's rho of two columns with influences, each computed once for the same answers."""
+
+    def __init__(self, questions: np.ndarray) -> None:
+        self._questions = questions
+        self._clusters: dict[bytes, Counts] = {}
+        self._found: dict[tuple[str, str, bytes], tuple[float, Floats]] = {}
+
+    def number_questions(self, there: np.ndarray, key: bytes) -> Counts:
+        """Return the questions of some answers, from 0; `key` stands for these answers."""
+        if key not in self._clusters:
+            self._clusters[key] = number_clusters(self._questions[there].tolist())
+        return self._clusters[key]
+
+    def correlate(self, first: str, second: str, x: Floats, y: Floats, key: bytes) -> tuple[float, Floats]:
+        """Return rho and influences of columns, whose names start with the kind of column and ":"."""
+        if (first, second, key) not in self._found:
+            self._found[first, second, key] = find_coefficient("spearman").with_influences(x, y)
+        return self._found[first, second, key]
+
+    def forget(self, metric: str) -> None:
+        """Drop what was kept of a metric, which is not asked for again."""
+        self._found = {names: found for names, found in self._found.items() if names[0] != f"metric:{metric}"}
+
+
+def _measure(row: Bias, scores: Floats, ratings: Floats, given: Floats, *, pairs: _Pairs, tests: int) -> Bias:
     there = np.isfinite(scores) & np.isfinite(ratings) & np.isfinite(given)
-    clusters = number_clusters(questions[there].tolist())
+    key = np.packbits(there).tobytes()
+    clusters = pairs.number_questions(there, key)
     row = replace(row, n=int(there.sum()))
     count = int(clusters.max(initial=-1)) + 1
     if count < MIN_QUESTIONS:
         return _conclude(replace(row, reason=f"{count} questions are fewer than {MIN_QUESTIONS}"))
-    spearman = find_coefficient("spearman")
     s, r, p = scores[there], ratings[there], given[there]
-    (r_sp, of_sp), (r_sr, of_sr), (r_pr, of_pr) = (spearman.with_influences(a, b) for a, b in ((s, p), (s, r), (p, r)))
+    metric, rating, about = f"metric:{row.metric}", f"rating:{row.dimension}", f"property:{row.property}:{row.group}"
+    r_sp, of_sp = pairs.correlate(metric, about, s, p, key)
+    r_sr, of_sr = pairs.correlate(metric, rating, s, r, key)
+    r_pr, of_pr = pairs.correlate(about, rating, p, r, key)
     if np.isnan([r_sp, r_sr, r_pr]).any():
         return _conclude(replace(row, reason="the scores, the ratings or the property are constant"))
     reliable = 1.0 if row.reliability is None else min(1.0, row.reliability)
