@@ -48,6 +48,11 @@ JUDGED_SIMILARITY_WEIGHT = 0.5
 with clinicians (mean Spearman .435, .447, .471, .463 and .455 on 200 answers), and a wrong answer in the reference's
 words earned .32 in place of .64 (docs/prompts.md)."""
 
+MAX_ALTERNATIVES = 10
+"""As many facts may a response call possible at full credit; more share the credit of so many, so that a list of
+whatever is possible earns little. Of 400 answers of language models 99% call at most 10 facts possible
+(docs/agreement.md)."""
+
 
 @dataclass(frozen=True, slots=True)
 class _SharedTerm:
@@ -110,8 +115,11 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
 
     Every pair of values earns its `credit`. `recall` is the mean over the reference's facts of the best credit that a
     fact of the response earns with them (completeness), `precision` the same for the facts of the response (accuracy).
-    A fact is a value under its term. A fact of a contradiction earns nothing by similarity, to whatever. The score is
-    the mean of the two, as Eq. 1 adds them.
+    A fact is a value under its term. A fact of the reference that the response contradicts earns nothing, to either
+    side, whatever else the response says of it: who says a thing and its opposite has said neither. A fact of the
+    response that contradicts one earns nothing by similarity to others. If the response calls more than
+    `MAX_ALTERNATIVES` facts possible, they share that many credits. The score is the mean of the two, as Eq. 1 adds
+    them.
 
     Returns:
         A score in 0..1. Parts: `recall`, `precision`, `f1` (harmonic mean of the two, 0 where both are 0) and
@@ -124,20 +132,20 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     reference = dict.fromkeys(((pair.term, pair.value) for pair in imap.reference), 0.0)
     response = dict.fromkeys(((pair.term, pair.value) for pair in imap.response), 0.0)
     general = dict.fromkeys(reference, 0.0)
+    possible = {(pair.term, pair.value) for pair in imap.response if pair.certainty == "possible"}
+    share = min(1.0, MAX_ALTERNATIVES / len(possible)) if possible else 1.0
     # What contradicts is alike in all but what matters, so that likeness alone earns its facts nothing.
     contradicted = {(match.term, match.reference) for match in matches if match.relation is Relation.CONTRADICTION}
     contradicting = find_contradicting_facts(matches)
     for match in matches:
-        ours, theirs, earned = (
-            (match.term, match.reference),
-            (match.response_term, match.response),
-            compute_credit(match),
-        )
-        related = match.relation in RELATED
-        if earned > reference[ours] and (related or ours not in contradicted):
+        ours, theirs = (match.term, match.reference), (match.response_term, match.response)
+        if ours in contradicted:
+            continue
+        earned = compute_credit(match) * (share if theirs in possible else 1.0)
+        if earned > reference[ours]:
             reference[ours] = earned
             general[ours] = earned if match.relation is Relation.BELONGING else 0.0
-        if related or theirs not in contradicting:
+        if match.relation in RELATED or theirs not in contradicting:
             response[theirs] = max(response[theirs], earned)
     recall = fmean(reference.values())
     precision = fmean(response.values()) if response else 0.0
@@ -243,8 +251,8 @@ class GradedImapScore(ImapScore):
     formula = (
         "(recall + precision) / 2; recall is the mean over the reference's facts of the best credit, precision over "
         "the response's. Credit of two facts: the larger of the relation's (exact 1, containment 0.6, belonging 0.3, "
-        "unmatched 0) and the square root of their similarity; contradiction 0. Of facts that a language model has "
-        "compared half the similarity counts"
+        "unmatched 0) and the square root of their similarity. Of facts that a language model has compared half the "
+        "similarity counts. What the response contradicts earns nothing; facts that it calls possible share 10 credits"
     )
     example = _make_example(
         (
@@ -256,11 +264,12 @@ class GradedImapScore(ImapScore):
     )
     range = (0.0, 1.0)
     part_ranges = range_parts(shares=("recall", "precision", "specificity", "f1"), counts=("contradictions",))
-    revision = "3"
+    revision = "4"
 
     credits: str = "/".join(format(CREDITS[relation], "g") for relation in Relation)
     soft: str = "max-root"
     judged: float = JUDGED_SIMILARITY_WEIGHT
+    alternatives: int = MAX_ALTERNATIVES
     mean: str = "facts"
 
     def score(self, case: Case) -> Outcome:

@@ -53,6 +53,12 @@ _UNLIKELY = re.compile(
     r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)",
     re.IGNORECASE,
 )
+_HEDGE = re.compile(
+    r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
+    r"|\b(?:suspected|suspicion of|suspicious (?:for|of)|suggests?|suggestive of|consistent with|indicative of|sounds like|looks like|seems?(?: to be)?|appears?(?: to be)?)\b"
+    r"|可能(?:是|为|有|会)?|也许|或许|大概|多半|疑似|怀疑(?:是|为)?|考虑(?:是|为)|像是|似乎|估计(?:是|为)?|有可能",
+    re.IGNORECASE,
+)
 _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     (
         "possible",
@@ -65,12 +71,7 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("unlikely", _UNLIKELY),
     (
         "possible",
-        re.compile(
-            r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
-            r"|\b(?:suspected|suspicion of|suspicious (?:for|of)|suggests?|suggestive of|consistent with|indicative of|sounds like|looks like|seems?(?: to be)?|appears?(?: to be)?)\b"
-            r"|可能(?:是|为|有|会)?|也许|或许|大概|多半|疑似|怀疑(?:是|为)?|考虑(?:是|为)|像是|似乎|估计(?:是|为)?|有可能",
-            re.IGNORECASE,
-        ),
+        _HEDGE,
     ),
 )
 
@@ -97,8 +98,11 @@ _RESTRAINT = re.compile(
     re.IGNORECASE,
 )
 
-_NOR = re.compile(r"(?<=\w) nor\b", re.IGNORECASE)
-"""The second part of "neither A nor B" and "not A nor B"."""
+_NOR = re.compile(
+    r"(?<=\w) nor\b|(?P<first>(?:不[宜要能应可必需该]?|没有?|无需?|未|勿)[^不没无未勿，,；;。]{0,8}[，,]?)[也又](?:不[宜要能应可必需该]?|没有?|无需?|未|勿)(?![行可能好])",
+    re.IGNORECASE,
+)
+"""The second negation of "neither A nor B", "not A nor B" and 不A也不B, which does not undo the first."""
 
 _PLACEHOLDER_START = 0xE000
 _MAX_CHARACTERS = 0x1800
@@ -153,7 +157,7 @@ def read_stance(text: str) -> Stance:
 
     # Each harmless phrase becomes one placeholder, so that nothing is found inside it. "No, it is not" and "neither A nor
     # B" deny once.
-    text = _NOR.sub(" or", strip_answer(text[:_MAX_CHARACTERS]))
+    text = _NOR.sub(_join_denials, strip_answer(text[:_MAX_CHARACTERS]))
     rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", text))
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
@@ -169,6 +173,10 @@ def read_stance(text: str) -> Stance:
         _RESTRAINT.search(denied) is not None,
         " ".join(_PLACEHOLDER.sub(lambda found: kept[ord(found[0]) - _PLACEHOLDER_START], denied).split()),
     )
+
+
+def _join_denials(found: re.Match[str]) -> str:
+    return f"{found['first']}或" if found["first"] else " or"
 
 
 def _keep_subject(found: re.Match[str]) -> str:
@@ -328,6 +336,16 @@ def find_denying_predicate(text: str) -> str:
 def advises_against(text: str) -> bool:
     """Return whether a phrase contains advice against something: "to be avoided", but not "without fever"."""
     return _AGAINST.search(text) is not None
+
+
+def find_hedge(text: str) -> str | None:
+    """Return what a phrase says before the words that call something possible, in lower case; None if none do.
+
+    >>> find_hedge("It could be gout"), find_hedge("也许痛风"), find_hedge("it is gout")
+    ('it', '', None)
+    """
+    found = _HEDGE.search(text)
+    return text[: found.start()].strip().lower() if found else None
 
 
 def is_negated(text: str) -> bool:

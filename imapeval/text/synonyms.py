@@ -56,6 +56,9 @@ treatment: tx|rx
 diagnosis: dx
 symptoms: sx
 fracture: fx
+50% of patients: half of patients|half the patients|half of the patients|half of all patients|half patients|one in two patients
+50% of people: half of people|half the people|half of the people|half of all people|half people|one in two people
+50% of cases: half of cases|half the cases|half of the cases|half of all cases|half cases|one in two cases
 with: w/
 without: w/o
 rule out: r/o
@@ -173,6 +176,9 @@ _CHINESE = """
 出院: 离院
 复发: 再发
 治愈: 痊愈|根治|治好
+50%的患者: 一半患者|一半的患者|半数患者|半数的患者
+50%的病人: 一半病人|一半的病人|半数病人|半数的病人
+50%的人: 一半人|一半的人|半数人|半数的人
 """
 
 

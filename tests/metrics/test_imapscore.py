@@ -162,6 +162,23 @@ def test_a_fact_that_contradicts_keeps_what_a_relation_earns_it(order: int) -> N
     assert result.parts["contradictions"] == 1
 
 
+def test_a_fact_that_is_said_and_contradicted_is_said_by_neither() -> None:
+    # "Take aspirin. Do not take aspirin." beside "take aspirin" and "rest": only the rest earns something.
+    imap = imap_of([("t", "a"), ("t", "rest")], [("t", "a"), ("t", "not a"), ("t", "rest")])
+    related = {("a", "a"): Relation.EXACT, ("a", "not a"): Relation.CONTRADICTION, ("rest", "rest"): Relation.EXACT}
+    parts = score(score_graded(imap, judge(imap, related))).parts
+    assert (parts["recall"], parts["precision"]) == pytest.approx((1 / 2, 1 / 3))
+
+
+@pytest.mark.parametrize(("alternatives", "worth"), [(1, 1.0), (10, 1.0), (20, 0.5)])
+def test_more_than_ten_possible_facts_share_ten_credits(alternatives: int, worth: float) -> None:
+    values = [f"v{place}" for place in range(alternatives)]
+    response = tuple(Pair("t", value, certainty="possible") for value in values)
+    imap = Imap(QUERY, (), (Pair("t", "v0"),), response)
+    parts = score(score_graded(imap, judge(imap, {("v0", "v0"): Relation.EXACT}))).parts
+    assert (parts["recall"], parts["precision"]) == pytest.approx((worth, worth / alternatives))
+
+
 def test_contradictions_are_counted_by_the_facts_of_the_response() -> None:
     imap = imap_of([("t", "a"), ("t", "b"), ("u", "c")], [("t", "x"), ("u", "x"), ("t", "y")])
     said = {("t", "a", "x", ""), ("t", "b", "x", ""), ("u", "c", "x", "")}
@@ -286,6 +303,6 @@ def test_metrics_have_distinct_names_and_signatures() -> None:
     metrics = build()
     assert [m.name for m in metrics] == ["imapscore", "imapscore:paper", "imapscore:mean"]
     assert len({m.signature for m in metrics}) == 3
-    assert "credits:1/0.3/0.6/0/0|soft:max-root|judged:0.5|mean:facts" in metrics[0].signature
+    assert "credits:1/0.3/0.6/0/0|soft:max-root|judged:0.5|alternatives:10|mean:facts" in metrics[0].signature
     case = Case("x", "q", "r", "p", "en", ONE_TERM, tuple(judge(ONE_TERM, RELATED)))
     assert [score(m.score_batch([case])[0]).value for m in metrics] == pytest.approx([2 / 3, 4 / 3, 4 / 3])

@@ -42,6 +42,9 @@ SAME = [
     ("not uncommon", "common"),
     ("not harmful", "safe"),
     ("1 in 1,000 patients", "0.1% of patients"),
+    ("half of patients recover", "50% of patients recover"),
+    ("一半的患者可以治愈", "50%的患者可以治愈"),
+    ("不宜接种流感疫苗", "不宜也不接种流感疫苗"),
 ]
 NARROWER = [
     ("ibuprofen", "ibuprofen 400 mg"),

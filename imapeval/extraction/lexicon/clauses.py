@@ -42,11 +42,18 @@ _TRIM = " \t\r\n\u3000*_#`\"'“”‘’·•.,;:!?，。；：！？、-–—
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a text. For pieces made by this module, `text == source[start:end]`."""
+    """A stretch of a text. For pieces made by this module, `text == source[start:end]`.
+
+    Attributes:
+        text: What it says.
+        start, end: Its position, as character offsets.
+        possible: Whether the words before it call it possible: every name in "it could be gout or an infection".
+    """
 
     text: str
     start: int
     end: int
+    possible: bool = False
 
 
 def split_sentences(text: str) -> Iterator[Piece]:

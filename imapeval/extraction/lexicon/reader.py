@@ -81,7 +81,7 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="4")
+        return signature("lexicon", graph=self.graph.hash[:12], v="5")
 
     @property
     def concurrency(self) -> int:
@@ -119,7 +119,10 @@ class LexiconReader:
             term = _choose_term(piece.text, mentions, asked, lang)
             value, place = _choose_value(piece, mentions, term)
             label = term.label(lang)
-            pairs.setdefault((label, value), _locate(Pair(label, value), plain, *place))
+            pair = _locate(Pair(label, value), plain, *place)
+            if piece.possible and pair.certainty == "certain":
+                pair = replace(pair, certainty="possible")
+            pairs.setdefault((label, value), pair)
             if len(pairs) == MAX_FACTS:
                 break
         return AnswerImap(tuple(drop_self_contradictions(pairs.values())))

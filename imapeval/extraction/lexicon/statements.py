@@ -18,6 +18,7 @@ from imapeval.text.negation import (
     find_denied_verb,
     find_denying_predicate,
     find_governor,
+    find_hedge,
     find_negator,
     is_negated,
     strip_final_verb,
@@ -86,6 +87,10 @@ _LISTING: Mapping[Lang, re.Pattern[str]] = {
 }
 _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
+# Before a hedge that applies to a whole list.
+_HEDGED_SUBJECTS = frozenset(
+    {"", "it", "this", "that", "you", "it is", "this is", "您", "你", "这", "这是", "患者", "病人"}
+)
 _SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
 # An item with its own verb, which does not need the governor's.
 _OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
@@ -239,7 +244,20 @@ def _apply_governors(found: list[_Item], lang: Lang) -> Iterator[Piece]:
         else:
             groups[-1].append(item)
     for group in groups:
-        yield from _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
+        pieces = _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
+        yield from _apply_hedges(pieces, lang)
+
+
+def _apply_hedges(pieces: Iterable[Piece], lang: Lang) -> Iterator[Piece]:
+    """Yield the items of a list, marked if they are called possible, each alone or all of them by the words before them.
+
+    "It could be gout, an infection or an injury" hedges three diagnoses, "tea may help, rest and fluids" one remedy.
+    """
+    governed = False
+    for piece in pieces:
+        before = find_hedge(piece.text)
+        governed = (governed and not _is_clause(piece.text, lang)) if before is None else before in _HEDGED_SUBJECTS
+        yield replace(piece, possible=True) if governed or before is not None else piece
 
 
 def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
@@ -359,4 +377,4 @@ def _strip_lead_and_tail(piece: Piece, lang: Lang) -> Piece | None:
     stripped = trim_piece(piece.text, start, end, offset=piece.start if in_place else 0)
     if stripped is None or len(stripped.text) < 2:
         return None
-    return stripped if in_place else Piece(stripped.text, piece.start, piece.end)
+    return replace(stripped if in_place else piece, text=stripped.text, possible=piece.possible)

@@ -221,3 +221,16 @@ def test_every_statement_has_its_place(text, lang):
         assert last <= piece.start < piece.end <= len(plain)
         assert piece.text
         last = piece.start
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "possible"),
+    [
+        ("It could be gout, an infection or an injury. Rest.", "en", [True, True, True, False]),
+        ("This may be gout, and you should see a doctor.", "en", [True, False]),
+        ("Tea may help, rest and fluids.", "en", [True, False, False]),
+        ("病情较重，可能是肺炎、哮喘，建议休息。", "zh", [False, True, True, False]),
+    ],
+)
+def test_a_hedge_applies_to_the_list_after_it(text, lang, possible):
+    assert [piece.possible for piece in read_statements(text, lang)] == possible
