@@ -18,6 +18,7 @@ from random import Random
 
 import pytest
 
+from imapeval.evaluation.evaluate import BATCH
 from imapeval.evaluation.runs import Run
 from imapeval.llm.middleware.budget import format_report
 
@@ -87,14 +88,18 @@ class ScoreCommand:
 
     Attributes:
         run: The run directory.
+        workers: Number of processes that score.
+        votes: Readings of each text.
         api_key: Of the current process.
         max_cost: USD.
         exit_code: Of the last process.
         lost: Requests whose useful reply did not reach the cache because the process was killed.
     """
 
-    def __init__(self, run: Path, server, disk: Disk) -> None:
+    def __init__(self, run: Path, server, disk: Disk, *, workers: int = 1, votes: int = 3) -> None:
         self.run = run
+        self.workers = workers
+        self.votes = votes
         self.max_cost = 1.0
         self.exit_code: int | None = None
         self.lost: Counter[str] = Counter()
@@ -116,10 +121,11 @@ class ScoreCommand:
         self._previous_calls = self.read_usage()["calls"]
         command = [
             *(sys.executable, "-m", "imapeval", "score", f"{self.run.name}.jsonl", "--out", self.run.name),
-            *("--metrics", "imapscore:paper,imapscore:mean", "--votes", "3", "--relations", "llm"),
+            *("--metrics", "imapscore:paper,imapscore:mean", "--votes", str(self.votes), "--relations", "llm"),
             *("--llm", "openai:m", "--base-url", self._server.url, "--concurrency", str(CONCURRENCY)),
             # USD per million tokens.
             *("--price", "1,1", "--max-cost", f"{self.max_cost:.6f}", "--max-failures", "0"),
+            *("--workers", str(self.workers)),
         ]
         environment = {**os.environ, "IMAPEVAL_CACHE": str(self._disk.folder), "OPENAI_API_KEY": self.api_key}
         with self._stderr.open("wb") as stderr:
@@ -139,6 +145,21 @@ class ScoreCommand:
     def send(self, number: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(number)
+
+    def kill_worker(self, random: Random) -> bool:
+        """Kill one of the processes that score for the first one; return whether there is one."""
+        found: list[int] = []
+        for path in Path(f"/proc/{self._process.pid if self._process else 0}/task").glob("*/children"):
+            with suppress(OSError):  # of a thread or process that has just ended
+                found += [
+                    child
+                    for child in map(int, path.read_text().split())
+                    if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+                ]
+        if found:
+            with suppress(ProcessLookupError):
+                os.kill(random.choice(found), signal.SIGKILL)
+        return bool(found)
 
     def finish(self, *, killed: bool = False) -> None:
         """Wait for the process, then compare the usage it reported and the cache with what the server sent.
@@ -218,7 +239,9 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
         if disk.full and number > FULL_ROUND:
             disk.free()
         for command in victims:
-            if command.running:
+            if command.workers > 1 and random.random() < 0.5 and command.kill_worker(random):
+                print(f"round {number}: {len(server.replies)} replies; a worker of {command.api_key}")
+            elif command.running:
                 how = random.choice(["SIGKILL"] * 4 + ["SIGTERM", "SIGTERM twice"])
                 in_flight += server.in_flight[command.api_key]
                 command.send(signal.SIGKILL if how == "SIGKILL" else signal.SIGTERM)
@@ -298,6 +321,41 @@ def test_chaos(seed: int, tmp_path: Path, mount_disk: Callable[[int], Path], sta
             command.finish()
             assert command.exit_code == 0
 
+    check_end(calm, commands, server, disk)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_chaos_of_workers(seed: int, tmp_path: Path, start_server: Callable) -> None:
+    """The same where a command scores in two processes, and these are killed, too."""
+    random = Random(seed)
+    disk = Disk(tmp_path / "cache")
+    for name in ("calm", "a"):
+        write_samples(tmp_path / f"{name}.jsonl", list(range(BATCH + SAMPLES)))  # a batch for each worker
+    server = start_server(seed)
+    server.full_speed.set()
+    calm = ScoreCommand(tmp_path / "calm", server, Disk(tmp_path / "calm-cache"), votes=1)
+    command = ScoreCommand(tmp_path / "a", server, disk, workers=2, votes=1)
+    with ExitStack() as stack:
+        for each in (calm, command):
+            stack.callback(each.send, signal.SIGKILL)
+        calm.start()
+        calm.finish()
+        assert calm.exit_code == 0
+        server.faults = True
+        assert interrupt_repeatedly([command], server, disk, random)
+        server.faults = False
+        command.send(signal.SIGKILL)
+        command.finish(killed=True)
+        command.start()
+        command.finish()
+        assert command.exit_code == 0
+    check_end(calm, [command], server, disk)
+
+
+def check_end(calm: ScoreCommand, commands: list[ScoreCommand], server, disk: Disk) -> None:
+    """Compare scores, files, usage and requests of finished commands with those of an undisturbed one."""
     assert server.paths == {"/v1/chat/completions"}
     for command in commands:
         assert read_scores(command.run) == read_scores(calm.run)
@@ -316,5 +374,5 @@ def test_chaos(seed: int, tmp_path: Path, mount_disk: Callable[[int], Path], sta
     # A request with a useful reply is repeated only where the reply was lost with its process, or on the full disk.
     useful = Counter(reply.request for reply in replies if reply.useful)
     not_kept = Counter(reply.request for reply in replies if reply.useful and not disk.had_room_for(reply))
-    repeated = useful - Counter([*useful]) - not_kept - commands[0].lost - commands[1].lost
+    repeated = useful - Counter([*useful]) - not_kept - sum((command.lost for command in commands), Counter())
     assert not [reply for reply in replies if reply.request in repeated], vars(disk)

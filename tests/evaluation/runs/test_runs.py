@@ -54,6 +54,15 @@ def test_what_is_written_is_read(folder: Path):
     assert run.manifest["libraries"]["sacrebleu"]
 
 
+def test_no_response_is_null_and_an_empty_one_a_text(tmp_path: Path):
+    samples = [Sample("a", "Why?", (), "", answered=False), Sample("b", "Why?", (), "")]
+    with write(tmp_path / "run", samples):
+        pass
+    lines = (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
+    assert [json.loads(line)["response"] for line in lines] == [None, ""]
+    assert Run(tmp_path / "run").samples() == samples
+
+
 def test_turns_are_written_where_there_are_any(folder: Path):
     first, second = map(json.loads, (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines())
     assert "turns" not in first

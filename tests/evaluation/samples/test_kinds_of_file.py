@@ -546,6 +546,13 @@ def test_standard_input(tmp_path: Path, kind: str):
     assert [(question, tuple(references), said) for question, references, said in json.loads(done.stdout)] == expected
 
 
+@pytest.mark.parametrize("write", [parquet(ROWS), arrow("file"), arrow("stream"), content(json.dumps(ROWS).encode())])
+def test_any_format_packed(tmp_path: Path, write: Write):
+    write(tmp_path / "d")
+    (tmp_path / "d.gz").write_bytes(gzip.compress((tmp_path / "d").read_bytes()))
+    assert shown(read(tmp_path / "d.gz")) == TWO
+
+
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes and devices of POSIX systems")
 
 
