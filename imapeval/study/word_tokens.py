@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns, read_lang
+from imapeval.evaluation.samples.rows import list_columns
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
 from imapeval.text.language import HAN, detect_lang
@@ -29,7 +29,6 @@ from imapeval.text.language import HAN, detect_lang
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.types import Lang
 
 Text = str | list[str]
 """A text, or the words of one."""
@@ -57,7 +56,7 @@ class WordTokens:
 
     tokenizer: str
     task: str
-    lang: Lang
+    lang: str
     texts: int
     words: int
     tokens_per_word: float
@@ -137,7 +136,7 @@ def _use_tiktoken(encoding: Any) -> Tokenizer:
     return split
 
 
-def count_word_tokens(name: str, tokenizer: Tokenizer, texts: Sequence[Text], *, task: str, lang: Lang) -> WordTokens:
+def count_word_tokens(name: str, tokenizer: Tokenizer, texts: Sequence[Text], *, task: str, lang: str) -> WordTokens:
     """Count the tokens of texts of one language.
 
     Args:
@@ -167,7 +166,7 @@ def count_word_tokens(name: str, tokenizer: Tokenizer, texts: Sequence[Text], *,
     return WordTokens(name, task, lang, len(by_text), words, tokens / words, share, fmean(by_text))
 
 
-def _find_words(given: Text, lang: Lang) -> tuple[str, list[tuple[int, int]]]:
+def _find_words(given: Text, lang: str) -> tuple[str, list[tuple[int, int]]]:
     """Return a text with single spaces, and where its words are."""
     if lang == "zh":
         text = given if isinstance(given, str) else "".join(given)
@@ -196,10 +195,11 @@ def _count_whole(spans: Sequence[tuple[int, int]], places: Sequence[tuple[int, i
     return sum(count == 1 and place not in shared for place, count in enumerate(tokens_of))
 
 
-def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, Lang], list[Text]]:
+def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, str], list[Text]]:
     """Read the texts of a table, or of the copies of DrBenchmark's data sets below a folder, by task and language.
 
-    A table may have the columns `task` (else the file's name) and `lang` (else it follows from the script).
+    A table may have the columns `task` (else the file's name) and `lang` (else it follows from the script; any
+    language whose words stand between white space will do).
 
     Args:
         path: The table or folder.
@@ -210,7 +210,7 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, La
         InputError: It cannot be read, or holds no texts.
         MissingExtraError: pyarrow is not installed.
     """
-    found: dict[tuple[str, Lang], list[Text]] = {}
+    found: dict[tuple[str, str], list[Text]] = {}
     if path.is_dir():
         for task in load_tasks():
             try:
@@ -235,7 +235,8 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, La
             )
         for name in own:
             for text in _list_texts(row.fields[name], words=name != "references"):
-                lang = read_lang(row.fields) or detect_lang(text if isinstance(text, str) else "".join(text))
+                said = str(row.fields.get("lang") or "").strip()
+                lang = said or detect_lang(text if isinstance(text, str) else "".join(text))
                 found.setdefault((str(row.fields.get("task") or path.stem), lang), []).append(text)
     if not found:
         raise InputError("holds no texts", path=path, fix="Name the columns with --text.")

@@ -117,12 +117,14 @@ def test_texts_by_task_and_language(tmp_path: Path):
         '{"task": "a", "question": "What?", "references": ["One.", "Two."]}\n'
         '{"question": "什么？"}\n'
         '{"task": "b", "lang": "fr", "tokens": ["100 000", "UI"], "other": "x"}\n'
+        '{"task": "b", "lang": "de", "text": "Ruhe hilft."}\n'
     )
     assert read_texts(path) == {
         ("a", "fr"): ["un deux"],
         ("a", "en"): ["What?", "One.", "Two."],
         ("data", "zh"): ["什么？"],
         ("b", "fr"): [["100 000", "UI"]],
+        ("b", "de"): ["Ruhe hilft."],
     }
     with pytest.raises(InputError, match="other") as caught:
         read_texts(path, columns=["other"])
