@@ -382,3 +382,9 @@ async def test_a_server_on_this_computer_is_asked_without_a_proxy(faulty, unused
     with pytest.raises(ProviderError) as caught:
         await OpenAIModel("stub", base_url=unused_url.replace("127.0.0.1", host)).complete(REQUEST)
     assert (caught.value.kind, faulty.bodies) == ("unreachable", [])
+
+
+def test_64_requests_at_a_time_unless_told_otherwise():
+    address = "http://127.0.0.1:9/v1"
+    assert OpenAIModel("stub", base_url=address).concurrency == 64
+    assert OpenAIModel("stub", base_url=address, concurrency=7).concurrency == 7
