@@ -12,11 +12,10 @@ from imapeval.evaluation.samples import read
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "games.py"))
 GAMES, HONEST, RIGHT, READERS, LANGS = (BENCHMARK[name] for name in ("GAMES", "HONEST", "RIGHT", "READERS", "LANGS"))
-SAMPLES = slice(46)
-"""Half of a set, two responses to a question one behind the other: whole sets take twice as long, and docs/agreement.md
-has them."""
 HIDING = ("zero-width spaces", "soft hyphens", "full-width letters", "look-alike letters")
 SAME = 0.005
+MOST = 0.06
+"""The largest gain of one answer with the scripted model was .053 on 2026-11-26: a wrong one that denies itself."""
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +27,10 @@ def change():
         @cache
         def score(reader: str, lang: str, name: str) -> list[float]:
             game = GAMES.get(name, HONEST)
-            return BENCHMARK["play"](read(f"sample-{lang}")[SAMPLES], game, reader=reader, graph=graph, matcher=matcher)
+            return BENCHMARK["play"](read(f"sample-{lang}"), game, reader=reader, graph=graph, matcher=matcher)
 
         def compare(reader: str, lang: str, name: str) -> list[tuple[str, float]]:
-            qualities = [sample.meta["quality"] for sample in read(f"sample-{lang}")[SAMPLES]]
+            qualities = [sample.meta["quality"] for sample in read(f"sample-{lang}")]
             scores = zip(qualities, score(reader, lang, "honest"), score(reader, lang, name), strict=True)
             return [(quality, played - honest) for quality, honest, played in scores]
 
@@ -50,7 +49,8 @@ def test_playing_for_the_score_does_not_pay(change, game: str, reader: str, lang
     if game in HIDING:
         assert {gain for _, gain in changes} == {0.0}
     if reader == "scripted model":
-        # What is read is certain then: no single right answer gains by more than the last bits.
+        # What is read is certain then: no right answer gains by more than the last bits, and a wrong one hardly.
+        assert max(gain for _, gain in changes) <= MOST
         assert max(right) <= 1e-9
 
 
