@@ -131,3 +131,14 @@ def test_texts_by_task_and_language(tmp_path: Path):
     assert caught.value.line == 1
     with pytest.raises(InputError, match="no data set"):
         read_texts(tmp_path)
+
+
+def test_texts_without_a_word_are_left_out(tmp_path: Path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"task": "a", "text": "Bradycardie."}\n{"task": "b", "text": "  "}\n{"task": "c", "tokens": [" "]}\n'
+    )
+    assert list(read_texts(path).values()) == [["Bradycardie."]]
+    path.write_text('{"task": "b", "text": "  "}\n')
+    with pytest.raises(InputError, match="no texts"):
+        read_texts(path)
