@@ -114,10 +114,15 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
         def compute(data: Floats, weights: Floats) -> Floats:
             found = reliability.compute(data[:, :width], weights)
             sums = weights @ data[:, width:]
+            if design.raters == 1:
+                return _compute(design, find, found, _find_pooled_covariance(design, found, sums), sums)
             return _compute(design, find, found, found * _find_variance(sums), sums)
 
         def compute_at(reliabilities: Floats) -> Floats:
             sums = np.tile(data[:, width:].sum(axis=0), (len(reliabilities), 1))
+            if design.raters == 1:
+                covariance = _find_pooled_covariance(design, reliabilities, sums)
+                return _compute(design, find, reliabilities, covariance, sums)
             variance = _find_variance(sums)
             # With the same frequencies, the variance of a mean of k ratings grows by (k - 1) / k of what they share.
             grows = 1 - float((counts > 0) @ (1 / np.maximum(counts, 1))) / reliability.n
@@ -144,6 +149,22 @@ def _find_variance(sums: Floats) -> Floats:
     """Return the variance of the mean rating for each row of sums, shape (m,)."""
     size, mean, square = sums[:, 0], sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
     return (square - mean**2) * size / np.maximum(size - 1, 1)
+
+
+def _find_pooled_covariance(design: _Design, reliability: Floats, sums: Floats) -> Floats:
+    """Return the covariance of two ratings by raters drawn anew whose means are so reliable, shape (m,).
+
+    Where the same few raters rate, what they differ by in strictness moves means less than that of raters drawn anew
+    would. So it is not the covariance that is kept but the reliability, by the formula of Spearman and Brown (1910).
+    """
+    patterns = 3 + len(design.patterns)
+    sizes = np.array([max(1, len(pattern)) for pattern in design.patterns])
+    raters = sums[:, 3:patterns].sum(axis=1) / (sums[:, 3:patterns] @ (1 / sizes))
+    counts = sums[:, patterns:]
+    total: Floats = counts.sum(axis=1)
+    values: Floats = np.arange(counts.shape[1], dtype=np.float64)
+    variance = (counts @ values**2 - (counts @ values) ** 2 / total) / np.maximum(total - 1, 1)
+    return reliability / (raters - (raters - 1) * reliability) * variance
 
 
 def _compute(

@@ -65,6 +65,19 @@ def test_in_ranks_the_truth_reaches_it_against_yes_and_no(build_rated: Build, pr
     assert ceilings["kendall_tau_b"].value == pytest.approx(stats.kendalltau(truth[rated], means).statistic, abs=0.01)
 
 
+@pytest.mark.slow
+def test_in_ranks_raters_who_differ_in_strictness_and_miss_answers(build_rated: Build):
+    """Of five raters 31 sets rate an answer; their strictness varies less than that of raters drawn anew."""
+    truth, ratings = simulate(1500, 0.5, leniency=np.array([-1.0, -0.5, 0.0, 0.5, 1.0]))
+    answers = np.clip(np.round((2.5 + 1.2 * ratings) * 2) / 2, 0, 5)
+    answers[np.random.default_rng(1).random(answers.shape) < 1 / 3] = np.nan
+    rated = np.flatnonzero(np.isfinite(answers).any(axis=1))
+    means = np.nanmean(answers[rated], axis=1)
+    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": answers[rated]}))}
+    assert ceilings["spearman"].value == pytest.approx(stats.spearmanr(truth[rated], means).statistic, abs=0.02)
+    assert ceilings["kendall_tau_b"].value == pytest.approx(stats.kendalltau(truth[rated], means).statistic, abs=0.02)
+
+
 def test_in_ranks_ties_on_a_fine_scale_are_refused(build_rated: Build):
     _, ratings = simulate(300, 0.7, leniency=np.zeros(2))
     fine = np.minimum(np.round(20 * ratings + 70), 80.0)

@@ -46,7 +46,7 @@ def correlate(
         typer.Option(
             metavar="A,B",
             help="Coefficients: spearman, kendall_tau_b, kendall_tau_c, pearson, pairwise_accuracy, "
-            "soft_pairwise_accuracy, mediqa_eval (the mean of kendall_tau_b, pearson and spearman).",
+            "soft_pairwise_accuracy, pairs_in_order, mediqa_eval (the mean of kendall_tau_b, pearson and spearman).",
         ),
     ] = "spearman,kendall_tau_b",
     units: Annotated[
