@@ -195,7 +195,9 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
         Column("right", lambda line: show(line[0].by_order[line[1]]), wrap=False),
     ]
     lines = [(row, order) for row in rows for order in row.by_order]
-    emit(lines, columns, title="Accuracy by order of the options (1 2 3: as first seen)", width=UNLIMITED)
+    emit(lines, columns, title="Accuracy by order of options", width=UNLIMITED)
+    if lines:
+        echo("1 2 3: as first seen; 2 1 3 has the second option first.")
 
 
 def _print_runs(rows: "Sequence[RunTest]") -> None:
