@@ -149,8 +149,8 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
     columns = [
         Column("first", lambda row: row.first, text=True, wrap=False),
         Column("second", lambda row: row.second, text=True, wrap=False),
-        Column("", lambda row: show(row.first_value), wrap=False),
-        Column("", lambda row: show(row.second_value), wrap=False),
+        Column("of the\nfirst", lambda row: show(row.first_value), wrap=False),
+        Column("of the\nsecond", lambda row: show(row.second_value), wrap=False),
         Column("difference", lambda row: show(row.difference), wrap=False),
         Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
         Column("p", lambda row: show_p(row.p), wrap=False),

@@ -130,8 +130,8 @@ def _print(rows: "Sequence[Power]") -> None:
         Column("dimension", lambda row: _label_dimension(row.dimension), text=True, wrap=False),
         Column("first", lambda row: row.first, text=True, wrap=False),
         Column("second", lambda row: row.second or "0", text=True, wrap=False),
-        Column("", lambda row: show(row.first_value), wrap=False),
-        Column("", lambda row: show(row.second_value), wrap=False),
+        Column("of the\nfirst", lambda row: show(row.first_value), wrap=False),
+        Column("of the\nsecond", lambda row: show(row.second_value), wrap=False),
         Column("between", lambda row: show(row.between), wrap=False),
         Column("design effect", lambda row: show(row.design_effect), wrap=False),
     ]
