@@ -235,6 +235,8 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
             )
         for name in own:
             for text in _list_texts(row.fields[name], words=name != "references"):
+                if not "".join(text).strip():
+                    continue
                 said = str(row.fields.get("lang") or "").strip()
                 lang = said or detect_lang(text if isinstance(text, str) else "".join(text))
                 found.setdefault((str(row.fields.get("task") or path.stem), lang), []).append(text)
