@@ -18,12 +18,16 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.report.thresholds import Threshold, Verdict
+    from imapeval.report.thresholds import Threshold, Verdict, VerdictWord
     from imapeval.scoring import Assessment, Scorer
     from imapeval.types import Lang, Turn
 
 _PROPERTY_PREFIX = "imapeval."
 """What the names of our properties of a test begin with: `imapeval.METRIC`."""
+_VERDICT_PREFIX = "imapeval-verdict."
+"""The same of verdicts of `check` that are too close to call."""
+
+_TOO_CLOSE: VerdictWord = "too close to call"
 
 _MAX_LISTED = 10
 """Tests with answers without a score that the summary names; the others are counted."""
@@ -104,18 +108,23 @@ class ImapScoreFixture:
             UsageError: A threshold of a metric that is not asked, or that can mean nothing.
         """
         from imapeval.explain.answers import describe_failure
-        from imapeval.types import Failure, Score
+        from imapeval.report.thresholds import judge_answer
+        from imapeval.types import Failure
 
         __tracebackhide__ = True
         limits = [*self._make_thresholds(at_least, least=True), *self._make_thresholds(at_most, least=False)]
         assessment = self(response=response, question=question, reference=reference, turns=turns, lang=lang, id=id)
         asked = dict.fromkeys(limit.metric for limit in limits) or [assessment.metric]
         failures = {name: o for name, o in assessment.outcomes.items() if name in asked and isinstance(o, Failure)}
+        verdicts = [verdict for limit in limits if (verdict := judge_answer(assessment.outcomes, limit)) is not None]
+        self._properties += [
+            (f"{_VERDICT_PREFIX}{verdict.threshold.metric}", _TOO_CLOSE) for verdict in verdicts if verdict.too_close
+        ]
         missed = [
-            f"{limit.metric} {limit.format_value(outcome.value)} is {limit.describe_side(outcome.value)}. "
-            f"{limit.judge(outcome).doubt}".rstrip(". ")
-            for limit in limits
-            if isinstance(outcome := assessment.outcomes[limit.metric], Score) and not limit.is_met_by(outcome.value)
+            f"{limit.metric} {limit.format_value(verdict.value)} is {limit.describe_side(verdict.value)}. "
+            f"{verdict.doubt}".rstrip(". ")
+            for verdict in verdicts
+            if not verdict.met and (limit := verdict.threshold)
         ]
         unscored = [f"{name} {describe_failure(failure)}" for name, failure in failures.items()]
         if missed:
@@ -157,6 +166,7 @@ class _ScoreSummary:
     def __init__(self, thresholds: Sequence[Threshold]) -> None:
         self._thresholds = thresholds
         self._by_test: dict[str, list[tuple[str, object]]] = {}
+        self._close: dict[str, list[str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # The last report of a test has its properties whatever became of it.
@@ -168,6 +178,9 @@ class _ScoreSummary:
             ]
             if scores:
                 self._by_test[report.nodeid] = scores
+            close = [name for name, value in report.user_properties if value == _TOO_CLOSE and _is_verdict(name)]
+            if close:
+                self._close[report.nodeid] = [name.removeprefix(_VERDICT_PREFIX) for name in close]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.exitstatus == pytest.ExitCode.OK and not all(verdict.met for verdict in self._judge(session.config)):
@@ -198,6 +211,10 @@ class _ScoreSummary:
             terminalreporter.line(f"{test}: {', '.join(dict.fromkeys(metrics))} {reason}")
         if len(unscored) > _MAX_LISTED:
             terminalreporter.line(f"and {len(unscored) - _MAX_LISTED} more without a score")
+        for test, metrics in list(self._close.items())[:_MAX_LISTED]:
+            terminalreporter.line(f"{test}: {', '.join(metrics)} {_TOO_CLOSE}")
+        if len(self._close) > _MAX_LISTED:
+            terminalreporter.line(f"and {len(self._close) - _MAX_LISTED} more {_TOO_CLOSE}")
         for verdict in verdicts:
             terminalreporter.line(f"threshold: {verdict}", green=verdict.met, red=not verdict.met)
 
@@ -248,7 +265,7 @@ def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapSc
     """Scores answers: `imapscore(question=..., reference=..., response=...)`, or fails: `imapscore.check(...)`."""
     properties: list[tuple[str, object]] = request.node.user_properties
     # A test that is run again counts once.
-    properties[:] = [(name, value) for name, value in properties if not _is_score_property(name)]
+    properties[:] = [(name, value) for name, value in properties if not (_is_score_property(name) or _is_verdict(name))]
     return ImapScoreFixture(
         imapeval_scorer, properties, skip=_read_setting(request.config, "imapeval_unscored") == "skip"
     )
@@ -301,6 +318,10 @@ def _read_setting(config: pytest.Config, name: str) -> str:
 
 def _is_score_property(name: str) -> bool:
     return name.startswith(_PROPERTY_PREFIX)
+
+
+def _is_verdict(name: str) -> bool:
+    return name.startswith(_VERDICT_PREFIX)
 
 
 def _format_value(value: object) -> str:

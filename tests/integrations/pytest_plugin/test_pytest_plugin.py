@@ -328,8 +328,16 @@ def test_near(imapscore):
 
 def test_far(imapscore):
     imapscore.check(**ANSWER, at_least=0.9)
+
+def test_passes_for_now(imapscore):
+    imapscore.check(**ANSWER, at_least=0.4)
+
+def test_passes(imapscore):
+    imapscore.check(**ANSWER, at_least=0.1)
 """)
-    done.assert_outcomes(failed=2)
+    done.assert_outcomes(failed=2, passed=2)
+    close = [line for line in done.outlines if line.endswith(": repeated too close to call")]
+    assert [line.partition("::")[2].partition(":")[0] for line in close] == ["test_near", "test_passes_for_now"]
     assert "Too close to call: 0.6 lies within the 95% interval" in done.stdout.str()
     assert "Too close to call: 0.9" not in done.stdout.str()
 
