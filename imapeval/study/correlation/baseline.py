@@ -85,7 +85,8 @@ def compare_with_baseline(
     The baseline scores the answers to a tenth of the questions, drawn at random, by the mean ratings of the systems on
     the others; its coefficient is the mean over the ten parts (fewer with less than 20 questions). The interval of the
     difference treats questions as the sample and the systems' means as known; it comes from the influence of each
-    question on both coefficients.
+    question on both coefficients. It held the truth in 95% of simulated studies where systems differ, and in 83 to 86%
+    where they do not (benchmarks/system_baseline.py --coverage).
 
     Args:
         rated: The answers. The facet "dataset" tells data sets apart, where there is one.
