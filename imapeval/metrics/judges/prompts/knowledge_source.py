@@ -116,7 +116,7 @@ def _read_lines(text: str, file: Path) -> list[str]:
             continue
         try:
             record: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
         fields = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
         title, body = fields.get("title", ""), fields.get("text")
