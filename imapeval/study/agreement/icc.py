@@ -1,4 +1,4 @@
-"""Intraclass correlations: the share of the variance of ratings that answers make.
+"""Intraclass correlations: the share of the variance of ratings that is due to differences between answers.
 
 Shrout and Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability", and McGraw and Wong 1996,
 "Forming inferences about some intraclass correlation coefficients".
@@ -35,12 +35,12 @@ class MeanSquares:
 
     Attributes:
         n: Number of answers.
-        size: Raters of an answer: their number where that is the same everywhere, and otherwise the n0 of a one-way
+        size: Raters per answer: their number where it is the same for all answers, otherwise the n0 of a one-way
             analysis of variance with unequal groups (Donner 1986, "A review of inference procedures for the intraclass
             correlation coefficient").
-        between, within: Of answers, and within them.
-        raters, error: Of raters, and what is left; meaningless where raters differ from answer to answer.
-        harmonic: Mean number of raters, harmonic: what the variance of a mean rating goes by.
+        between, within: Mean squares between and within answers.
+        raters, error: Mean squares of raters and of the residuals; meaningless where raters differ between answers.
+        harmonic: Harmonic mean of the number of raters per answer, which determines the variance of a mean rating.
     """
 
     n: Floats
@@ -81,7 +81,7 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Agreeme
 
 
 def _sum_up(table: Floats) -> Floats:
-    """Return what each answer adds to the sums that mean squares are made of; rows of NaN add nothing."""
+    """Return each answer's contribution to the sums behind the mean squares; rows of NaN contribute nothing."""
     rated = ~np.isnan(table)
     counts = rated.sum(axis=1).astype(np.float64)
     counted = (counts > 0).astype(np.float64)
@@ -96,7 +96,7 @@ def _find_squares(added: Floats) -> MeanSquares:
     n, total, counts_squared, inverses, added_sums, square, by_answer = added[:, :7].T
     by_rater = added[:, 7:]
     at_mean = divide(added_sums**2, total)
-    # Variation that is rounding only is none: nothing is then known of what answers share.
+    # Variation within rounding error counts as none; the ICC is then undefined.
     varies = square - at_mean > RELATIVE_ZERO * square
     within = np.maximum(square - by_answer, 0.0)
     raters = divide((by_rater**2).sum(axis=1), n) - at_mean
@@ -129,6 +129,6 @@ def find_icc(squares: MeanSquares, model: Model, *, mean: bool) -> Floats:
 def spearman_brown(single: Floats, k: Floats | float) -> Floats:
     """Return the reliability of a mean of k ratings from that of one (Spearman 1910, Brown 1910).
 
-    NaN where the single one is so negative that there is none.
+    NaN where the reliability of one rating is too negative for the formula.
     """
     return divide(k * single, 1 + (k - 1) * single)

@@ -1,8 +1,8 @@
 """Agreement beyond chance by categories: the kappas of Cohen and Fleiss, and Gwet's AC1 and AC2.
 
-All are (agreement - chance) / (1 - chance); they differ in what chance is. Kappas take it from how often raters used
-each category, and fall towards 0 where nearly all answers are of one (Feinstein and Cicchetti 1990, "High agreement
-but low kappa"); Gwet's AC does not.
+All are (agreement - chance) / (1 - chance); they differ in how chance agreement is defined. Kappas derive it from how
+often raters used each category, and fall towards 0 where nearly all ratings are in one category (Feinstein and
+Cicchetti 1990, "High agreement but low kappa"); Gwet's AC does not.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def measure_cohen_kappa(
 ) -> AgreementStatistic | Undefined:
     """Return Cohen's kappa (1960), or with another weighting the weighted one (Cohen 1968), of two raters.
 
-    Answers that one of them did not rate are left out. More than two raters have no such kappa.
+    Answers that one of them did not rate are left out. The kappa is not defined for more than two raters.
 
     Args:
         ratings: Shape (answers, raters); raters without a rating do not count.
         weighting: Credit of two ratings, by the distance of their values.
-        scale: What could be given; the categories that do not occur do not change this kappa.
+        scale: The rating scale; categories that do not occur do not change this kappa.
     """
     if reason := explain_unmeasurable_or_constant(ratings):
         return reason
@@ -145,5 +145,5 @@ def _measure(
 
 def _beyond_chance(agreed: Floats, chance: Floats) -> Floats:
     left = 1 - chance
-    # Chance that is 1 but for rounding leaves nothing to agree beyond.
+    # If chance agreement is 1 up to rounding, the coefficient is undefined.
     return divide(agreed - chance, np.where(left > 1e-12, left, 0.0))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
-"""What the distance of two ratings is: same or not, ranks between them, difference, difference relative to the sum."""
+"""Distance between two ratings: equal or not, ranks between them, difference, difference relative to their sum."""
 
 
 def measure_alpha(ratings: Floats, *, level: Measurement) -> AgreementStatistic | Undefined:
@@ -42,7 +42,7 @@ def measure_alpha(ratings: Floats, *, level: Measurement) -> AgreementStatistic 
         return reason
     packed, counts = sort_ratings(ratings)
     paired = counts >= 2
-    # What cannot be paired says nothing, and is not expected either.
+    # Ratings without a pair enter neither the observed nor the expected disagreement.
     packed = np.where(paired[:, None], packed, np.nan)
     counts = np.where(paired, counts, 0.0)
     if reason := explain_unmeasurable_or_constant(packed):
@@ -81,7 +81,7 @@ def _combine_interval(totals: Floats) -> Floats:
 
 
 def _compute_ordinal(data: Floats, weights: Floats) -> Floats:
-    """Compute alpha for ordinal ratings: that for intervals, of the average ranks among the ratings that count.
+    """Compute alpha for ordinal ratings: interval alpha applied to the average ranks of the ratings that count.
 
     The ordinal distance of two ratings is the number of ratings between them with half of those that equal either,
     which is the difference of their average ranks; the ranks change with every resample.
@@ -93,9 +93,9 @@ def _compute_ordinal(data: Floats, weights: Floats) -> Floats:
     owners, starts = np.nonzero(rated)[0][order], np.searchsorted(flat[order], np.arange(len(values)))
     used = np.add.reduceat(weights[:, owners], starts, axis=1)
     n = used.sum(axis=1)
-    # Ranks less their mean, so that nothing need be taken off their squares.
+    # Centred ranks, so that their squares need no correction for the mean.
     ranks = used.cumsum(axis=1) - used / 2 - n[:, None] / 2
-    # A rating that is missing gets a code of its own, which adds nothing.
+    # A missing rating has a code of its own, which contributes 0.
     ranks_and_0 = np.column_stack((ranks, np.zeros(len(weights))))
     codes = np.full(packed.shape, len(values))
     codes[rated] = flat
@@ -130,7 +130,7 @@ def _combine_distances(distances: Floats, totals: Floats) -> Floats:
 
 
 def _spread(counts: Floats, sums: Floats, squares: Floats) -> Floats:
-    """Return the squared differences within each answer, over pairs, by its ratings less one."""
+    """Return the squared differences within each answer, summed over pairs, divided by its number of ratings - 1."""
     return (counts * squares - sums**2) / np.maximum(counts - 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""What is true of each answer, and how each rater errs, by models in which the truth is not observed.
+"""Latent-truth models: estimate the true category of each answer and the error rates of each rater.
 
 - nominal: every rater has a matrix of errors, the probability of each category given the true one (Dawid and Skene
   1979, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm", Applied Statistics 28). Fitted
@@ -43,13 +43,13 @@ _TOLERANCE = 1e-8
 _MOST_STEPS = 1000
 
 _LEAST_CHANCE = 1e-10
-"""In place of a probability of 0, whose logarithm is infinite."""
+"""Replaces a probability of 0, whose logarithm is infinite."""
 
 _USUAL_DETECTION = 3.0
 """Median of the prior of a detection: a rater who gives the true category, neither lowest nor highest, to 64%."""
 
 _DETECTION_SPREAD = 1.0
-"""Standard deviation of its logarithm: from .4 to 21 in 95%, so 10% to nearly all right."""
+"""Standard deviation of the logarithm of a detection: 95% lie between .4 and 21, so 10% to nearly all right."""
 
 _BOUNDARY_SPREAD = 0.5
 """Standard deviation of a boundary, in categories: in 95% a rater is at most one category too strict or lenient."""
@@ -78,15 +78,15 @@ class LatentTruth:
     """What the raters' errors and the true categories of the answers are estimated to be, in one dimension.
 
     Attributes:
-        dimension: Of the ratings.
-        model: Which.
+        dimension: The rating dimension.
+        model: The model that was fitted.
         categories: The ratings that occur or that the scale has, lowest first.
         shares: How often each is true; they sum to 1.
         raters: Errors by rater.
-        ids: Of the rated answers.
+        ids: Ids of the rated answers.
         posteriors: Probability of each category by answer, in the order of `ids` and of `categories`.
-        gold: By answer: of an ordinal model, and of two categories, the mean of the posterior; else the most probable
-            category.
+        gold: Estimated truth of each answer: the posterior mean for an ordinal model or two categories, otherwise the
+            most probable category.
         converged: Whether the algorithm converged.
     """
 
@@ -106,10 +106,10 @@ class Fit:
     """A fitted model; k categories.
 
     Attributes:
-        shares: Of the categories, shape (k,).
-        errors: Of the raters, shape (raters, k true, k given).
+        shares: Probability of each category, shape (k,).
+        errors: Error matrices of the raters, shape (raters, k true, k given).
         posteriors: Shape (answers, k).
-        log_likelihood: Of the ratings.
+        log_likelihood: Log likelihood of the ratings.
         converged: Whether the algorithm converged.
     """
 
@@ -134,10 +134,10 @@ def estimate_truth(
     Args:
         dimension: Name of what was rated.
         ratings: Shape (answers, raters); NaN if missing. Answers without a rating are left out.
-        model: Which.
-        ids: Of the answers.
+        model: The model to fit.
+        ids: Ids of the answers.
         raters: Names of the raters.
-        possible: What raters could give; the ratings that occur are added.
+        possible: Ratings that could be given; the ratings that occur are added.
 
     Raises:
         UsageError: There are fewer than three raters, fewer than two or too many categories, or too few answers with
@@ -196,7 +196,7 @@ def fit_model(codes: np.ndarray, size: int, *, model: Model) -> Fit:
         codes: The category that each rater gave, 0..size - 1, shape (answers, raters); -1 if missing. Every answer has
             a rating.
         size: Number of categories.
-        model: Which.
+        model: The model to fit.
 
     Raises:
         MissingExtraError: scipy is not installed, which the ordinal model needs.
@@ -220,7 +220,7 @@ def _fit_nominal(votes: Floats) -> Fit:
 
 
 def _maximise(posteriors: Floats, votes: Floats) -> tuple[Floats, Floats]:
-    """Return the shares and errors that go best with the probabilities of the categories."""
+    """Return the shares and errors that maximise the likelihood, given the posteriors of the categories (M step)."""
     counts = _count(posteriors, votes)
     totals = counts.sum(axis=2, keepdims=True)
     errors = np.divide(counts, totals, out=np.full_like(counts, 1 / votes.shape[2]), where=totals > 0)
@@ -233,7 +233,7 @@ def _count(posteriors: Floats, votes: Floats) -> Floats:
 
 
 def _infer(shares: Floats, errors: Floats, votes: Floats) -> tuple[Floats, float]:
-    """Return the probability of each category, shape (answers, categories), and the log likelihood."""
+    """Return the posterior of each category, shape (answers, categories), and the log likelihood (E step)."""
     joint = np.log(np.maximum(shares, _LEAST_CHANCE)) + np.einsum(
         "ark,rck->ac", votes, np.log(np.maximum(errors, _LEAST_CHANCE))
     )
@@ -286,14 +286,14 @@ def ordinal_cost(parameters: Floats, votes: Floats) -> tuple[float, Floats]:
     shares, errors, boundaries, detections, below = _read_ordinal(parameters, raters, size)
     own = parameters[size:].reshape(raters, size)
     posteriors, likelihood = _infer(shares, errors, votes)
-    # By Fisher's identity the gradient is that of the counts that are to be expected.
+    # By Fisher's identity the gradient is that of the expected complete-data log likelihood.
     ratio = _count(posteriors, votes) / errors
     moved = (ratio[..., :-1] - ratio[..., 1:]) * below * (1 - below)
     places: Floats = boundaries[:, None, :] - np.arange(size, dtype=np.float64)[None, :, None]
     by_boundary = detections[:, None] * moved.sum(axis=1)
     by_detection: Floats = detections * (moved * places).sum(axis=(1, 2))
     by_share = posteriors.sum(axis=0) - len(votes) * shares
-    # The priors.
+    # Gradients of the normal priors.
     off: Floats = (boundaries - np.arange(0.5, size - 1)) / _BOUNDARY_SPREAD
     usual = (own[:, -1] - np.log(_USUAL_DETECTION)) / _DETECTION_SPREAD
     likelihood += float(np.log(np.maximum(shares, _LEAST_CHANCE)).mean()) - float((off**2).sum() + (usual**2).sum()) / 2

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 _REACH = 1.96
-"""Bland and Altman 1986."""
+"""Standard deviations from the mean difference to each limit (Bland and Altman 1986)."""
 
 MIN_ANSWERS = 10
-"""Below it the variance of the differences is too uncertain for intervals."""
+"""Minimum number of answers: with fewer, the variance of the differences is too uncertain for intervals."""
 
 _GROUPS = 1000
-"""Groups of questions that are left out in turn; see `agreement.statistic`."""
+"""Maximum number of jackknife groups of questions; see `agreement.statistic`."""
 
 MEAN_RATING = "mean rating"
-"""In place of a rater's name."""
+"""Stands for the mean over raters where a rater's name is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Limits:
     Attributes:
         dimension: The rating dimension.
         first, second: The raters, or the metric and `MEAN_RATING`; differences are the first minus the second.
-        mean: Of the differences, in rating points.
+        mean: Mean difference, in rating points.
         lower, upper: Limits of agreement, within which 95% of the differences lie.
-        concordance: Lin's, -1..1; None where all ratings of both are the same.
+        concordance: Lin's concordance coefficient, -1..1; None where all ratings of both are the same.
         n: Answers that both rated.
         reason: Why there are no numbers.
     """
@@ -81,8 +81,8 @@ def find_limits(rated: Rated, *, confidence: float = 0.95) -> list[Limits]:
     """Return the limits of agreement of all pairs of raters, by dimension.
 
     Args:
-        rated: Answers with what each rater gave.
-        confidence: Of the intervals.
+        rated: Answers with the ratings of each rater.
+        confidence: Confidence level of the intervals.
     """
     rows: list[Limits] = []
     for dimension in rated.dimensions:
@@ -106,9 +106,9 @@ def find_limits_of_metric(rated: Rated, metric: str, dimension: str, *, confiden
 
     Args:
         rated: The answers.
-        metric: Which.
-        dimension: Of the ratings.
-        confidence: Of the intervals.
+        metric: Name of the metric.
+        dimension: The rating dimension.
+        confidence: Confidence level of the intervals.
 
     Raises:
         UsageError: No scale is declared, the metric has another one, or low scores are good.
@@ -140,7 +140,7 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, c
     if count < MIN_ANSWERS:
         reason = f"{number} answers to {count} questions were rated by both; fewest: {MIN_ANSWERS} questions"
         return Limits(row.dimension, row.first, row.second, n=number, reason=reason)
-    # Centred, so that sums of squares keep their digits.
+    # Centred to avoid cancellation in the sums of squares.
     x, y = x - second[both].mean(), y - second[both].mean()
     sums = np.column_stack([np.ones(number), x, y, x**2, y**2, x * y])
     groups = min(count, _GROUPS)
@@ -151,7 +151,7 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, c
     quantile = student_quantile((1 + confidence) / 2, groups - 1)
     errors = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
     mean = Bound(float(values[0]), *(float(values[0] + sign * quantile * errors[0]) for sign in (-1, 1)))
-    # The standard deviation has its interval on the scale of logarithms, where it is nearly symmetric.
+    # The interval of the standard deviation is built on the log scale, where its distribution is nearly symmetric.
     reach = float(values[1])
     factor = math.exp(quantile * float(errors[1]) / reach) if reach > 0 else 1.0
     less, more = reach - reach / factor, reach * factor - reach
@@ -172,14 +172,14 @@ def _combine(sums: Floats) -> Floats:
     """Return mean difference, half the distance of the limits, and concordance, shape (m, 3).
 
     Args:
-        sums: Of 1, x, y, x², y² and xy, shape (m, 6).
+        sums: Sums of 1, x, y, x², y² and xy, shape (m, 6).
     """
     n, x, y, xx, yy, xy = sums.T
     mean = (x - y) / n
     squares = np.maximum(xx + yy - 2 * xy - n * mean**2, 0)
     spread = _REACH * np.sqrt(squares / (n - 1))
     away = (xx - x**2 / n) + (yy - y**2 / n) + n * mean**2
-    # Far less than the squares that it is the difference of is rounding.
+    # A denominator far below the terms it is the difference of is rounding error.
     defined = away > 1e-12 * (xx + yy)
     concordance = np.divide(2 * (xy - x * y / n), away, out=np.full_like(away, np.nan), where=defined)
     return np.column_stack([mean, spread, concordance])

@@ -1,4 +1,4 @@
-"""The statistics of agreement by name, which of them suit which ratings, and findings with intervals."""
+"""Agreement statistics by name, the choice of those that suit the ratings, and findings with intervals."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class AgreementMeasure:
     """A statistic of agreement.
 
     Attributes:
-        title: What people call it.
-        measure: Computes it from ratings of shape (answers, raters) and their scale.
+        title: Name for display.
+        measure: Computes the statistic from ratings of shape (answers, raters) and their scale.
     """
 
     title: str
@@ -104,11 +104,11 @@ STATISTICS: dict[str, AgreementMeasure] = {
         "rho of a rater with the others' mean", lambda ratings, _: measure_with_others(ratings)
     ),
 }
-"""By the name that findings have."""
+"""All agreement statistics, by their name in findings."""
 
 
 def find_title(statistic: str) -> str:
-    """Return what people call a statistic; the name itself where it is none of `STATISTICS`."""
+    """Return the display name of a statistic; the name itself if it is not in `STATISTICS`."""
     return STATISTICS[statistic].title if statistic in STATISTICS else statistic
 
 
@@ -153,13 +153,13 @@ def measure_agreement(
     Intervals are score intervals by the jackknife over questions (`statistic.find_intervals`).
 
     Args:
-        rated: Answers with what each rater gave.
+        rated: Answers with the ratings of each rater.
         statistics: Names from `STATISTICS`; None takes those of `choose_statistics`.
         confidence: Confidence level, above 0 and below 1.
 
     Returns:
-        A row per dimension and statistic. Where raters are not known one by one, a row per dimension of the statistic
-        "agreement", with the reason.
+        A row per dimension and statistic. Where individual ratings are not known, one row per dimension with
+        the statistic "agreement" and the reason.
 
     Raises:
         UsageError: There is no such statistic.
@@ -189,7 +189,7 @@ def measure_agreement(
 
 
 def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
-    """Return what raters gave to the answers that have a rating, and the questions of those, numbered from 0.
+    """Return the ratings of the answers that have any, and the questions of these answers, numbered from 0.
 
     Returns:
         Shapes (answers, raters) and (answers,).

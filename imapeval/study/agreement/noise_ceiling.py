@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 COEFFICIENTS: tuple[CoefficientName, ...] = ("pearson", "spearman", "kendall_tau_b")
-"""Those that have a ceiling."""
+"""Coefficients for which a ceiling is computed."""
 
 CORRECTABLE: tuple[CoefficientName, ...] = ("pearson", "spearman")
-"""The correction for attenuation is of product-moment correlations, which rho is, of ranks."""
+"""Coefficients that can be corrected for attenuation: product-moment correlations (rho is one, of ranks)."""
 
 _OF_NORMAL: Mapping[CoefficientName, Callable[[Floats], Floats]] = {
     "spearman": lambda root: 6 / np.pi * np.arcsin(root / 2),
     "kendall_tau_b": lambda root: 2 / np.pi * np.arcsin(root),
 }
-"""From the root of the reliability, 0..1, where mean ratings are hardly ever tied."""
+"""Ceiling from the root of the reliability, 0..1, where mean ratings are hardly ever tied."""
 
 _MOST_TIED = 0.1
-"""Largest share of equal mean ratings for which that holds: with a tenth of normal numbers cut off at their upper end,
-rho of the truth is .01 below it."""
+"""Largest share of tied mean ratings for which `_OF_NORMAL` holds: with a tenth of normal numbers cut off at their
+upper end, rho of the truth is .01 below it."""
 
 
 def find_ceilings(rated: Rated, *, confidence: float = 0.95) -> list[Ceiling]:
@@ -59,7 +59,7 @@ def find_ceilings(rated: Rated, *, confidence: float = 0.95) -> list[Ceiling]:
     (`statistic.find_intervals`).
 
     Args:
-        rated: Answers with what each rater gave.
+        rated: Answers with the ratings of each rater.
         confidence: Confidence level, above 0 and below 1.
 
     Returns:
@@ -71,16 +71,16 @@ def find_ceilings(rated: Rated, *, confidence: float = 0.95) -> list[Ceiling]:
 
 
 def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> list[Corrected]:
-    """Return what each correlation would be with ratings without noise: the value by the ceiling (Spearman 1904).
+    """Return each correlation corrected for noise in the ratings: the value divided by the ceiling (Spearman 1904).
 
-    The interval joins those of the value and of the ceiling by Donner and Zou's method (2012, "Closed-form confidence
-    intervals for functions of the normal mean and standard deviation", the ratio), which takes the two for
-    independent. A value above 1 is kept, with a note.
+    The interval combines those of the value and of the ceiling by Donner and Zou's method for ratios (2012,
+    "Closed-form confidence intervals for functions of the normal mean and standard deviation"), which treats the two
+    as independent. A value above 1 is kept, with a note.
 
     Args:
-        correlations: Of the level "global"; others are refused with a reason (the mean of quotients is not the quotient
-            of means), as are means over dimensions and coefficients other than r and rho.
-        ceilings: What `find_ceilings` gave.
+        correlations: Correlations at the level "global"; others are refused with a reason (the mean of quotients is
+            not the quotient of means), as are means over dimensions and coefficients other than r and rho.
+        ceilings: Result of `find_ceilings`.
 
     Returns:
         A row per correlation, in order.
@@ -95,8 +95,8 @@ def find_ratio_interval(
     """Return Donner and Zou's interval (2012) of a quotient of independent estimates.
 
     Args:
-        above: The estimate and the ends of its interval.
-        below: The same of what it is divided by, which is above 0.
+        above: The numerator and the ends of its interval.
+        below: The denominator, above 0, and the ends of its interval.
 
     Returns:
         The ends; None where `below` may be 0 or is too uncertain, so that the quotient has no bound.
@@ -107,7 +107,7 @@ def find_ratio_interval(
     product = value * by
 
     def find_end(end: float, by_end: float, sign: float) -> float:
-        # Never negative but for rounding, as the ends lie on both sides of the estimates.
+        # Negative only by rounding, as the ends lie on both sides of the estimates.
         inside = max(0.0, product**2 - end * by_end * (2 * value - end) * (2 * by - by_end))
         return (product + sign * sqrt(inside)) / (by_end * (2 * by - by_end))
 
@@ -177,7 +177,8 @@ def _measure(
             continue
         interval, low, high = ends[coefficient], None, None
         if interval is not None and of_mean is not None:
-            # Against few categories a ceiling rises to a level and falls again, where its own variance is next to none.
+            # With few categories the ceiling is not monotone in the reliability, and its own variance is almost 0 near
+            # the maximum. The interval therefore also covers the ceilings along the reliability's interval.
             reached = _follow(ceilings[coefficient], reliabilities, reliability, of_mean)
             low, high = min(interval.low, reached.min()), max(interval.high, reached.max())
         value = defined[coefficient].value
@@ -188,7 +189,7 @@ def _measure(
 def _follow(
     parts: Sequence[CeilingStatistic], reliabilities: Sequence[AgreementStatistic], mean: float, interval: Interval
 ) -> Floats:
-    """Return the mean ceiling at reliabilities from end to end of the interval of their mean."""
+    """Return the mean ceiling along the interval of the mean reliability."""
     goals = np.linspace(interval.low, interval.high, 9)
     below, above = np.minimum(goals / mean, 1.0), np.minimum((1 - goals) / max(1 - mean, 1e-12), 1.0)
     found = [
@@ -214,7 +215,7 @@ def _explain_unreliable(found: AgreementStatistic | Undefined) -> str | None:
 def _find_statistics(
     ratings: Floats, reliability: AgreementStatistic
 ) -> dict[CoefficientName, CeilingStatistic | Undefined]:
-    """Return the ceiling of each coefficient among some answers."""
+    """Return the ceiling of each coefficient for the given answers."""
 
     def convert(function: Callable[[Floats], Floats]) -> CeilingStatistic:
         def compute_at(reliabilities: Floats) -> Floats:
@@ -240,7 +241,7 @@ def _find_statistics(
 
 
 def _average(parts: Sequence[AgreementStatistic], members: Sequence[Counts]) -> AgreementStatistic:
-    """Return the mean of statistics of groups of answers as one of all answers, whose data are their row numbers."""
+    """Return the mean of the groups' statistics as one statistic of all answers, whose data are row numbers."""
     n = sum(len(rows) for rows in members)
     group, place = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for number, rows in enumerate(members):

@@ -1,4 +1,4 @@
-"""What a metric that knows the truth reaches in rank coefficients, against the mean of ratings in categories.
+"""Ceilings of rank coefficients for a metric that knows the truth, against means of categorical ratings.
 
 Most mean ratings are tied where ratings are yes or no, or nearly all the same, and a metric without ties cannot rank
 what people do not tell apart. How far that goes depends on how often each rating is given, so it is computed with the
@@ -25,32 +25,33 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
 
 MOST_STEPS = 20
-"""Between the lowest and the highest rating: 0 to 10 in halves. Mean ratings on finer scales have few ties."""
+"""Maximum number of steps from the lowest to the highest rating, as from 0 to 10 in halves. Mean ratings on finer
+scales have few ties."""
 
 _NODES = 64
-"""Values of an answer's worth, equally likely ones. The ceilings are within .001 of those of 1,000 nodes."""
+"""Number of equally likely values of an answer's worth. The ceilings are within .001 of those of 1,000 nodes."""
 
 _TERMS = 200
-"""Of the series for the covariance of two raters; what is left out at a correlation of .99 is below 1% of it."""
+"""Terms of the series for the covariance of two raters; at a correlation of .99 the remainder is below 1%."""
 
 _CORRELATIONS = 1 - np.linspace(1, 0.05, 96) ** 2
-"""Where that series is tabulated: 0 to .9975, closer together near 1."""
+"""Correlations at which that series is tabulated: 0 to .9975, denser near 1."""
 
 _NORMAL = NormalDist()
 _CELLS = 4_000_000
 
 
 _MOST_PATTERNS = 16
-"""Sets of raters that rated an answer, up to which each rater has frequencies of their own: all sets of four."""
+"""Maximum number of distinct rater sets for separate frequencies per rater: all subsets of four raters."""
 
 
 class _Design(NamedTuple):
     """Who rates which answers.
 
     Attributes:
-        steps: Between the lowest and the highest rating.
+        steps: Number of steps between the lowest and the highest rating.
         raters: Columns of frequencies: one for each rater, or one for all if raters are drawn anew for each answer.
-        patterns: The columns that an answer's mean is of; each answer has one of these patterns.
+        patterns: The columns that an answer's mean is taken over; each answer has one of these patterns.
     """
 
     steps: int
@@ -62,7 +63,7 @@ class CeilingStatistic(NamedTuple):
     """The ceiling of a coefficient.
 
     Attributes:
-        statistic: With the reliability that was found.
+        statistic: The ceiling at the estimated reliability.
         at: The ceiling at each of some reliabilities, shape (m,), with the observed frequencies.
     """
 
@@ -75,10 +76,10 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
 
     Args:
         ratings: Shape (answers, raters); NaN where a rater did not rate.
-        reliability: Of the mean rating (`reliability.measure_reliability`), of the same answers.
+        reliability: Reliability of the mean rating of the same answers (`reliability.measure_reliability`).
 
     Returns:
-        By coefficient; None where ratings lie on no grid of `MOST_STEPS` steps or fewer.
+        Ceilings by coefficient; None where ratings do not lie on a grid of `MOST_STEPS` steps or fewer.
     """
     steps = count_steps(ratings)
     if steps is None:
@@ -135,9 +136,9 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
 
 
 def count_steps(ratings: Floats) -> int | None:
-    """Return how many steps of their grid the ratings span; None where that is more than `MOST_STEPS`."""
+    """Return the number of grid steps that the ratings span; None if more than `MOST_STEPS`."""
     values = np.unique(ratings[~np.isnan(ratings)])
-    # Millionths of the span: grids of up to 20 steps are told apart, and rounding of thirds and sevenths is not seen.
+    # A tolerance of a millionth of the span distinguishes grids of up to 20 steps and absorbs rounding of thirds.
     for steps in range(1, MOST_STEPS + 1):
         places = (values - values[0]) / (values[-1] - values[0]) * steps
         if (np.abs(places - np.rint(places)) < 1e-6).all():
@@ -154,8 +155,8 @@ def _find_variance(sums: Floats) -> Floats:
 def _find_pooled_covariance(design: _Design, reliability: Floats, sums: Floats) -> Floats:
     """Return the covariance of two ratings by raters drawn anew whose means are so reliable, shape (m,).
 
-    Where the same few raters rate, what they differ by in strictness moves means less than that of raters drawn anew
-    would. So it is not the covariance that is kept but the reliability, by the formula of Spearman and Brown (1910).
+    Where the same few raters rate all answers, differences in their strictness affect the means less than they would
+    with raters drawn anew. So the reliability is kept, not the covariance, by the formula of Spearman and Brown (1910).
     """
     patterns = 3 + len(design.patterns)
     sizes = np.array([max(1, len(pattern)) for pattern in design.patterns])
@@ -174,16 +175,16 @@ def _compute(
 
     Args:
         design: Who rated which answers.
-        find: The coefficient from what `_spread_means` gives.
-        reliability: Of the mean rating, shape (m,).
-        covariance: Of two raters' ratings: the reliable part of the variance of the mean rating; shape (m,).
-        sums: Over answers, shape (m, columns).
+        find: Computes the coefficient from the result of `_spread_means`.
+        reliability: Reliability of the mean rating, shape (m,).
+        covariance: Covariance of two raters' ratings: the reliable part of the variance of the mean rating; shape (m,).
+        sums: Sums over answers, shape (m, columns).
     """
     size, wanted = sums[:, 0], np.maximum(np.nan_to_num(covariance), 0.0)
     answers = sums[:, 3 : 3 + len(design.patterns)] / size[:, None]
     counts = sums[:, 3 + len(design.patterns) :].reshape(len(sums), design.raters, design.steps + 1)
     shares = _shrink(counts, wanted)
-    # Where a rating passes from one category to the next.
+    # Thresholds between neighbouring categories.
     limits = _to_limits(1 - shares.cumsum(axis=2)[:, :, :-1])
     correlation = _find_correlation(limits, wanted)
     found = np.empty(len(sums))
@@ -198,15 +199,15 @@ def _compute(
 
 
 def _shrink(counts: Floats, covariance: Floats) -> Floats:
-    """Return each rater's frequencies, drawn to those of all as far as chance alone makes them differ.
+    """Return each rater's frequencies, shrunk towards the common ones in so far as they differ by chance.
 
     Raters who differ in strictness tell more answers apart together than raters who do not, so that frequencies that
     differ by chance would make the ceiling too high. What is kept of the differences is 1 - 1 / F of a two-way analysis
     of variance, as in shrinkage by empirical Bayes (Morris 1983, "Parametric Empirical Bayes Inference").
 
     Args:
-        counts: Of ratings, shape (m, raters, categories).
-        covariance: Of two raters' ratings of an answer, shape (m,).
+        counts: Number of ratings, shape (m, raters, categories).
+        covariance: Covariance of two raters' ratings of an answer, shape (m,).
     """
     sizes = np.maximum(counts.sum(axis=2), 1)
     shares = counts / sizes[:, :, None]
@@ -236,7 +237,7 @@ def _find_correlation(limits: Floats, wanted: Floats) -> Floats:
     polynomials (Kendall and Stuart 1979, The Advanced Theory of Statistics 2, 26.35).
 
     Args:
-        limits: Between categories, shape (m, raters, steps).
+        limits: Thresholds between categories, shape (m, raters, steps).
         wanted: The mean covariance over pairs of raters, or of two from the common frequencies; shape (m,).
     """
     raters = limits.shape[1]

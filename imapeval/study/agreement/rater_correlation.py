@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
 
 MOST_RATERS = 10
-"""45 pairs; each is correlated on every resample."""
+"""Maximum number of raters: 45 pairs, each of which is correlated on every resample."""
 
 
 def measure_pearson(ratings: Floats) -> AgreementStatistic | Undefined:
@@ -39,8 +39,8 @@ def measure_spearman(ratings: Floats) -> AgreementStatistic | Undefined:
 def measure_with_others(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return Spearman's rho of a rater with the mean of the others, averaged over raters.
 
-    What a rater would reach as a metric (Nili et al. 2014, "A toolbox for representational similarity analysis", the
-    lower bound of the noise ceiling). Answers count where another rater rated too.
+    The coefficient that a rater would reach as a metric (Nili et al. 2014, "A toolbox for representational similarity
+    analysis", the lower bound of the noise ceiling). Answers count where another rater rated too.
     """
     return _average(ratings, _find_others, "spearman")
 

@@ -1,8 +1,8 @@
 """Distribution of the absolute differences of two raters, in the bins of Wang et al. 2024 (Findings of ACL, imapScore).
 
 There, ratings go from 0 to 5 in halves, and absolute differences fall into {0}, {.5, 1, 1.5}, {2, 2.5}, {3, 3.5},
-{4, 4.5} and {5}. In parts of the scale's length, which is how other scales are divided: none; above 0 and below 2/5;
-from there to below 3/5; 4/5; the whole; and the whole.
+{4, 4.5} and {5}. Other scales are divided at the same fractions of their length: 0; above 0 and below 2/5; from
+there to below 3/5; to below 4/5; to below the whole; and the whole.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 EDGES = (0.4, 0.6, 0.8, 1.0)
-"""Where bins end, as parts of the scale's length: 2, 3, 4 and 5 of 5 in the paper."""
+"""Upper ends of the bins as fractions of the scale's length: 2, 3, 4 and 5 of 5 in the paper."""
 
 _MOST_LISTED = 4
-"""Differences that a bin's name lists one by one; a bin of more is named by its ends."""
+"""Maximum number of differences listed in a bin's name; a bin with more is named by its ends."""
 
 
 def count_differences(rated: Rated) -> list[Differences]:
@@ -66,7 +66,7 @@ def bin_differences(differences: Floats, *, scale: Scale | None) -> dict[str, fl
 
     Args:
         differences: Finite, 0 or more, at least one; shape (n,).
-        scale: Of the ratings; None where all ratings are the same, so that there is no length to divide.
+        scale: The rating scale; None where all ratings are the same, so that there is no length to divide.
 
     Raises:
         ValueError: A difference is larger than the scale is long.
@@ -111,7 +111,7 @@ def _name(values: Sequence[float]) -> str:
 
 
 def _guess_scale(table: Floats) -> Scale | None:
-    """Return what the ratings given suggest: their ends and, where all lie on it, a grid as fine as they are close."""
+    """Return the scale that the ratings suggest: their range and, if all lie on it, the grid of their smallest gap."""
     values = np.unique(table[~np.isnan(table)])
     if len(values) < 2:
         return None

@@ -1,4 +1,4 @@
-"""How often raters agree and how far apart they are, without correction for chance; ratings as categories.
+"""Raw agreement of raters: shares and distances without correction for chance; ratings as categories.
 
 With several raters an answer counts as the mean over its pairs of ratings, and answers with fewer than two ratings
 are left out.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.scales import Scale
 
 STEP_TOLERANCE = 1e-6
-"""Of a scale's step: differences that lie this close are the same (0.3 - 0.1 is not 0.2 in binary)."""
+"""Tolerance, as a share of a scale's step, for equal differences (0.3 - 0.1 is not 0.2 in binary)."""
 
 
 def measure_exact(ratings: Floats) -> AgreementStatistic | Undefined:
@@ -53,9 +53,9 @@ def average_pairs(packed: Floats, counts: Floats, of_pair: Callable[[Floats, Flo
     """Return, by answer, the mean of a number over its pairs of ratings; 0 where there is no pair. Shape (answers,).
 
     Args:
-        packed: As `statistic.pack` gives it, or codes in its place.
-        counts: As `statistic.pack` gives them.
-        of_pair: The number, of two columns of ratings; what it gives for NaN is not used.
+        packed: Sorted ratings from `statistic.sort_ratings`, or codes in their place.
+        counts: Number of ratings of each answer, from `statistic.sort_ratings`.
+        of_pair: Computes the number from two columns of ratings; its results for NaN are not used.
     """
     sums = np.zeros(len(packed))
     for first, second in combinations(range(packed.shape[1]), 2):
@@ -87,7 +87,7 @@ Weighting = Literal["identity", "linear", "quadratic"]
 """Credit of two ratings: all or nothing, less by their distance, less by its square (Cohen 1968)."""
 
 MOST_CATEGORIES = 101
-"""The finest scale that people use as one of categories: 0 to 100 in whole numbers. Chance terms take its square."""
+"""Maximum number of categories: 0 to 100 in whole numbers. The cost of chance terms grows with its square."""
 
 
 def find_categories(ratings: Floats, *, scale: Scale | None) -> Floats | Undefined:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
 _SINGULAR = 1e-9
-"""Eigenvalues below this share of the largest are 0: how strict raters are is known up to a constant only."""
+"""Eigenvalues below this share of the largest count as 0: strictness is identified only up to a constant."""
 
 
 def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
@@ -33,8 +33,8 @@ def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
     - All raters rated all answers: strictness moves no answer against another, and this is ICC(3,k), Cronbach's alpha.
     - Raters differ and are too many for their strictness to be told from their errors: it is ICC(1,k).
 
-    Raters of separate batches, with no answer in common even through others, cannot be compared in strictness; what
-    batches differ by is taken for the answers' worth.
+    Raters of separate batches, with no answer in common even through others, cannot be compared in strictness;
+    differences between batches are attributed to the answers' worth.
 
     On resamples, strictness is as estimated from all answers.
 
@@ -61,7 +61,7 @@ def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
         return measure_icc(ratings, model=1, mean=True)
     mean_strictness = share @ strictness
     left = (centred - strictness - (means - mean_strictness)[:, None]) * given
-    # Errors in the strictness make its variance too large, by this times the variance of an error.
+    # Estimation errors inflate the variance of the strictness by this times the error variance.
     surplus = float(np.trace(inverse @ np.cov(share[rated], rowvar=False)))
 
     def compute(data: Floats, weights: Floats) -> Floats:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 _HEADLINES = ("krippendorff_alpha_interval", "krippendorff_alpha_ordinal", "krippendorff_alpha_nominal", "fleiss_kappa")
-"""What a sentence quotes: the first that is there."""
+"""Statistics that a sentence may quote; the first available one is used."""
 
 
 _OVER: Mapping[Level, str] = {"global": "over all answers", "within-system": "within systems"}
-"""Levels that have ceilings."""
+"""Wording for the levels that have ceilings."""
 
 
 def describe_agreement(
@@ -30,14 +30,14 @@ def describe_agreement(
     level: Level = "global",
     coefficient: CoefficientName = "pearson",
 ) -> list[str]:
-    """Return a sentence or three for each dimension: how far raters agree, and how far a metric could.
+    """Return one to three sentences per dimension: how far raters agree, and how far a metric could.
 
     Args:
-        rated: What was measured.
-        agreements: What `measure_agreement` gave.
-        ceilings: What `find_ceilings` gave.
-        level: Of the ceiling that is put into words, if there is one.
-        coefficient: Of that ceiling.
+        rated: The rated answers.
+        agreements: Result of `measure_agreement`.
+        ceilings: Result of `find_ceilings`.
+        level: Level of the ceiling to describe, if there is one.
+        coefficient: Coefficient of that ceiling.
     """
     sentences: list[str] = []
     unknown: dict[str, list[str]] = {}

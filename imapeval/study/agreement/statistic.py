@@ -1,4 +1,4 @@
-"""A statistic of agreement as a function of the answers' weights, and its interval."""
+"""Agreement statistics as functions of the answers' weights, and their intervals."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class AgreementStatistic:
     """A statistic of agreement: data per answer, and a function of data and weights.
 
     Attributes:
-        data: Of the answers, shape (answers, k).
-        compute: Of the data and of whole-number weights, shape (m, answers): the value under each row of weights,
-            shape (m,); NaN where it is undefined. An answer of weight w stands for w equal ones.
+        data: Data of the answers, shape (answers, k).
+        compute: Takes the data and whole-number weights, shape (m, answers); returns the value under each row of
+            weights, shape (m,), NaN where it is undefined. An answer of weight w stands for w equal ones.
         n: Number of informative answers, such as those with two ratings.
         raters: Number of raters used.
         bounds: Lowest and highest possible value.
-        is_share: Every answer counts as one right or wrong answer: of independent ones it has Wilson's own interval.
-        information: How many such answers each answer counts for where none tells of a variance.
-        at_most: They never count for more (`intervals.score_interval`).
+        is_share: Every answer counts as right or wrong; if answers are independent, Wilson's interval applies as is.
+        information: How many such answers each answer is worth if the jackknife variance is 0.
+        at_most: Whether that is also the most each answer can be worth (`intervals.score_interval`).
         note: What was left out, or None.
     """
 
@@ -58,7 +58,7 @@ def from_sums(combine: Callable[[Floats], Floats]) -> Callable[[Floats, Floats],
     """Return the computation of a statistic that is a function of sums over answers.
 
     Args:
-        combine: The sums of the data's columns, shape (m, k), to the statistic, shape (m,).
+        combine: Maps the sums of the data's columns, shape (m, k), to the statistic, shape (m,).
     """
     return lambda data, weights: combine(weights @ data)
 
@@ -98,7 +98,7 @@ def explain_unmeasurable(ratings: Floats) -> Undefined | None:
 
 
 def explain_unmeasurable_or_constant(ratings: Floats) -> Undefined | None:
-    """Return `refuse`'s reason, or that all ratings are the same: chance alone would then agree as often."""
+    """Return the reason of `explain_unmeasurable`, or that all ratings are equal, so that chance agreement is 1."""
     if reason := explain_unmeasurable(ratings):
         return reason
     given = ratings[~np.isnan(ratings)]
@@ -129,8 +129,8 @@ def count_information(ratings: Floats) -> float:
 
 
 _MOST_GROUPS = 2000
-"""Groups of questions that are left out, one at a time. The variance of their sums is that of the questions', as both
-are sums of independent parts; estimated from so many it is known to within 3%."""
+"""Maximum number of jackknife groups of questions. Grouping does not change the variance, as questions are
+independent; from this many groups it is estimated to within 3%."""
 
 
 def find_intervals(
@@ -141,13 +141,13 @@ def find_intervals(
     Answers that were rated alike, by the same raters, are counted together: on a grid there are few different ones.
 
     Args:
-        statistics: Defined ones, of the same answers.
-        ratings: Of those, shape (answers, columns); what answers differ by.
+        statistics: Statistics with a value, of the same answers.
+        ratings: Ratings of these answers, shape (answers, columns); answers with equal rows are counted together.
         codes: The question of each answer, numbered from 0.
         confidence: Confidence level, above 0 and below 1.
 
     Returns:
-        None where there is one question, or the statistic is undefined without nearly any of them.
+        None where there is only one question, or the statistic is undefined without almost any single question.
     """
     questions = int(codes.max()) + 1
     if questions < 2:
