@@ -25,7 +25,7 @@ class AnswerSpread:
     """One answer's score over its repetitions.
 
     Attributes:
-        id: Of the answer.
+        id: Id of the answer.
         score: The mean over all repetitions.
         sd: Standard deviation of a single repetition: one reading with one judgement.
         verdict: On the score; None without a threshold.

@@ -166,7 +166,7 @@ def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Count
 
     Args:
         statistic: Of weighted rows.
-        drawn: What `draw` gave.
+        drawn: Result of `draw`.
         codes: The cluster of each row, as a column of `drawn`.
 
     Returns:

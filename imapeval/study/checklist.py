@@ -75,8 +75,8 @@ def fill_checklist(
 
     Args:
         rated: The answers and their ratings.
-        agreements: What `measure_agreement` gave.
-        about: What `read_about` gave.
+        agreements: Result of `measure_agreement`.
+        about: Result of `read_about`.
     """
     given = about or {}
     data = {

@@ -62,7 +62,7 @@ def write_conclusions(
     """Return sentences: which metric agrees best with the raters, and how it compares with the others.
 
     Args:
-        ranked: What `rank_metrics` gave.
+        ranked: Result of `rank_metrics`.
         comparisons: Of the same level and coefficient.
         level: The level.
         dimension: Which comparisons: `ALL` for those of the mean.
@@ -182,8 +182,8 @@ def describe_outliers(outliers: Sequence[WithoutOutliers], ranked: Sequence[Corr
     It is about the best metric whose coefficient changes much.
 
     Args:
-        outliers: What `correlate_without_outliers` gave.
-        ranked: What `rank_metrics` gave.
+        outliers: Result of `correlate_without_outliers`.
+        ranked: Result of `rank_metrics`.
     """
     moved = [row for row in outliers if row.matters]
     best = next((row for metric in ranked for row in moved if row.metric == metric.metric), None)
@@ -286,7 +286,7 @@ def explain_no_comparison(ranked: Sequence[Correlation], against: str | None) ->
     """Return why metrics cannot be compared by a coefficient; None if they can.
 
     Args:
-        ranked: What `rank_metrics` gave.
+        ranked: Result of `rank_metrics`.
         against: The metric that others are compared with; None for all pairs.
     """
     defined = {row.metric for row in ranked}

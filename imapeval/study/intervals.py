@@ -63,7 +63,7 @@ def bca_intervals(
         influences: Of each cluster on the coefficients, shape (clusters, ...).
         clusters: How many clusters each coefficient was computed from, shape (...).
         bounds: Lowest and highest possible value.
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
         widened: For few clusters; not for coefficients that count pairs.
         corrected: For bias and skewness; plain percentiles if not. Noise in the means of a few systems makes their
             order look worse in resamples than it is, and "corrected" for that, intervals hold the coefficient in 72 to
@@ -113,7 +113,7 @@ def jackknife_intervals(
         influences: Of each cluster on the coefficients, shape (clusters, ...).
         clusters: How many clusters each coefficient was computed from, shape (...).
         bounds: Lowest and highest possible value.
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         Two arrays of shape (...); NaN with fewer than two clusters.
@@ -167,7 +167,7 @@ def share_interval(right: Floats, clusters: Counts, *, confidence: float) -> Int
     Args:
         right: 0..1, shape (n,).
         clusters: Of each answer, from 0 without gaps, shape (n,).
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         None with fewer than two clusters.
@@ -208,7 +208,7 @@ def score_interval(
         size: How many answers it counts as where leaving out a cluster changes nothing, so that there is no variance.
         at_most: How many it never counts as more than: for statistics that rest on few of the answers, whose variance
             is too small where none of these happens to be wrong.
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         None where fewer than two groups can be left out, or the bounds are equal: differences of ratings that are all

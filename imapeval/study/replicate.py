@@ -73,7 +73,7 @@ class Cell(NamedTuple):
     Attributes:
         metric: Our name, or the paper's where we have no such metric.
         system: Whose answers: "HMedQA/GPT-4", "HMedQA" for the mean over a data set, `ALL` for the mean over all.
-        dimension: Of the ratings; `ALL` in a mean.
+        dimension: The rating dimension; `ALL` in a mean.
         coefficient: The coefficient.
     """
 

@@ -46,7 +46,7 @@ class WordTokens:
     """One tokenizer on the texts of one language and task.
 
     Attributes:
-        tokenizer, task, lang: Which.
+        tokenizer, task, lang: The tokenizer, the task and the language.
         texts: Number of texts.
         words: Number of words; of characters in Chinese.
         tokens_per_word: Tokens of all texts by words of all texts.

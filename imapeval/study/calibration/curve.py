@@ -76,7 +76,7 @@ class PredictionErrors:
         half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
         confidence: Of `half_width` and of the intervals.
         n: Number of answers.
-        questions: Different ones among them.
+        questions: Number of different questions among them.
     """
 
     mean_absolute: tuple[float, Interval]
@@ -118,7 +118,7 @@ def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
     Args:
         scores: Shape (n,), finite, not all the same.
         ratings: Of the same answers, shape (n,), finite.
-        method: Which curve.
+        method: The curve to fit.
 
     Raises:
         UsageError: All scores are the same.
@@ -155,7 +155,7 @@ def calibrate(
 
     Args:
         rated: Scores and ratings; answers without one of them are left out.
-        metric: Which; its scores as they are, whichever way is good.
+        metric: Name of the metric; its scores are used as they are, whichever direction is good.
         dimension: The rating dimension.
         signature: Of the metric.
         method: An isotonic curve of a metric of which low scores are good falls.
@@ -206,7 +206,7 @@ def cross_fit(
         scores: Shape (n,), finite.
         ratings: Of the same answers, shape (n,), finite.
         questions: A number from 0 per question, shape (n,).
-        method: Which curve.
+        method: The curve to fit.
         scale: Predictions stay within it.
         seed: Random seed for the `FOLDS` folds.
 

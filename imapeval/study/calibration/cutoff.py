@@ -63,7 +63,7 @@ class CutOff:
 
     Attributes:
         metric: The metric.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         right_from: An answer is acceptable if its rating is no lower.
         score: The metric calls an answer acceptable if its score is no worse.
         lower_is_better: Whether a low score is good, so that "no worse" is "no higher".
@@ -71,8 +71,8 @@ class CutOff:
         acceptable: Share of acceptable answers, on which the predictive values depend.
         figures: By the names in `FIGURES`.
         n: Answers with a score and a rating.
-        questions: Different questions among them.
-        confidence: Of the intervals.
+        questions: Number of different questions among them.
+        confidence: Confidence level of the intervals.
     """
 
     metric: str
@@ -102,11 +102,11 @@ def find_cutoff(
 
     Args:
         rated: The answers.
-        metric: Which.
-        dimension: Of the ratings.
+        metric: Name of the metric.
+        dimension: The rating dimension.
         right_from: An answer is acceptable if its rating is no lower.
         at: The cut-off to measure; None chooses one.
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
         seed: Random seed of the resamples.
 
     Raises:

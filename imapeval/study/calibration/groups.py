@@ -32,7 +32,7 @@ class GroupError:
     Attributes:
         group: Its name.
         answers: With a rating and a score.
-        questions: Different ones among them.
+        questions: Number of different questions among them.
         difference: Mean rating less mean prediction: above 0 where the curve rates the group too low. None with a note.
         low, high: Bounds of its interval.
         mean_absolute: Mean of |rating - prediction|, and the bounds of its interval.
@@ -66,10 +66,10 @@ def measure_groups(
 
     Args:
         rated: Scores and ratings; answers without one of them are left out.
-        metric: Which.
+        metric: Name of the metric.
         dimension: The rating dimension.
         groups: Rows of `rated` by the group's name.
-        method: Which curve.
+        method: The curve to fit.
         seed: Random seed for the folds and the resamples, as in `curve.calibrate`.
         resamples: Number of resamples of questions.
         confidence: Confidence level of each interval.

@@ -67,7 +67,7 @@ class SystemMean:
     Attributes:
         system: Name of the system.
         dimension: The rating dimension.
-        metric: Whose scores helped.
+        metric: The metric whose scores helped.
         rated: Answers with a rating and a score.
         unrated: Answers with a score only.
         value, low, high: The mean rating with the metric's help, and its interval; None where it is undefined.
@@ -221,7 +221,7 @@ def estimate_systems(
 
     Args:
         rated: All answers, rated or not.
-        metric: Whose scores help.
+        metric: The metric whose scores help.
         dimension: The rating dimension.
         confidence: Confidence level.
 

@@ -26,7 +26,7 @@ class Prediction:
     """One answer.
 
     Attributes:
-        id: Of the answer.
+        id: Id of the answer.
         system: Who gave it.
         score: The metric's; None where it failed.
         rating: The predicted one; None without a score.

@@ -132,7 +132,7 @@ def estimate_shares(
 
     Args:
         rated: All answers, rated or not.
-        metric: Which.
+        metric: Name of the metric.
         dimension: The rating dimension.
         right_from: An answer is right when its rating is no lower.
         score_from: The metric calls an answer right when its score is no worse (of a metric of which low scores are

@@ -28,7 +28,7 @@ class Baseline:
     """What one metric of a task gives to answers that know nothing of the items.
 
     Attributes:
-        task, metric: Which.
+        task, metric: The task and the metric.
         majority: With the most frequent right answer to every item; with the most frequent tag of every token, and with
             the median of grades.
         chance: With the right answers, or the tags of all tokens, dealt out at random: the mean over many deals.

@@ -36,7 +36,7 @@ class Cell:
     """One cell of the table over everything: a metric of a model on a task.
 
     Attributes:
-        task, metric, model: Which.
+        task, metric, model: The task, the metric and the model.
         items: Number of items.
         mean: Over items and runs.
         spread: Standard deviation over runs; None with a single run, and for closed questions.

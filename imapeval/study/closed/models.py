@@ -28,7 +28,7 @@ class ModelResult:
     """One model on one task.
 
     Attributes:
-        task, model: Which.
+        task, model: The task and the model.
         items: Number of questions.
         runs: Number of runs of the model.
         accuracy: Share of right answers; an answer that chooses nothing is not right.
@@ -60,7 +60,7 @@ class OrderEffect:
     """One model on questions whose options were shown in several orders.
 
     Attributes:
-        task, model: Which.
+        task, model: The task and the model.
         items: Number of questions with several orders.
         pairs: Number of pairs of answers to the same question in different orders, where both choose an option.
         same_option: Share of pairs that choose the same option.

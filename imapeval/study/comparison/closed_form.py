@@ -109,7 +109,7 @@ def zou_interval(
         r13: Correlation of the ratings with the second metric.
         r23: Correlation of the two metrics.
         n: Answers, independent of each other; at least `MIN_ANSWERS`.
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
         spearman: The correlations are Spearman's: their variances are `FIELLER` times as large.
 
     Returns:

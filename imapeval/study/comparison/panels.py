@@ -52,7 +52,7 @@ def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | None:
 
     Args:
         pilot: What the raters gave.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         level: "within-system" takes the mean over systems, any other all answers together.
     """
     table = pilot.by_rater.get(dimension)

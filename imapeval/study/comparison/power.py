@@ -40,7 +40,7 @@ class Power:
 
     Attributes:
         first, second: Names of the metrics; "" where only numbers were given, or there is no second.
-        dimension: Of the ratings; `ALL` for the mean over them, "" where only numbers were given.
+        dimension: The rating dimension; `ALL` for the mean over them, "" where only numbers were given.
         first_value, second_value: Their correlations with the ratings.
             Of a single metric, the second is 0.
         between: The correlation of the two metrics; None of a single one.
@@ -140,7 +140,7 @@ def plan_sample_size_from_pilot(
 
     Args:
         pilot: Scores and ratings.
-        metrics: Metrics to include; None takes all.
+        metrics: Metrics to include; None means all.
         against: Compare each of the others with this one alone; None compares all pairs.
         dimensions: Rating dimensions to include; None takes all.
         level: "global", "within-system", or "system": the number of systems, with as many questions as in the pilot.

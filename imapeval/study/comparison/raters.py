@@ -127,7 +127,7 @@ def compare_with_raters(
 
     Args:
         rated: Scores and ratings by rater.
-        metrics: Metrics to include; None takes all.
+        metrics: Metrics to include; None means all.
         coefficient: The coefficient.
         level: How answers are grouped.
 
@@ -185,7 +185,7 @@ def run_alternative_annotator_test(
 
     Args:
         rated: Scores and ratings by rater.
-        metrics: Metrics to include; None takes all.
+        metrics: Metrics to include; None means all.
         epsilon: The advantage granted to the metric, 0..1.
         seed: Random seed for the folds.
 
@@ -214,7 +214,7 @@ def count_worth(rated: Rated, *, metrics: Sequence[str] | None = None) -> list[W
 
     Args:
         rated: Scores and ratings by rater.
-        metrics: Metrics to include; None takes all.
+        metrics: Metrics to include; None means all.
 
     Raises:
         UsageError: The ratings of single raters are not known, or a name is unknown.

@@ -42,7 +42,7 @@ class BesideBaseline:
 
     Attributes:
         metric: The metric.
-        dimension: Of the ratings; `ALL` for the mean over them.
+        dimension: The rating dimension; `ALL` for the mean over them.
         coefficient: The coefficient.
         value: Over all answers together.
         within_dataset: Mean of the coefficients within each data set, its systems together; None with one data set.
@@ -91,8 +91,8 @@ def compare_with_baseline(
     Args:
         rated: The answers. The facet "dataset" tells data sets apart, where there is one.
         coefficient: One that needs no tie threshold.
-        metrics: Metrics to include; None takes all.
-        correlations: What `correlate` gave of these metrics; levels that are not among them are computed.
+        metrics: Metrics to include; None means all.
+        correlations: Result of `correlate` for these metrics; levels that are not among them are computed.
         seed: Random seed of the parts.
 
     Returns:
@@ -238,7 +238,7 @@ def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
     """Say what the baseline reaches, and which metrics do not beat it.
 
     Args:
-        rows: What `compare_with_baseline` gave of one coefficient.
+        rows: Result of `compare_with_baseline` for one coefficient.
     """
     known = [row for row in rows if row.baseline is not None and row.dimension == rows[-1].dimension]
     if not known:

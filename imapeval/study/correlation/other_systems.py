@@ -47,9 +47,9 @@ def replace_intervals(
 
     Args:
         rated: Scores and ratings that the rows were computed of.
-        rows: What `correlate` gave.
+        rows: Result of `correlate`.
         units: "systems" or "both".
-        confidence: Above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
         compute: Computes the rows of some of the answers.
     """
     rated = rated.take(np.flatnonzero(~np.isnan(rated.ratings).all(axis=1)))

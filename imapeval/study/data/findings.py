@@ -55,7 +55,7 @@ class Correlation:
     Attributes:
         metric: Name of the metric.
         system: Whose answers; `ALL` in a mean, and where systems are taken together.
-        dimension: Of the ratings; `ALL` in a mean over them.
+        dimension: The rating dimension; `ALL` in a mean over them.
         coefficient: The coefficient.
         value: -1..1 (accuracies 0..1), or None if it is undefined.
         low, high: Bounds of the 95% interval; None if the value is, or if there is only one question.
@@ -111,7 +111,7 @@ class Comparison:
         p: Two-sided, above 0.
         p_adjusted: After Holm's correction over the table that the row belongs to.
         n: Answers that were rated and that both metrics scored; at the level of systems, the systems that gave them.
-        questions: Different questions among them.
+        questions: Number of different questions among them.
         reason: Why there is no result, or a caveat.
         sentence: The result in plain words.
         first_rank, second_rank: The metrics' ranks in the table of the dimension, 1 for the best; metrics that share
@@ -251,7 +251,7 @@ class Slice:
         metric: Name of the metric.
         facet: By what the answers are divided: "task", "language", "system", "response characters", "compression" ...
         group: The group, or a range of numbers such as "120 to 340".
-        dimension: Of the ratings; `ALL` for the mean over them.
+        dimension: The rating dimension; `ALL` for the mean over them.
         coefficient: The coefficient.
         value, low, high, n, reason: As in `Correlation`.
     """
@@ -305,7 +305,7 @@ class Disagreement:
     """An answer that a metric and the raters rank very differently.
 
     Attributes:
-        id: The answer's.
+        id: Id of the answer.
         metric: Name of the metric.
         dimension: The rating dimension.
         score, rating: What they gave.
@@ -349,7 +349,7 @@ class Study:
     Attributes:
         title: Of the page.
         rated: The answers.
-        signatures: Of the metrics, by name.
+        signatures: Signatures of the metrics, by name.
         account: Sentences on what was read and what did not join.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
             outliers, disagreements, checklist, baselines, beside_raters, alternative_annotators, worth_in_raters: See

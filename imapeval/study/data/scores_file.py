@@ -140,7 +140,7 @@ def describe_matching(rated: Rated, imported: ImportedScores, *, unrated: Sequen
     """Return, as sentences, the ids of a file that are no answer's, and the answers that have no score in it.
 
     Args:
-        rated: What `add_scores` gave.
+        rated: Result of `add_scores`.
         imported: The file.
         unrated: Ids of answers that were left out because they are not rated.
     """

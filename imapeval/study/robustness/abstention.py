@@ -61,7 +61,7 @@ class DoubtfulAnswer:
     """An answer that people should rate before others.
 
     Attributes:
-        id: Of the answer.
+        id: Id of the answer.
         system: Who gave it.
         metric: Name of the metric.
         score: The metric's mean over its readings and judgements.

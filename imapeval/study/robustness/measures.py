@@ -51,7 +51,7 @@ class Robustness:
     Attributes:
         metric: Name of the metric.
         kind: What was done again.
-        lang: Of the texts.
+        lang: Language of the texts.
         statistic: Which. Of rewording: "change" (mean of a reworded answer's score less the original's),
             "absolute_change" (mean without the sign), "relative_change" (that in standard deviations of the original
             scores), "spearman" (of original and reworded scores), "reversed_pairs" (share of pairs of answers that

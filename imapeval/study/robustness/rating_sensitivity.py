@@ -94,7 +94,7 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
 
     Args:
         rated: Scores and ratings.
-        metric: Which.
+        metric: Name of the metric.
         dimension: The rating dimension.
         seed: Random seed for the noise.
 

@@ -98,7 +98,7 @@ def summarise_stability(
 
     Args:
         rated: The answers; ratings are not looked at.
-        metric: Whose stability it is.
+        metric: The metric whose scores these are.
         stability: Of each answer, shape (n,); NaN where it is not known.
         bins: Into how many groups of equal size a covariate is cut.
         seed: Random seed for the bootstrap.
@@ -153,7 +153,7 @@ def relate_stability(
 
     Args:
         rated: The answers.
-        metric: Which one.
+        metric: Name of the metric.
         stability: Of each answer, shape (n,); NaN where it is not known.
         seed: Random seed for the bootstrap.
         resamples: Number of bootstrap resamples.

@@ -66,7 +66,7 @@ class Bias:
 
     Attributes:
         metric: The metric.
-        dimension: Of the ratings held equal; `ALL` for the mean over them.
+        dimension: The rating dimension held equal; `ALL` for the mean over them.
         property: A covariate such as "response characters", a facet such as "language", "system", or `OWN_FAMILY`.
         group: The group of the facet that is compared with the other answers; "" for a covariate.
         value: The partial correlation, -1..1: above 0 if answers with more of the property, or of the group, get
@@ -100,8 +100,8 @@ def measure_bias(
 
     Args:
         rated: The answers.
-        signatures: Of the metrics, by name, to find the family of a metric's language model.
-        metrics: Metrics to include; None takes all.
+        signatures: Signatures of the metrics, by name, to find the family of a metric's language model.
+        metrics: Metrics to include; None means all.
 
     Returns:
         By metric and dimension, the mean over dimensions first if there are several, a row per property. Of two groups

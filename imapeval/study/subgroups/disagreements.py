@@ -26,7 +26,7 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
 
     Args:
         rated: The answers.
-        metric: Whose scores.
+        metric: The metric to compare with the raters.
         dimension: The rating dimension.
         count: Most answers to return.
 

@@ -49,8 +49,8 @@ def compare_slices(
 
     Args:
         rated: The answers.
-        metrics: Metrics to include; None takes all.
-        coefficient: Which; one of `comparable_coefficients`.
+        metrics: Metrics to include; None means all.
+        coefficient: The coefficient; one of `comparable_coefficients`.
         facets: As of `slice_answers`.
         bins: As of `slice_answers`.
 

@@ -44,7 +44,7 @@ class WithoutOutliers:
 
     Attributes:
         metric: The metric.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         coefficient: The coefficient.
         outliers: Systems whose mean rating stands apart, in the order of the data.
         value: Of all systems; None where it is undefined.

@@ -110,8 +110,8 @@ def slice_answers(
 
     Args:
         rated: The answers. Those that nobody rated are left out first.
-        metrics: Metrics to include; None takes all.
-        coefficient: Which; one of `comparable_coefficients`.
+        metrics: Metrics to include; None means all.
+        coefficient: The coefficient; one of `comparable_coefficients`.
         facets: By what: names of facets and covariates, "system" or "dimension"; None for all that divide the
             answers. "dimension" is all answers together, one group for each dimension of the ratings.
         bins: Into how many groups of equal size a covariate is cut; equal numbers stay together, so there may be

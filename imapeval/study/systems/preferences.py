@@ -109,7 +109,7 @@ def estimate_strengths(
 
     Args:
         preferences: The judgements.
-        confidence: Of the intervals.
+        confidence: Confidence level of the intervals.
         seed: Random seed.
         resamples: Number of bootstrap resamples.
 
@@ -280,9 +280,9 @@ def compare_with_metrics(
 
     Args:
         preferences: The judgements.
-        strengths: What `estimate_strengths` gave.
+        strengths: Result of `estimate_strengths`.
         answers: The systems' answers, with scores.
-        confidence: Of the intervals.
+        confidence: Confidence level of the intervals.
 
     Raises:
         UsageError: No question or no two systems of the preferences are in the runs.

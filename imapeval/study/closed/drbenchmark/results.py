@@ -42,7 +42,7 @@ class TaskResult:
     """One metric of one model on one task.
 
     Attributes:
-        task, metric, model: Which.
+        task, metric, model: The task, the metric and the model.
         share: Share of the training data.
         items: Number of test items.
         cut: Test items of which the model tagged a part only.
@@ -76,7 +76,7 @@ class TaskTest:
     """Two models on one task.
 
     Attributes:
-        task, metric, first, second: Which.
+        task, metric, first, second: The task, the metric and the two models.
         difference: Mean of the first minus that of the second.
         low, high: Bounds of its 95% interval, over items and runs.
         p: Two-sided p-value, over items and runs.

@@ -31,7 +31,7 @@ class RatingEntry:
     """One rating of one answer.
 
     Attributes:
-        id: The answer's.
+        id: Id of the answer.
         dimension: What was rated.
         rater: The rater; "" if unknown.
         value: None if it is empty.
