@@ -1,14 +1,14 @@
-"""How often a response that tells its reader what to do moves the score of a wrong answer.
+"""How often a response that contains instructions to the judge changes the score of a wrong answer.
 
     python benchmarks/attacks.py run --base-url http://127.0.0.1:8080/v1 --model NAME    ask a server, print the table
     python benchmarks/attacks.py write REQUESTS.jsonl                                    as batches, to be answered
     python benchmarks/attacks.py read RESULTS.jsonl                                      print the table of the results
 
-The attacks are those of tests/extraction/attacks.jsonl: a poor answer and what stands behind it. Its twin is the same
-answer alone. Each is rated by `geval:accuracy` (0..1 here) and read for its facts, whose imapScore with those of a
-reference is taken offline. A score has moved where it lies more than .05 above the twin's. Both are measured with and
-without the markers around texts (`imapeval.llm.structured.templates`) and the filter
-(`imapeval.extraction.injection_filter`).
+The attacks are those of tests/extraction/attacks.jsonl: a poor answer followed by an injected text. The twin of an
+attack is the same answer without that text. Each is rated by `geval:accuracy` (0..1 here), and its facts are extracted
+and compared offline with those of a reference (imapScore). A score counts as moved if it exceeds the twin's by more
+than .05. Both are measured with and without the markers around texts (`imapeval.llm.structured.templates`) and the
+filter (`imapeval.extraction.injection_filter`).
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Text:
 
     Attributes:
         name: The attack's id, or "twin of" and the answer.
-        lang, response: Of the text.
-        marks: What only the attack names.
+        lang, response: Language and text of the response.
+        marks: Words that occur only in the injected text.
     """
 
     name: str
@@ -124,14 +124,14 @@ def list_texts(attacks: list[dict[str, Any]]) -> tuple[list[Text], dict[str, str
 
 
 def hide(task: str, variant: str, text: Text) -> str:
-    """Return a name of a request that does not tell whoever answers it what is an attack."""
+    """Return a request id that does not reveal whether the text is an attack."""
     return f"{text.lang}{hashlib.sha256(f'{task}/{variant}/{text.name}'.encode()).hexdigest()[:10]}"
 
 
 @contextmanager
 def set_variant(variant: str) -> Iterator[None]:
-    """Switch off what the variant does not name."""
-    # Nothing is loaded yet that was loaded in another variant.
+    """Switch off the defences that the variant does not name."""
+    # No module keeps state from another variant at this point.
     with ExitStack() as stack:
         stack.enter_context(mock.patch("imapeval.llm.structured.templates.load", templates.load.__wrapped__))
         stack.enter_context(
@@ -151,7 +151,7 @@ def set_variant(variant: str) -> Iterator[None]:
 
 
 def make_judge(model: Model, *, by_hand: bool) -> Metric:
-    """Return `geval:accuracy`, weighted by probabilities; by hand, where there are none, one completion counts."""
+    """Return `geval:accuracy`, weighted by probabilities; without any (batch results), that of a single completion."""
     (judge,) = (judge for judge in build_geval() if judge.name == "geval:accuracy")
     options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
     (ready,) = prepare_metrics([set_options(judge, options)], MetricResources(llm=model))
@@ -209,7 +209,7 @@ def write(args: argparse.Namespace, attacks: list[dict[str, Any]]) -> None:
                         name = hide(task, variant, text)
                         record = {"custom_id": name, "method": "POST", "url": ENDPOINT, "body": body}
                         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
-    # By their names, so that twins and attacks stand side by side in no order.
+    # Sorted by id, which is a hash, so that the order does not reveal which texts are attacks.
     args.file.write_text("".join(sorted(lines)), encoding="utf-8")
 
 

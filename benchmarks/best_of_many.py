@@ -1,7 +1,7 @@
 """Is the interval of the best of many metrics right? `python benchmarks/best_of_many.py [--repetitions 1000]`.
 
-Made-up studies with many metrics that are all as good (rho 0, or .3), independent of each other or alike (half of what
-is not the answer's quality is common to them). The metric with the highest Spearman's rho is picked, as
+Simulated studies with many equally good metrics (rho 0, or .3), independent of each other or alike (they share half of
+the variance that quality does not explain). The metric with the highest Spearman's rho is picked, as
 `imapeval study report` picks it. Printed as a Markdown table, for its own 95% interval and for the simultaneous one:
 
 - above 0: share of studies whose interval of the picked metric lies above 0; with rho 0 each of these is wrong;

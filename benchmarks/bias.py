@@ -2,10 +2,10 @@
 
 python benchmarks/bias.py --repetitions 1000
 
-Two systems answer each question; a question makes answers alike (intraclass correlation .3). System B's answers are
-better by "better" standard deviations and get "favour" more from the metric for nothing. Ratings are those of three
-raters, with as much noise as there is quality, on a scale of halves. The true partial correlation is that of 400,000
-such answers with ratings without noise.
+Two systems answer each question; answers to the same question are correlated (intraclass correlation .3). System B's
+answers are better by "better" standard deviations, and the metric scores them higher by a further "favour" that quality
+does not explain. Three raters rate on a scale in half points; their noise has the same variance as the quality. The
+true partial correlation is computed from 400,000 such answers with noise-free ratings.
 """
 
 import argparse

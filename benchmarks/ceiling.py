@@ -3,13 +3,13 @@
     python benchmarks/ceiling.py [--repeats 200] [--resamples 599] [--seed 0]
 
 Two Markdown tables, as in docs/raters.md. The first holds one large sample (20,000 answers) of each kind: what the
-truth itself reaches as a metric, and what `find_ceilings` says. Answers are worth a normal number, raters add their
-strictness (-.5, 0, .5, ...) and a normal error, and give the nearest rating of their scale. "Some" ratings: a third was
-not given.
+truth itself reaches as a metric, and what `find_ceilings` estimates. The true quality of answers is normally
+distributed; raters add their strictness (-.5, 0, .5, ...) and a normal error, and give the nearest rating of their
+scale. "Some" ratings: a third of the ratings is missing.
 
-The second holds how often 95% intervals hold what they should, by answers: Krippendorff's alpha and the ceiling (its
-value in a sample of 200,000), and a metric's r corrected for attenuation (its r with the truth). Questions of two
-answers: half of what answers are worth is their question's.
+The second holds the coverage of 95% intervals by number of answers: of Krippendorff's alpha and the ceiling (truth:
+the value in a sample of 200,000), and of a metric's r corrected for attenuation (truth: its r with the true quality).
+With two answers per question, half of the variance of quality is between questions.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ SCALES = {
 }
 LARGE, TRUE = 20_000, 200_000
 METRIC_NOISE = 1.0
-"""Of a metric that knows the truth but for a normal error: its r with the truth is 1 / root of 2."""
+"""Standard deviation of the metric's normal error around the true quality: its r with the truth is 1 / sqrt(2)."""
 
 
 def simulate(
     n: int, scale: str, *, raters: int, noise: float, some: bool, paired: bool, generator: np.random.Generator
 ) -> tuple[Floats, Rated]:
-    """Return what answers are worth, and their ratings."""
+    """Return the true quality of the answers, and their ratings."""
     questions = np.arange(n) // 2 if paired else np.arange(n)
     shared = 0.5 if paired else 0.0
     truth = np.sqrt(shared) * generator.normal(size=n)[questions] + np.sqrt(1 - shared) * generator.normal(size=n)
@@ -67,7 +67,7 @@ def simulate(
 
 
 def compare(generator: np.random.Generator) -> None:
-    """Print what the truth reaches and what the ceiling is."""
+    """Print the agreement that the truth itself reaches, and the estimated ceiling."""
     print("| scale | raters | error | ratings | r | rho | tau-b | ceiling: r | rho | tau-b |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for scale, raters, noise, some in product(SCALES, (2, 3, 5), (0.5, 1.0), (False, True)):
@@ -80,7 +80,7 @@ def compare(generator: np.random.Generator) -> None:
 
 
 def cover(generator: np.random.Generator, *, repeats: int, resamples: int) -> None:
-    """Print how often intervals hold what they should."""
+    """Print the coverage of the intervals."""
     scale, noise = "0 to 5 in halves", 0.8
     names = ("alpha (interval)", "ceiling of r", "corrected r")
     print(f"| ratings | questions | n | {' | '.join(names)} |")

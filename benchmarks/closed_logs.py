@@ -1,4 +1,4 @@
-"""Logs of real harnesses beside what `imapeval closed` reads in them.
+"""The accuracy in the logs of real harnesses, and the one that `imapeval closed` reads from them.
 
     python benchmarks/closed_logs.py --lm-eval PYTHON --inspect PYTHON --helm PYTHON --out FOLDER
 
@@ -121,7 +121,7 @@ Own = dict[tuple[str, str], dict[str, float]]
 
 
 def main() -> None:
-    """Run the harnesses that are named, and print."""
+    """Run the harnesses that the command line names, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("lm-eval", "inspect", "helm"):
         parser.add_argument(f"--{name}", type=Path, help=f"interpreter of an environment with {name}")
@@ -293,7 +293,7 @@ def run_helm(
 
 
 def check(own: Own, task: str, results: dict[str, Any]) -> None:
-    """Stop where a harness's own mean is not that of its own items."""
+    """Stop if the mean that a harness reports is not the mean of its items."""
     scores = [found for (of, _), found in own.items() if of == task]
     for name in scores[0]:
         mean = sum(found[name] for found in scores) / len(scores)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 Item = dict[str, Any]
-"""`id`, `question`, `options` and the place `right` of the right one."""
+"""`id`, `question`, `options` and the index `right` of the correct one."""
 
 SIZES = {"medqa": 100, "pubmedqa": 50, "cmb": 50}
 VERDICTS = ("yes", "no", "maybe")
@@ -91,7 +91,7 @@ def join_context(item: Item) -> Item:
 
 
 def format_item(name: str, item: Item) -> dict[str, Any]:
-    """Return an item as its set has it."""
+    """Return an item in the format of its dataset."""
     if name == "pubmedqa":
         return {
             "id": item["id"],
@@ -152,7 +152,7 @@ def serve_replies() -> Iterator[str]:
             self.wfile.write(sent)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing: the benchmark's own output is on the same terminal."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,10 +1,11 @@
-"""How often models without a difference are told apart by several runs: `python benchmarks/closed_runs.py`.
+"""How often equally good models are found to differ over several runs: `python benchmarks/closed_runs.py`.
 
 Simulated: two equally good models answer the same questions in several runs. Questions are harder or easier for both,
 and for each model; a run is better or worse as a whole. Prints a Markdown table of the share of studies in which p is
-below .05: over questions and runs (`imapeval closed`), and by Student's t-test over the accuracies of the runs, whose
-question is another one: whether the runs differ on these very questions. A second table is of `compare_models` where
-runs are better or worse on two tasks alike, and where the questions of a group are easy or hard together.
+below .05: over questions and runs (`imapeval closed`), and by Student's t-test over the accuracies of the runs, which
+answers another question: whether the runs differ on these particular questions. A second table shows `compare_models`
+where a run is better or worse on two tasks at the same time, and where the questions of a group are easy or hard
+together.
 """
 
 from __future__ import annotations

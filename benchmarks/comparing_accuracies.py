@@ -1,15 +1,15 @@
-"""How often `study compare` calls one of two metrics better that are equally good: accuracies, and between systems.
+"""How often `study compare` calls one of two equally good metrics better: accuracies, and between systems.
 
 Each of S systems answers Q questions, S x Q. Pairs of metrics:
 
-- alike: both see the quality of an answer with as much noise, half of which they share.
-- systems: one knows the system's quality with a little noise and not the answer's, the other sees the answer's.
-- sure: one knows the system alone and is the same for all of its answers, the other sees the answer's quality.
-- different: as alike, but the second sees half as much of the quality.
+- alike: both observe the quality of an answer with equal noise, half of which they share.
+- systems: one depends on the system's quality with a little noise and not on the answer's, the other on the answer's.
+- sure: one depends on the system alone and is constant over its answers, the other observes the answer's quality.
+- different: like "alike", but quality has half the weight in the second metric.
 
-The noise of the second metric is sought so that both have the same coefficient on average (500 studies). Printed as
-a Markdown table: the share of studies with p <= .05, and of those with six systems and more the share of 95% intervals
-that hold the mean difference.
+The noise of the second metric is chosen so that both have the same coefficient on average (500 studies). Printed as
+a Markdown table: the share of studies with p <= .05, and, for studies with at least six systems, the share of 95%
+intervals that hold the mean difference.
 
     python benchmarks/comparing_accuracies.py [REPETITIONS]
 """

@@ -4,8 +4,8 @@
     pip install onnx torch==2.13.0 transformers
     python benchmarks/flan_t5_to_hf.py OUT_DIR
 
-The one sequence-to-sequence model to be had without a hub. It was fine-tuned to write titles, and its weights were
-rounded to 8 bits: its numbers are no flan-t5-small's.
+It is the only sequence-to-sequence model available from a package registry. It was fine-tuned to write titles, and its
+weights are quantised to 8 bits, so its results are not those of the original flan-t5-small.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read_tensors(file: Path) -> dict[str, torch.Tensor]:
 
     found: dict[str, np.ndarray] = {}
     for node in graph.node:
-        # A product with a rounded matrix is named for its layer, the matrix only by a number.
+        # A quantised matrix is named only by a number; the product in which it is used is named after its layer.
         if node.op_type == "MatMulInteger" and node.input[1] in stored:
             name = node.name.strip("/").rpartition("/")[0].replace("/", ".")
             found[f"{name}.weight"] = restore(node.input[1].removesuffix("_quantized")).T

@@ -1,9 +1,10 @@
-"""What an answer gains by playing for the score: `python benchmarks/games.py`.
+"""What an answer gains by gaming the score: `python benchmarks/games.py`.
 
-Turns every response of the shipped samples into one that lists sixty diagnoses, denies itself, repeats the question, is
-said twice, hedges everything or hides its letters, and prints as Markdown how the score changes: read and related
-offline, and by a scripted model that reads what the text states and relates it truthfully. Where the truth is open,
-the script decides for the player. tests/test_games.py tests what this measures.
+Rewrites every response of the shipped samples so that it lists sixty diagnoses, contradicts itself, repeats the
+question, states everything twice, hedges everything or uses look-alike letters, and prints as Markdown how the score
+changes: with offline extraction and matching, and with a scripted model that extracts what the text states and relates
+it truthfully. Where several relations are defensible, the script decides in favour of the gaming response.
+tests/test_games.py tests what this measures.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ WIDE = {code: code + 0xFEE0 for code in range(ord("!"), ord("~") + 1)}
 
 @dataclass(frozen=True)
 class Game:
-    """A way to play.
+    """A way to game the score.
 
     Attributes:
-        write: Turns a sample's response into what is played.
-        read: The facts that are stated then, out of those of the response, each with the number of the response's fact
-            that it repeats or denies; None for a new one.
+        write: Rewrites a sample's response.
+        read: Given the facts of the original response, returns those of the rewritten one, each with the index of the
+            original fact that it repeats or denies; None for a new one.
     """
 
     write: Callable[[Sample], str]
@@ -128,9 +129,9 @@ def divide(text: str, lang: Lang) -> list[str]:
 
 
 def relate(sample: Sample, i: int, j: int, counts: tuple[int, int]) -> str:
-    """Return how fact i of the reference and fact j of the honest response relate by the sample's quality; "" for not.
+    """Return how fact i of the reference and fact j of the honest response relate, by the sample's quality; "" if not.
 
-    The facts of both stand in the same order, so that the one with fewer goes on being matched.
+    The facts of both are in the same order, so facts with the same index correspond.
     """
     n, m = counts
     if (i, j) not in {(k * n // max(counts), k * m // max(counts)) for k in range(max(counts))}:

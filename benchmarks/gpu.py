@@ -1,8 +1,8 @@
-"""How far the scores of a GPU are from those of the processor: `python benchmarks/gpu.py RUN_CPU RUN_GPU`.
+"""How far scores computed on a GPU differ from those computed on the CPU: `python benchmarks/gpu.py RUN_CPU RUN_GPU`.
 
 Reads two runs of the same samples, written with `--device cpu` and `--device cuda`, and prints per metric the largest
-and the mean absolute difference of the scores and how many answers have one in both runs. Fails if they are not of the
-same samples, or a difference is above --limit. docs/gpu.md has all commands.
+and the mean absolute difference of the scores, and how many answers have a score in both runs. Fails if the runs are
+not of the same samples, or a difference exceeds --limit. docs/gpu.md has all commands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How often the test of `imapeval study slices` finds a difference between groups that there is not.
+"""How often the test of `imapeval study slices` finds a difference between groups where there is none.
 
 Answers are simulated in k groups with the same true correlation: scores are continuous, ratings go from 0 to 5 in
-steps of .5, with ties. "apart": each answer has a question of its own. "shared": the same questions stand in all
-groups, as where two systems answered them; half of the variance of scores and of ratings is the question's.
+steps of .5, with ties. "apart": each answer has its own question. "shared": all groups have the same questions, as
+when two systems answered them; half of the variance of scores and of ratings is between questions.
 
     python benchmarks/heterogeneity.py --repetitions 2000
 

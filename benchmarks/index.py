@@ -1,9 +1,9 @@
 """The name index of a large graph: `python benchmarks/index.py GRAPH --out FOLDER`.
 
 GRAPH is a compiled graph, such as `imapeval kg build --source kgx:scale_core_nodes.tsv.gz --out big.kg` makes. Its
-names are encoded by their letters (`TrigramEncoder`), which is cheap; it needs scipy.
+names are encoded by their letters (`TrigramEncoder`, which needs scipy), because that is cheap.
 Prints the time to encode and to build, the size, the memory, the time to open, and, over wordings that are not names
-(a name with a slip of the pen), the time of a query and the recall@10 beside exact search.
+(a name with a spelling error), the time of a query and the recall@10 relative to exact search.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SAMPLE = 50_000
 BUCKETS = 1 << 15
 K = 10
 TIE = 1e-5
-"""Similarities that differ by less are equal: names of the same words have the same vector."""
+"""Similarities that differ by less count as equal: names that consist of the same words have the same vector."""
 
 
 class TrigramEncoder:
@@ -115,7 +115,7 @@ def peak_memory() -> float:
 
 
 def resident_memory() -> float:
-    """Return the memory that this process holds and that is no file's, in GB (Linux)."""
+    """Return the anonymous memory of this process (without mapped files), in GB (Linux)."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("RssAnon:")[1].split()[0]) / 1e6
 

@@ -1,4 +1,4 @@
-"""How designs of the judge's prompt agree with clinicians, from replies that lie in files.
+"""How well designs of the judge's prompt agree with clinicians, computed from replies stored in files.
 
     python benchmarks/judge_designs.py write DIR --rows ROWS --imaps IMAPS              DIR/requests-DESIGN.jsonl
     python benchmarks/judge_designs.py read DIR --rows ROWS --imaps IMAPS [--plain FILE]    the table
@@ -59,7 +59,7 @@ REASONS = {
     "只输出 JSON，每个分数之前用一句简短的话说明理由：": "只输出 JSON：",
     FORM: '{"accuracy": N, "completeness": N, "specificity": N}',
 }
-"""What asks for reasons in the shipped prompts, and what stands in its place without them."""
+"""The part of the shipped prompts that asks for reasons, and its replacement in the design without reasons."""
 
 
 def judge(case: Case, scale: str, reply: Callable[[Request], str]) -> tuple[list[Request], Score | None]:
@@ -81,7 +81,7 @@ def drop_reasons(body: dict[str, Any]) -> None:
 
 
 def write(folder: Path, cases: list[Case]) -> None:
-    """Write the requests of each design; their ids do not tell whose answer it is."""
+    """Write the requests of each design; their ids do not reveal which system wrote the answer."""
     for design, scale in SCALES.items():
         lines: list[str] = []
         for case in cases:
@@ -153,7 +153,7 @@ def show(folder: Path, rated: Rated, cases: list[Case], plain: Path | None) -> N
     print("|---|---|---|---|---|---|")
     for name, scores in ratings.items():
         row, other = found[name], differences.get(name)
-        # The shipped one comes first in a comparison.
+        # Comparisons are with the first metric, so the shipped design comes first.
         difference = "" if other is None else f"{-other.difference:+.3f} [{-other.high:+.3f}, {-other.low:+.3f}]"
         tokens = count_tokens(given[name]) if name in given else ""
         print(

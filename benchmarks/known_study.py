@@ -1,12 +1,12 @@
-"""A study of which the truth is known, read sentence by sentence: `python benchmarks/known_study.py [--out DIR]`.
+"""A study with known true coefficients, to check every conclusion: `python benchmarks/known_study.py [--out DIR]`.
 
 Three systems answer 80 questions; three raters rate accuracy and completeness on 0..5 by .5. Six metrics:
 
-- `knows-accuracy` sees accuracy with noise, `knows-completeness` completeness, `knows-both` the mean of both;
-- `noise` sees nothing;
-- `length` is the length of the answer, which goes with completeness only through the system (long-winded systems are
-  more complete), so that it is worth nothing within a system;
-- `system` knows only the system.
+- `knows-accuracy` is accuracy plus noise, `knows-completeness` completeness plus noise, `knows-both` their mean;
+- `noise` is unrelated to quality;
+- `length` is the length of the answer, which correlates with completeness only between systems (long-winded systems are
+  more complete), not within a system;
+- `system` depends on the system only.
 
 The true coefficients, those of 200,000 questions to the same systems, are printed beside those of the study, then every
 conclusion of the page.

@@ -1,4 +1,4 @@
-"""How near `study latent` comes to the truth, beside the mean rating, and how well it knows the raters.
+"""How close `study latent` comes to the truth, compared with the mean rating, and how well it estimates the raters.
 
 python benchmarks/latent_truth.py --repetitions 50
 

@@ -1,11 +1,11 @@
 """How often 95% intervals hold the truth within questions and between systems: `python benchmarks/level_coverage.py`.
 
-S systems answer Q questions, each better than the one before it by a step. A metric sees the quality of an answer with
-noise of standard deviation 1, the ratings (half steps) with .5. The truth is the coefficient's mean over the
-repetitions: within questions that of many questions, between systems that of these systems on other questions, as many.
-Printed as a Markdown table: coverage, and the mean width. "of 20": share of studies of 20 metrics of no value in which
-the simultaneous interval of the best one lies above the value without a relation, 0 or for pairwise accuracy 1/2 (soft
-pairwise accuracy has no such value; best_of_many.py has the other levels).
+S systems answer Q questions, each system better than the one before it by a step. A metric is the quality of an answer
+plus noise of standard deviation 1; ratings (in half points) have noise of .5. The truth is the coefficient's mean over
+the repetitions: within questions, for many questions; between systems, for these systems on as many other questions.
+Printed as a Markdown table: coverage, and the mean width. "of 20": share of studies of 20 uninformative metrics in
+which the simultaneous interval of the best one lies above the null value, which is 0, or 1/2 for pairwise accuracy
+(soft pairwise accuracy has no null value; best_of_many.py has the other levels).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ METRICS = 20
 
 
 def draw(generator: np.random.Generator, size: tuple[int, int, float], metrics: int) -> Rated:
-    """Return a study; of several metrics none sees anything."""
+    """Return a study; if it has several metrics, none is related to quality."""
     systems, questions, step = size
     number, question = np.divmod(np.arange(systems * questions), questions)
     quality = step * number + 0.5 * generator.normal(size=questions)[question] + generator.normal(size=len(number))

@@ -2,9 +2,10 @@
 
 python benchmarks/limits.py --repetitions 1000
 
-Two raters see the quality of an answer with normal errors; the correlation is that of their impressions, and the second
-is more lenient by .3. Ratings are these impressions, on a scale of halves, or on one where most are near its top. Of
-three answers to a question half the quality is shared. The truth is that of 400,000 answers.
+Two raters perceive the quality of an answer with normal errors; the correlation is that of their impressions, and the
+second rater is more lenient by .3. Ratings are these impressions rounded to half points, or on a scale where most are
+near its top. With three answers per question, half of the variance of quality is between questions. The truth is
+computed from 400,000 answers.
 """
 
 import argparse

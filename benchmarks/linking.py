@@ -1,15 +1,14 @@
-"""How well names find their concept, beside others in one run: `python benchmarks/linking.py`.
+"""How well names are linked to their concepts, compared with other systems: `python benchmarks/linking.py`.
 
-DOID and Mondo, merged through Mondo's xrefs; of each of 2,000 concepts with three names or more one synonym that no
-other concept has is held out and looked for among the names that are left (`linking_data.py`). Printed are the share
-whose concept comes first and among the first ten, and the time of a name on one thread, for one half of the names
-asked one at a time, for the other in batches of 64, as the scorer asks; and against each peer the names that only one
-of the two has right, with the exact test of McNemar.
+The graph is DOID and Mondo, merged through Mondo's xrefs. From each of 2,000 concepts with at least three names, one
+synonym that no other concept has is held out and looked up among the remaining names (`linking_data.py`). Printed are
+the share whose concept ranks first and among the first ten, and the time per name on one thread: one half of the names
+is looked up one at a time, the other in batches of 64, as the scorer does. For each peer, the number of names that only
+one of the two ranks correctly is printed with McNemar's exact test.
 
-With `--accept`, instead: of the links of `Linker.link_many`, how many are right, for the same names, and for as many
-whose concept is not in the graph at all. With `--fit`, instead: the weights of `imapeval.graph.linking.ranking`,
-learned on
-4,000 other concepts. Graph and indexes are kept in the folder `--work`, and used again.
+With `--accept`, it prints instead how many links of `Linker.link_many` are correct, for the same names and for as many
+whose concept is not in the graph at all; with `--fit`, the weights of `imapeval.graph.linking.ranking`, learned on
+4,000 other concepts. Graph and indexes are kept in the folder `--work`, and reused.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ if TYPE_CHECKING:
     from imapeval.graph.encoder import Encoder
 
 WARM_UP = 64
-"""Names asked before the clock starts, none of them among those that are held out."""
+"""Warm-up names, looked up before the clock starts; none of them is held out."""
 
 TOGETHER = 64
 """Names in a batch."""
 
 Row = tuple[list[int], list[tuple[float, float]]]
-"""Of a ranker: the place of each right concept from 0 on, or 10; and for each way to ask the milliseconds a name, on
-the clock and of work. On a busy machine the clock also counts what others do."""
+"""Results of a ranker: the rank of each correct concept (from 0; 10 if not found), and per mode the wall and CPU
+milliseconds a name. On a busy machine the wall time includes the work of other processes."""
 
 
 def open_parts(task: Task, folder: Path) -> tuple[Graph, Encoder, NameIndex, NgramIndex]:
@@ -65,7 +64,7 @@ def open_parts(task: Task, folder: Path) -> tuple[Graph, Encoder, NameIndex, Ngr
 def measure(rank: Ranker, task: Task) -> Row:
     """Ask for the first half of the names one at a time, and for the second in batches.
 
-    No name is asked twice: encoders remember.
+    No name is looked up twice, because encoders cache their vectors.
     """
     names = [name for name, _ in task.held]
     rank([name for name, _ in task.names[:WARM_UP]])

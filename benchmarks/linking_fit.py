@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 _PENALTY = 1.0
-"""On the squared weights, for all texts together: keeps those of alike features finite."""
+"""Penalty on the squared weights, for all texts together: keeps the weights of correlated features finite."""
 
 _ROUNDS = 30
 _ENOUGH = 1e-3
@@ -27,8 +27,8 @@ def fit(found: Sequence[tuple[Floats, int]]) -> tuple[dict[str, float], float]:
     """Return the weights and the weight of "none of them".
 
     Args:
-        found: Per text the features of its candidates, and the place of the right one or -1. Each counts once as it
-            is and once without the right candidate, when none is right.
+        found: Per text the features of its candidates, and the index of the correct one or -1. Each text counts twice:
+            as it is, and without the correct candidate, where "none of them" is the answer.
     """
     tables: list[tuple[Floats, int]] = []
     for features, right in found:
@@ -39,7 +39,7 @@ def fit(found: Sequence[tuple[Floats, int]]) -> tuple[dict[str, float], float]:
     loss, gradient, hessian = _measure(tables, weights)
     for _ in range(_ROUNDS):
         step = np.linalg.solve(hessian, -gradient)
-        # Newton's steps may go too far where the chances are near 0 or 1.
+        # Newton's steps may overshoot where the probabilities are near 0 or 1.
         while (there := _measure(tables, weights + step))[0] > loss:
             step /= 2
         weights += step
@@ -67,7 +67,7 @@ def _measure(tables: Sequence[tuple[Floats, int]], weights: Floats) -> tuple[flo
 
 
 def _with_nothing(features: Floats) -> Floats:
-    """Return the features with a row for "none of them", which has none but its own."""
+    """Return the features with a row for "none of them", which has a feature of its own and no other."""
     table = np.zeros((len(features) + 1, len(MODEL_FEATURES) + 1))
     table[:-1, :-1] = add_relative_features(features)
     table[-1, -1] = 1.0

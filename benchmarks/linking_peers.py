@@ -1,6 +1,6 @@
-"""Others that rank concepts for names, called well: each is built over the same names, and takes one name or many.
+"""Other systems that rank concepts for names, each used efficiently, built over the same names, for one name or many.
 
-All are optional: what is not installed is left out and named.
+All are optional: those that are not installed are left out, and the output names them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from imapeval.graph.encoder import UseEncoder
 from imapeval.text.normalise import normalise
 
 Ranker = Callable[[Sequence[str]], list[list[str]]]
-"""Gives for each name the ids of concepts, best first, ten at most."""
+"""Returns for each name the ids of at most ten concepts, best first."""
 
 NEAREST = 100
-"""Names taken before they are reduced to ten concepts."""
+"""Number of names retrieved; several may be of one concept, and ten concepts are wanted."""
 
 
 def tfidf(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
-    """Cosine of TF-IDF vectors of groups of three characters, borders of words included, exact."""
+    """Exact search by the cosine of TF-IDF vectors of character trigrams, word boundaries included."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    # Normalised as ours is, so that the comparison is of the search and not of the folding.
+    # Names are normalised as ours are, so that only the search differs.
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), preprocessor=normalise)
     matrix = vectorizer.fit_transform(names).T.tocsr()
 
@@ -91,7 +91,7 @@ PEERS: dict[str, tuple[str, Callable[[Sequence[str], Sequence[str]], Ranker]]] =
     "gilda": ("gilda", gilda),
     "rapidfuzz ratio": ("rapidfuzz", rapidfuzz_ratio),
 }
-"""Name: the module that it needs, and what builds it."""
+"""Name of each peer: the module that it needs, and the function that builds it."""
 
 
 def installed() -> dict[str, Callable[[Sequence[str], Sequence[str]], Ranker]]:

@@ -1,10 +1,10 @@
 """How fast BERTScore is beside bert_score on the same model and processor: `python benchmarks/neural.py DATA MODEL`.
 
-Prints, from one run on one machine, the processor and wall time of bert_score 0.3.13, called well by hand (one scorer,
-all pairs at once), beside ours, called as `evaluate` does (batches of 64 pairs). Once with every pair by itself, and
-once as in a study, where the same references stand beside the answers of several systems. Times are medians of the
-rounds, in which the two take turns; loading is not in them. Needs bert-score (`pip install --no-deps bert-score
-pandas matplotlib` and what they ask for) beside `imapeval[neural]`.
+Prints, from one run on one machine, the processor and wall time of bert_score 0.3.13, used efficiently (one scorer, all
+pairs at once), and of our BERTScore, called as `evaluate` calls it (batches of 64 pairs): once with a different
+reference in every pair, and once as in a study, where answers of several systems share their references. Times are
+medians of the rounds, in which the two take turns, and exclude loading. Needs bert-score (`pip install --no-deps
+bert-score pandas matplotlib` and their dependencies) and `imapeval[neural]`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BATCH = 64
 """Answers that `evaluate` gives a metric at a time."""
 
 SYSTEMS = 5
-"""Whose answers stand beside one reference, in the second table."""
+"""Number of systems whose answers share a reference, in the second table."""
 
 Times = tuple[float, float]
 """Processor and wall time in seconds."""
@@ -53,7 +53,7 @@ def compare(cases: Sequence[Case], settings: argparse.Namespace, scorer: Any) ->
     """Return the times of bert_score and of ours, round by round.
 
     Raises:
-        SystemExit: They do not say the same.
+        SystemExit: Their scores differ.
     """
     told: dict[str, list[float]] = {}
 
@@ -64,7 +64,7 @@ def compare(cases: Sequence[Case], settings: argparse.Namespace, scorer: Any) ->
     theirs: list[Times] = []
     ours: list[Times] = []
     for _ in range(settings.rounds):
-        # A new one each round, which remembers nothing.
+        # A new scorer each round, because ours caches encodings.
         metric = BertScore(settings.model, settings.layer).prepare(MetricResources(device="cpu"))
 
         def as_evaluate_does(metric: BertScore = metric) -> None:

@@ -1,4 +1,4 @@
-"""The way of a newcomer, timed: an Excel file with two columns of answers, three commands, the page in Chromium.
+"""Timed first steps of a new user: an Excel file with two columns of answers, three commands, the page in Chromium.
 
 python benchmarks/newcomer.py
 """
@@ -24,7 +24,7 @@ COMMANDS = (
 
 
 def main() -> None:
-    """Print the seconds of each step, and what it said first."""
+    """Print the seconds of each step, and the first line of its output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_workbook(folder / "answers.xlsx")

@@ -1,9 +1,9 @@
 """How often the interval holds the relation of open and closed answers: `python benchmarks/open_and_closed.py`.
 
-Simulated: what a model knows of a question moves its open score and its choice among four options, which is also
-right by chance. Knowledge is shared among models in part, since some questions are harder for all. The true coefficient
-of a setting is that of a million questions. Prints a Markdown table of the share of studies whose 95% interval of
-Spearman's rho holds it: of a single model, and of the mean within three models (`imapeval closed --open`).
+Simulated: a model's knowledge of a question affects both its open score and its choice among four options, which may
+also be right by chance. Models share part of their knowledge, since some questions are harder for all. The true
+coefficient of a setting is computed from a million questions. Prints a Markdown table of the share of studies whose
+95% interval of Spearman's rho (`imapeval closed --open`) holds it: for a single model, and for the mean within three.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def draw(rng: np.random.Generator, questions: int, noise: float) -> tuple[np.nda
     shape = (len(ABILITIES), questions)
     shared = rng.normal(0, 1, (1, questions))
     knowledge = np.array(ABILITIES)[:, None] + (shared + rng.normal(0, 1, shape)) / np.sqrt(2)
-    # An infinite noise: the open score says nothing.
+    # Infinite noise: the open score is unrelated to knowledge.
     seen = rng.normal(0, 1, shape) if np.isinf(noise) else knowledge + rng.normal(0, noise, shape)
     chance = 0.25 + 0.75 / (1 + np.exp(-2 * knowledge))
     # Two decimals, so that scores tie, as they do in tables.

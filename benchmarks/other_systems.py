@@ -1,10 +1,10 @@
 """Do intervals about other systems hold the truth? `python benchmarks/other_systems.py [--repetitions 1000]`.
 
-Every system answers every question. Ratings and scores are sums of what is the system's, the question's and the
-answer's own, each bivariate normal with a correlation of .5; within systems the correlation of the answers' own parts
-varies between systems by .2 (standard deviation). Each study has systems, or systems and questions, of its own. Printed
-as a Markdown table: the share of 95% intervals that hold the coefficient of a very large study of the same questions,
-or of all questions, for each sample that intervals can be about (`units`).
+Every system answers every question. Ratings and scores are sums of a system effect, a question effect and a residual,
+each bivariate normal with a correlation of .5; for coefficients within systems, the correlation of the residuals varies
+between systems by .2 (standard deviation). Each study draws new systems, or new systems and questions. Printed as a
+Markdown table: the share of 95% intervals that hold the coefficient of a very large study of the same questions, or of
+all questions, for each sampling unit of the intervals (`units`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 
 def draw(generator: np.random.Generator, systems: int, questions: np.ndarray) -> Rated:
-    """Return a study; `questions` are the questions' parts of ratings and scores, shape (questions, 2)."""
+    """Return a study; `questions` are the question effects on ratings and scores, shape (questions, 2)."""
     root = np.linalg.cholesky([[1, AGREES], [AGREES, 1]])
     own = generator.normal(size=(systems, 1, 2)) @ root.T
     rho = np.clip(generator.normal(AGREES, VARIES, systems), -0.95, 0.95)[:, None]
@@ -62,7 +62,7 @@ def draw(generator: np.random.Generator, systems: int, questions: np.ndarray) ->
 
 
 def draw_questions(generator: np.random.Generator, number: int) -> np.ndarray:
-    """Return the questions' parts."""
+    """Return the question effects, shape (questions, 2)."""
     return generator.normal(size=(number, 2)) @ np.linalg.cholesky([[1, AGREES], [AGREES, 1]]).T
 
 

@@ -1,13 +1,14 @@
-"""Whether planned sizes give intervals of the wanted width: `python benchmarks/planning.py`.
+"""Whether planned sizes give intervals of the requested width: `python benchmarks/planning.py`.
 
-Simulated: a pilot of 150 answers by two systems, with three raters and a metric. `plan_width` says how many answers
-an interval .2 wide takes with two and with five raters, for the metric and for the ceiling. New studies of that size
-are drawn from the same source. Prints a Markdown table of the sizes (median over pilots), the width of the new studies'
-intervals, and the coefficient beside the expected one (means); "m - o" is the difference of two metrics.
+Simulated: a pilot of 150 answers by two systems, with three raters and a metric. `plan_width` estimates how many
+answers an interval of width .2 takes with two and with five raters, for the metric and for the ceiling. New studies of
+that size are drawn from the same source. Prints a Markdown table of the sizes (median over pilots), the width of the
+new studies' intervals, and the coefficient beside the expected one (means); "m - o" is the difference of two metrics.
 
-With --power: the sizes at which two metrics are told apart, or one from chance, with 80% power, from a pilot so large
-(60,000 answers; 800 systems of 30 answers) that its coefficients are nearly the true ones. Printed: how often new
-studies of that size find it, by the test of `imapeval study compare` or by the interval of `imapeval study correlate`.
+With --power: the sizes at which the difference between two metrics, or between one and chance, is found with 80% power,
+from a pilot so large (60,000 answers; 800 systems of 30 answers) that its coefficients are nearly the true ones.
+Printed: how often new studies of that size find the difference, by the test of `imapeval study compare` or by the
+interval of `imapeval study correlate`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def check_power(rng: np.random.Generator, repeats: int) -> None:
 
 
 def find(study: Rated, metrics: list[str]) -> bool:
-    """Say whether metrics are told apart, or one from chance."""
+    """Return whether the difference between the metrics, or between one and chance, is significant."""
     if len(metrics) == 2:
         (row,) = compare(study, metrics=metrics, resamples=399)
         return row.p is not None and row.p <= 0.05
@@ -110,7 +111,7 @@ def measure(rated: Rated, metric: str) -> tuple[float | None, float | None]:
 
 
 def draw(rng: np.random.Generator, answers: int, raters: int, per_question: int) -> Rated:
-    """Return a study: worth by question and answer, ratings with noise, two metrics that see the worth dimly."""
+    """Return a study: quality by question and answer, ratings with noise, and two metrics with more noise."""
     questions = np.arange(answers) // per_question
     worth = 0.6 * rng.normal(size=answers)[questions] + 0.8 * rng.normal(size=answers)
     ratings = worth[:, None] + 0.9 * rng.normal(size=(answers, raters))
@@ -128,7 +129,7 @@ def draw(rng: np.random.Generator, answers: int, raters: int, per_question: int)
 
 
 def draw_systems(rng: np.random.Generator, systems: int) -> Rated:
-    """Return a study of systems that answer the same 30 questions and differ in quality; m sees the system better."""
+    """Return a study of systems of different quality that answer the same 30 questions; m depends more on the system."""
     answers = 30 * systems
     system = np.arange(answers) // 30
     quality = rng.normal(size=systems)

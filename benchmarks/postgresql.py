@@ -16,7 +16,7 @@ import psycopg
 
 
 class Server:
-    """A PostgreSQL server that listens on a socket in a folder of its own, and nowhere else."""
+    """A PostgreSQL server that listens only on a Unix socket in its own folder."""
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
@@ -39,17 +39,17 @@ class Server:
     def kill(self) -> None:
         """End all its processes with SIGKILL."""
         main = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
-        # So that it starts no process after they have been listed.
+        # Stopped first, so that it starts no further process once its processes have been listed.
         os.kill(main, signal.SIGSTOP)
         found = subprocess.run(["pgrep", "-P", str(main)], capture_output=True, text=True, check=False)
         processes = [main, *map(int, found.stdout.split())]
         for process in processes:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        # A new one refuses to start while one of the old is there.
+        # A new server refuses to start while a process of the old one exists.
         while any(self._runs(process) for process in processes):
             time.sleep(0.01)
-        # A dead process that its parent has not noticed yet would pass for one that runs.
+        # A zombie, which its parent has not reaped yet, would count as running.
         for lock in ("data/postmaster.pid", ".s.PGSQL.5432.lock"):
             (self.folder / lock).unlink()
 

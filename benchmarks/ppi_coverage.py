@@ -94,7 +94,7 @@ def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> tuple[float, float
 
 
 def hold_share(ratings: np.ndarray, scores: np.ndarray, more: np.ndarray, share: float) -> bool:
-    """Say whether the interval of the share of answers rated 3 or better holds the true one."""
+    """Return whether the interval of the share of answers rated 3 or better holds the true share."""
     right, called = ratings >= 3, scores >= 0
     if right.all() or not right.any():
         return True

@@ -1,10 +1,11 @@
 """A metric's worth in raters, and the alternative annotator test: `python benchmarks/raters_worth.py`.
 
-Raters and a metric see the quality of an answer, a normal number, with normal errors; ratings are numbers, or from 0 to
-5 in halves. A metric with an error of standard deviation m is worth (e / m)^2 raters with errors e = .8; on the scale
-of halves the truth is the worth on 200,000 answers. Printed as a Markdown table: how often the 95% interval of the
-worth holds the truth, and with --annotator (200 ms a study) how often the metric passes the alternative annotator test
-of Calderon et al. 2025. One or two answers a question, which share half of their quality.
+Raters and a metric perceive the quality of an answer, which is normally distributed, with normal errors; ratings are
+continuous, or from 0 to 5 in half points. A metric with an error of standard deviation m is worth (e / m)^2 raters with
+errors of e = .8; with half points, the truth is the worth on 200,000 answers. Printed as a Markdown table: how often
+the 95% interval of the worth holds the truth, and with --annotator (200 ms a study) how often the metric passes the
+alternative annotator test of Calderon et al. 2025. There are one or two answers per question; two share half of the
+variance of their quality.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How often `imapeval rate status` flags careless raters, and careful ones by mistake: simulated studies.
 
-Five raters rate all answers in orders of their own, 0 to 5 in halves. Four are careful: they differ from the truth by
--.5, 0 or .5. The fifth is of one kind. Usage: python benchmarks/rating_flags.py [--studies 200]
+Five raters rate all answers from 0 to 5 in half points, each in a different order. Four are careful: they differ from
+the truth by -.5, 0 or .5. The fifth is careless in one way. Usage: python benchmarks/rating_flags.py [--studies 200]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FLAGS = {"random": "no better than", "same run": "in a row", "drift": "became"}
 
 
 def rate(kind: str, truth: float, place: float, rng: random.Random) -> float:
-    """Return the rating of a kind of rater at a place of the order, 0..1."""
+    """Return the rating by a kind of rater at a position in the order, 0..1."""
     value = truth + rng.choice((-0.5, 0.0, 0.5))
     if kind == "random":
         value = rng.uniform(0, 5)

@@ -1,9 +1,9 @@
 """`imapeval rate serve` and its database killed while raters rate: `python benchmarks/rating_kills.py [--kills 20]`.
 
-Four scripted raters rate over HTTP as fast as the server lets them. What is not confirmed they send again, as the page
-does. The server is killed with SIGKILL at random moments and started again: on SQLite, on PostgreSQL, and on PostgreSQL
-whose processes are killed in place of the server's. Counts confirmed entries that are not in the study afterwards, and
-entries that are there twice; both must be 0. Needs PostgreSQL from Debian's package.
+Four scripted raters rate over HTTP as fast as the server lets them, and resend unconfirmed entries, as the page does.
+The server is killed with SIGKILL at random moments and restarted, on SQLite and on PostgreSQL; in a third run, the
+processes of PostgreSQL are killed instead. Counts confirmed entries that are missing from the study afterwards, and
+duplicate entries; both must be 0. Needs PostgreSQL from Debian's package.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Outcome:
 
 
 def run(place: str, answers: int, kills: int, database: Server | None) -> Outcome:
-    """Make a study, rate it, kill the database, or the server where none is given, and look at what is left."""
+    """Make a study, rate it while the database (or the server if none is given) is killed, and check the entries."""
     samples = [
         Sample(f"{n}", f"Question {n // 3}?", ("Reference.",), f"Answer {n}.", system="ABC"[n % 3])
         for n in range(answers)
@@ -96,7 +96,7 @@ def run(place: str, answers: int, kills: int, database: Server | None) -> Outcom
     rng = random.Random(0)
     try:
         for number in range(kills):
-            # So that every kill hits raters at work.
+            # Wait until raters are at work, so that every kill interrupts them.
             wanted = len(outcome.confirmed) + 1
             while len(outcome.confirmed) < wanted:
                 if not any(worker.is_alive() for worker in workers):
@@ -130,7 +130,7 @@ def start(place: str, port: int) -> tuple[subprocess.Popen[str], int]:
 
 
 def rate(port: int, secret: str, outcome: Outcome, done: threading.Event) -> None:
-    """Rate until told to stop, and send what is not confirmed again."""
+    """Rate until stopped, and resend unconfirmed entries."""
     headers = {"Cookie": f"imapeval_link={secret}", "Content-Type": "application/json"}
 
     def ask(path: str, body: str | None = None) -> dict[str, dict] | None:

@@ -1,11 +1,11 @@
 """Raters at work on a served study: `python benchmarks/rating_server.py [--place postgresql://...]`.
 
-Scripted raters rate at once until every answer has its three ratings, each over a connection of their own. Some entries
-are sent twice, as after a lost reply, some earlier answers are looked at again, and some requests ask for an item of
-another rater. Meanwhile the owner's page is loaded every two seconds. Prints how long requests take, and exits with 1
-unless every answer has exactly three ratings by different raters, nothing is saved twice or lost, every request for
-another's item is refused, and no reply names a system. The responses of all systems are equally long, so that a
-difference of times between systems would tell them apart; whether the order of the items, or their names, tell it is
+Scripted raters rate concurrently, each over a separate connection, until every answer has its three ratings. Some
+entries are sent twice, as after a lost reply, some earlier answers are opened again, and some requests are for an item
+of another rater. Meanwhile the owner's page is loaded every two seconds. Prints how long requests take, and exits with
+1 unless every answer has exactly three ratings by different raters, nothing is saved twice or lost, every request for
+another rater's item is refused, and no reply names a system. The responses of all systems are equally long, so response
+times would reveal the system only by a fault of the server. Whether the order of the items or their names reveal it is
 tested on the whole study.
 """
 
@@ -169,8 +169,8 @@ class Client:
 
     Args:
         port: Port of the server.
-        secret: Of the rater's link.
-        given: Names of items of all raters, which all clients add to.
+        secret: The secret in the rater's link.
+        given: Names of the items given to any rater; all clients add to it.
     """
 
     def __init__(self, port: int, secret: str, given: list[str]) -> None:

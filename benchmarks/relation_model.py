@@ -5,9 +5,9 @@
 
 A cross-encoder over five labels, from a BERT folder (such as multilingual-e5-small) and `relation_items.jsonl`: 280
 sets of facts that strong readers wrote (half English, half Chinese): a question, the facts of a reference, of a right
-and of a wrong answer, and every related pair. Each sixth set is kept back. Most pairs of a set are unrelated, as in
-real answers. Without --plain, pairs that share words but are the same, wider or narrower are made from the facts:
-else the model learns that shared words mean contradiction. `test` prints, for each language of the kept-back sets,
+and of a wrong answer, and every related pair. Every sixth set is held out. Most pairs of a set are unrelated, as in
+real answers. Without --plain, pairs that share words but are the same, wider or narrower are generated from the facts:
+otherwise the model learns that shared words mean contradiction. `test` prints, for each language of the held-out sets,
 recall and precision by label; with --imaps also the average precision on the recorded relations of real answers.
 Needs torch and transformers. Figures: docs/graph.md.
 """
@@ -114,7 +114,7 @@ class Relater(nn.Module):
 
 
 def read_items(*, kept_back: bool) -> Iterator[Example]:
-    """Yield the pairs of the sets that are kept back, or of the others."""
+    """Yield the pairs of the held-out sets, or of the others."""
     for number, line in enumerate(ITEMS.read_text(encoding="utf-8").splitlines(), 1):
         if (number % KEPT_BACK == 0) != kept_back:
             continue

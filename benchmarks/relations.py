@@ -1,7 +1,7 @@
-"""How often the shipped graph relates two values rightly: `python benchmarks/relations.py [--llm PROVIDER:NAME]`.
+"""How often the shipped graph relates two values correctly: `python benchmarks/relations.py [--llm PROVIDER:NAME]`.
 
-Judges the pairs of tests/matching/relation_pairs.tsv and prints, as Markdown, the accuracy by split, language and sort
-of case, the confusion matrices, and the pairs that are wrong. With a model, it judges what has not the same wording.
+Judges the pairs of tests/matching/relation_pairs.tsv and prints, as Markdown, the accuracy by split, language and kind
+of case, the confusion matrices, and the misjudged pairs. With `--llm`, the model judges pairs of different wording.
 """
 
 from __future__ import annotations

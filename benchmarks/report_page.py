@@ -1,4 +1,4 @@
-"""How quick the page of a run is in Chromium: `python benchmarks/report_page.py [--answers 10000] [--keep FOLDER]`.
+"""How fast the page of a run is in Chromium: `python benchmarks/report_page.py [--answers 10000] [--keep FOLDER]`.
 
 Writes a run of made-up answers of four systems, with texts as long as those of the imapScore data (1,100 characters an
 answer), eight metrics and some ten compared pairs of facts an answer. Opens its page from the file in a fresh headless

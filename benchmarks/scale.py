@@ -1,14 +1,14 @@
-"""How the store bears a large graph: `python benchmarks/scale.py NODES.tsv.gz [--simulate]`.
+"""How the store copes with a large graph: `python benchmarks/scale.py NODES.tsv.gz [--simulate]`.
 
-Builds a graph of KGX tables in a process of its own and prints a Markdown table: time and memory of building, time of
-opening, of looking up names and of relating concepts: by `Graph.is_a` both ways, which is the search for a path alone,
-and by `relate_links`, which scores call: it looks for parts besides, and gives the evidence. Each open is by a fresh
-process, looked-up names are drawn by chance from the graph, and half of the related pairs are linked by is-a. Names are
-looked up in rounds, each of other names by a graph opened anew, and beside each round as many others are asked for by a
-bare SQLite statement; of the rounds the best is printed, because what else a machine does only adds to them. Few names
-are drawn twice; words that names share are remembered; the file lies in the system's cache since it was written. With
---simulate, the tables are first extended with made-up copies of their own concepts to 3 million concepts and 12 million
-relations (as the paper's graph has): that tells of size and speed, and nothing of quality.
+Builds a graph from KGX tables in a separate process and prints a Markdown table of the time and memory of building, and
+the time to open the graph, look up names and relate concepts: with `Graph.is_a` in both directions, which only searches
+for a path, and with `relate_links`, as scoring does, which also searches part-of and returns the evidence. The graph is
+always opened by a new process, names are drawn at random from the graph, and half of the related pairs are linked by
+is-a. Names are looked up in rounds, each with other names and a newly opened graph; next to each round, as many other
+names are queried by a bare SQLite statement. The fastest round is printed, because other load on the machine can only
+slow a round down. Few names are drawn twice, but words that names share are cached, and the file is in the page cache
+since it was written. With --simulate, the tables are first extended with copies of their own concepts to the 3 million
+concepts and 12 million relations of the paper's graph; that measures size and speed, not quality.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ QUESTIONS = 5_000
 """Names looked up, and pairs related: enough for a 95th percentile from 250 values."""
 
 ROUNDS = 5
-"""Of look-ups."""
+"""Rounds of look-ups; the fastest is printed."""
 
 CONCEPTS, RELATIONS = 3_000_000, 12_000_000
-"""Of the graph that the paper of imapScore used."""
+"""Concepts and relations in the graph of the imapScore paper."""
 
 _BUILD = """
 import json, resource, sys, time
@@ -126,7 +126,7 @@ def measure(folder: Path) -> tuple[dict[str, list[float]], int]:
         ("relate_links of other concepts", relate, others),
     )
     for title, work, cases in tasks:
-        # Opened anew for each, so that nothing is remembered but what the system keeps of the file.
+        # Opened anew for each, so that nothing is cached except the file by the operating system.
         with Graph.open(folder) as graph:
             spent[title] = time_each(partial(work, graph), cases)
     return spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -201,9 +201,9 @@ def print_table(
 def extend(nodes: Path, folder: Path) -> Path:
     """Write tables of 3 million concepts and 12 million relations, and return that of nodes.
 
-    Made-up concepts are copies of real ones under another id, with a number added to each name; a copy is a kind of the
-    original and of its parents. What is then missing is relations of another kind between concepts drawn by chance:
-    the builder reads them and leaves them out, as it does with all but is-a and part-of.
+    The added concepts are copies of real ones under another id, with a number added to each name; a copy is a kind of
+    the original and of its parents. The remaining relations are of another kind, between concepts drawn at random: the
+    builder reads them and leaves them out, as it does with all but is-a and part-of.
     """
     import gzip
 

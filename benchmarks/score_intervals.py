@@ -2,9 +2,9 @@
 
 Draws answers, or ratings of them, again and again, and prints as Markdown tables the share of 95% intervals that hold
 the true value, and their mean width: of closed metrics (labels, scores of a binary label), of agreement among raters
-(impressions are a normal worth and a normal error; "skewed" is 0 to 5 with most near 5), and of the ceilings of r, rho
-and tau-b against the mean of three raters. True values are those of very many answers; of a ceiling the coefficient of
-the worth itself, and for r of the rating that it leads to be expected.
+(impressions are normal quality plus normal error; "skewed" is 0 to 5 with most near 5), and of the ceilings of r, rho
+and tau-b against the mean of three raters. True values are computed from very many answers; for a ceiling, the true
+value is the coefficient of the quality itself, or for r that of the rating expected given the quality.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Tally:
 
 
 def draw_scores(generator: np.random.Generator, n: int, area: float, share: float) -> tuple[list[str], list[float]]:
-    """Return labels and normal scores of them with an area under the curve."""
+    """Return labels, and normal scores with the given area under the ROC curve."""
     positive = generator.random(n) < share
     scores = generator.normal(size=n) + np.sqrt(2) * stats.norm.ppf(area) * positive
     return [str(int(one)) for one in positive], scores.tolist()
@@ -71,7 +71,7 @@ def draw_scores(generator: np.random.Generator, n: int, area: float, share: floa
 def draw_labels(
     generator: np.random.Generator, n: int, accuracy: float, shares: tuple[float, ...]
 ) -> tuple[list[str], list[str]]:
-    """Return labels, and predictions that are right at a rate and otherwise any other label."""
+    """Return labels, and predictions that are right at the given rate and otherwise a random other label."""
     gold = generator.choice(len(shares), p=shares, size=n)
     other = (gold + generator.integers(1, len(shares), size=n)) % len(shares)
     given = np.where(generator.random(n) < accuracy, gold, other)
@@ -103,7 +103,7 @@ def cover_closed(generator: np.random.Generator, repetitions: int) -> None:
 
 
 def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], Scale]:
-    """Return what turns impressions into ratings, and their scale."""
+    """Return the function that turns impressions into ratings, and the rating scale."""
     if kind == "skewed":
         return lambda seen: np.clip(np.round(4.3 + 1.2 * seen), 0, 5), Scale(0, 5, 1)
     if kind == "halves":
@@ -115,7 +115,7 @@ def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], Scale]:
 def draw_ratings(
     generator: np.random.Generator, n: int, raters: int, kind: str, correlation: float
 ) -> tuple[Floats, Rated]:
-    """Return what answers are worth, and their ratings."""
+    """Return the true quality of the answers, and their ratings."""
     worth = generator.normal(size=n)
     error = np.sqrt(1 - correlation) * generator.normal(size=(n, raters))
     convert, scale = find_scale(kind)

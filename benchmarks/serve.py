@@ -1,8 +1,8 @@
 """How many answers a second `imapeval serve` scores, and whether its memory stays flat: `python benchmarks/serve.py`.
 
-So many clients on loopback post one answer after the other, offline, each answer put together anew out of sentences of
-the shipped samples with a number of its own, so that nothing of it was seen before. The memory of the server is read
-at the beginning, in every quarter and at the end. With --alone, also what one client alone waits for an answer.
+Several clients on loopback post one answer after another, scored offline. Each answer is a new combination of sentences
+of the shipped samples with a unique number, so that no cache can hold it. The memory of the server is read at the
+beginning, in every quarter and at the end. With --alone, the latency with a single client is also measured.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAMPLES = Path(__file__).resolve().parents[1] / "datasets"
 
 @dataclass(frozen=True)
 class Figures:
-    """What came out: counts, ms of processor an answer, ms of waiting, MB of memory at equal distances in time."""
+    """Results: counts, CPU ms per answer, latencies in ms, and MB of memory at equal intervals of time."""
 
     clients: int
     seconds: float
@@ -44,7 +44,7 @@ class Figures:
 
 
 class Texts:
-    """Answers without end, none of them twice."""
+    """An endless supply of answers, all different."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -102,7 +102,7 @@ async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: 
 
 
 async def load(port: int, pid: int, *, clients: int, seconds: float) -> Figures:
-    """Have the clients ask for so long."""
+    """Have the clients post answers for the given time."""
     texts = Texts(seed=clients)
     waited: list[float] = []
     errors: dict[str, int] = {}
@@ -143,7 +143,7 @@ async def load(port: int, pid: int, *, clients: int, seconds: float) -> Figures:
 
 
 def processor_of(pid: int) -> float:
-    """Return the seconds of processor that a process has taken."""
+    """Return the CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

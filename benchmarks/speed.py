@@ -1,9 +1,10 @@
-"""How fast scoring is beside the libraries called by hand: `python benchmarks/speed.py DATA`.
+"""How fast scoring is compared with direct calls of the libraries: `python benchmarks/speed.py DATA`.
 
-Prints, from one run on one machine, the processor time of the lexical metrics through imapeval beside rouge-score and
-sacrebleu called well by hand on the same rows (scorer objects reused, all kinds of ROUGE in one call), and the wall
-time of `imapeval score` with all default metrics. The English answers of DATA are repeated until there are enough,
-each time with another number behind both texts, so that no text comes twice. Ratios, because machines differ.
+Prints, from one run on one machine, the CPU time of the lexical metrics through imapeval and of rouge-score and
+sacrebleu called directly and efficiently on the same rows (scorer objects reused, all kinds of ROUGE in one call), and
+the wall time of `imapeval score` with all default metrics. The English answers of DATA are repeated until there are
+enough, each time with another number after both texts, so that no text occurs twice. Results are also given as ratios,
+because machines differ.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def measure(work: Callable[[], object]) -> float:
 
 
 def repeat(samples: Sequence[Sample], answers: int, *, mark: str) -> list[Case]:
-    """Return as many different cases, whose texts nothing has seen under another mark."""
+    """Return as many different cases; another mark gives texts that no cache holds yet."""
     return [
         Case(s.id, s.question, f"{s.references[0]} {mark}{n}", f"{s.response} {mark}{n}", s.lang)
         for n, s in enumerate(islice(cycle(samples), answers))

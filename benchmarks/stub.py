@@ -1,9 +1,9 @@
 """A stub of an OpenAI-compatible server with a fixed latency: `python benchmarks/stub.py PORT SECONDS IN_FLIGHT`.
 
-It answers our own prompts with pairs that stand in the answers of `throughput.py`, and everything else with what
-DeepEval's GEval and RAGAS's FactualCorrectness want to read. More requests than IN_FLIGHT at a time wait. Written on
-bare asyncio streams, so that it takes little of the machine from those who are measured. GET /calls tells how many
-completions it made.
+It answers our own prompts with pairs that occur in the answers of `throughput.py`, and everything else with replies
+that DeepEval's GEval and RAGAS's FactualCorrectness can parse. Requests beyond IN_FLIGHT at a time wait. It is written
+with bare asyncio streams, so that it takes little CPU time from the clients that are measured. GET /calls returns the
+number of completions so far.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def make(answers: int, metrics: int, *, systems: int = 4, dimensions: int = 3) -
     quality = generator.normal(size=answers) + generator.normal(size=each)[questions] + 0.3 * system
     scores = quality[:, None] + 2 * generator.normal(size=(answers, metrics))
     ratings = np.clip(np.round(2 * (2 + quality[:, None] + generator.normal(size=(answers, dimensions)))) / 2, 0, 5)
-    # Two metrics fail now and then: what has other answers cannot share ranks.
+    # Two metrics fail now and then: metrics with missing scores cannot share the ranks of the ratings.
     scores[generator.random(answers) < 0.02, :2] = np.nan
     return Rated(
         tuple(map(str, range(answers))),
@@ -63,7 +63,7 @@ def measure_whole(rated: Rated) -> None:
 
 
 def measure(part: str, rated: Rated, call: Callable[[], T]) -> T:
-    """Call, print a line and return what came of it."""
+    """Call the function, print a line with its cost, and return its result."""
     clock, processor = time.perf_counter(), time.process_time()
     result = call()
     seconds = f"{time.perf_counter() - clock:.1f} | {time.process_time() - processor:.1f}"

@@ -1,4 +1,4 @@
-"""What tests and intervals about other systems do with few systems: `python benchmarks/swapping_systems.py`.
+"""How tests and intervals that generalise to other systems behave with few: `python benchmarks/swapping_systems.py`.
 
 The means of two metrics and of the ratings for each system are trivariate normal: both metrics correlate with the
 ratings at .5. Printed as a Markdown table, by number of systems and correlation between the metrics:
@@ -50,7 +50,7 @@ def measure(systems: int, between: float, name: str, *, repetitions: int, draws:
         stats.zscore(side, axis=1) if name == "pearson" else stats.rankdata(side, axis=1) for side in (first, second)
     )
     by_scores, by_both = np.zeros(repetitions), np.zeros(repetitions)
-    # Single answers: the system's part, and as much of their own.
+    # Single answers: the system's quality, plus a residual of equal variance.
     answers = [side[..., None] + generator.normal(size=(*side.shape, QUESTIONS)) for side in (first, second, target)]
     x, y, ratings = (stats.zscore(side, axis=None) if n < 2 else side for n, side in enumerate(answers))
     apart = differ(x.mean(axis=-1), y.mean(axis=-1), ratings.mean(axis=-1))

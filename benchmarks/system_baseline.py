@@ -1,6 +1,6 @@
 """Which baseline is fair for metrics that are correlated over all answers: `python benchmarks/system_baseline.py`.
 
-A baseline that knows only the system of an answer (and its data set) scores it by the mean rating of that system. Those
+A baseline that uses only the system of an answer (and its dataset) scores it by the mean rating of that system. Those
 means have to come from ratings. Simulated, 1,000 times each: S systems answer the same questions, ratings are the
 system's quality, the question's difficulty and noise, rounded to 0..5 by .5. The truth is Spearman's rho of the true
 system means with the ratings of 50,000 questions. Compared are
@@ -36,7 +36,7 @@ def draw(generator: np.random.Generator, quality: np.ndarray, questions: int) ->
 
 
 def correlate(scores: np.ndarray, ratings: np.ndarray) -> float:
-    """Return Spearman's rho; 0 of constant scores, which tell nothing."""
+    """Return Spearman's rho; 0 for constant scores, for which it is undefined."""
     if np.ptp(scores) == 0 or np.ptp(ratings) == 0:
         return 0.0
     ranks = [rankdata(side.ravel()) for side in (scores, ratings)]

@@ -1,4 +1,4 @@
-"""Weighted F1 of several runs: how often its interval holds the truth, and equal models are told apart.
+"""Weighted F1 of several runs: how often its interval holds the truth, and equal models are found to differ.
 
 `python benchmarks/task_runs.py`. Simulated: two equally good models answer the same items of three classes (60, 30 and
 10%) in four runs, as in `closed_runs.py`: items are harder or easier for both and for each model, a run is better or

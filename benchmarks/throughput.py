@@ -1,11 +1,11 @@
-"""How much of a server's speed arrives, and what a call costs here: `python benchmarks/throughput.py`.
+"""How much of a server's throughput imapeval uses, and the CPU time of a call: `python benchmarks/throughput.py`.
 
 A stub server on loopback (`stub.py`) answers after 200 ms (`--latency`) and takes 64 requests at a time. Measured
 against it, one after the other in processes of their own: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends
 the very requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with its
 run on disk), also with two workers; and these again, when everything is in the cache. With `--peers PYTHON`, an
 interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each
-line tells the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop.
+line gives the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop.
 """
 
 from __future__ import annotations

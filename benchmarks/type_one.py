@@ -8,9 +8,8 @@ answer every question, and half of the variance of everything is the question's.
 (cut so that some are rare) and, on the whole population, the same Spearman correlation as the other.
 
 Printed: share of repetitions with p <= .05, as a Markdown table. With 2,000 repetitions and a true share of 5%, 19 of
-20 measurements lie between 4.0% and 6.0%. "interval" and
-"Zou": share of 95% intervals of the difference that contain the true one. "formula": the power that
-`imapeval study power` expects.
+20 measurements lie between 4.0% and 6.0%. "interval" and "Zou": share of 95% intervals of the difference that contain
+the true one. "formula": the power that `imapeval study power` expects.
 """
 
 import argparse
@@ -77,7 +76,7 @@ def find_truth(setting: Setting) -> float:
 
 
 def match(setting: Setting) -> Setting:
-    """Return the setting in which the graded metric agrees as well as the other."""
+    """Return the setting in which the graded metric agrees with the ratings as well as the other metric does."""
     low, high = AGREES, 0.75
     for _ in range(12):
         middle = (low + high) / 2

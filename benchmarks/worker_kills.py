@@ -1,10 +1,10 @@
-"""What kills cost: `python benchmarks/worker_kills.py [--engine ray] [--samples 20000] [--kills 20]`.
+"""The cost of killed processes: `python benchmarks/worker_kills.py [--engine ray] [--samples 20000] [--kills 20]`.
 
-Scores samples with a language model (`stub.py`, replies after 20 ms) in two workers, and kills a worker and the first
-process in turn, at random moments after the first request; after each end, the same command is run again, until it is
-done. Then the same samples are
-scored by one process without a kill. Says whether the outcomes are equal, and how many requests were sent more than
-once: at most those in flight when the first process was killed, IN_FLIGHT each time.
+Scores samples with a language model (`stub.py`, replies after 20 ms) in two workers, and kills a worker and the main
+process in turn, at random moments after the first request; each time the main process ends, the same command is run
+again, until the run is complete. Then one process scores the same samples without a kill. Prints whether the outcomes
+are equal, and how many requests were sent more than once: at most those in flight when the main process was killed,
+IN_FLIGHT each time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 MARKS = (b"spawn_main", b"ray::BatchScorer")
-"""What stands in the command line of a worker, of ours and of Ray's."""
+"""Text by which the command line of a worker is recognised, ours and Ray's."""
 
 
 def find_workers(pid: int) -> list[int]:
-    """Return the processes that score, of all that a process has started, and those have started."""
+    """Return the processes that score, among all descendants of a process."""
     found: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -49,7 +49,7 @@ def find_workers(pid: int) -> list[int]:
 def run_with_kills(
     command: list[str], url: str, *, kills: int, every: float, seed: int, env: dict[str, str]
 ) -> tuple[int, int]:
-    """Run the command until it is done; return how many workers and first processes were killed."""
+    """Run the command until the run is complete; return how many workers and main processes were killed."""
     chance = random.Random(seed)
     workers = firsts = 0
     while True:
