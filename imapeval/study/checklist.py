@@ -1,8 +1,8 @@
-"""What readers of a study with raters want to know: filled in from the data, asked for in `study.toml`, or missing.
+"""Reporting checklist of a study with raters: items filled in from the data or `study.toml`, and missing ones.
 
 Items 2 to 15 of GRRAS, the guidelines for reporting reliability and agreement studies (Kottner et al. 2011, Journal of
-Clinical Epidemiology 64), and of the Human Evaluation Datasheet (HEDS: Shimorina and Belz 2022, HumEval) what GRRAS
-does not ask: how raters were found and paid, conflicts of interest, ethics. GRRAS 1 is about the title of the paper.
+Clinical Epidemiology 64), and those items of the Human Evaluation Datasheet (HEDS: Shimorina and Belz 2022, HumEval)
+that GRRAS lacks: how raters were found and paid, conflicts of interest, ethics. GRRAS 1 concerns the paper's title.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class ChecklistItem:
 
     Attributes:
         guideline: The item of the guideline, such as "GRRAS 6".
-        topic: What it is about.
-        data: What the data says, as sentences; "" for nothing.
-        told: What `study.toml` says; "" for nothing.
-        missing: What remains to be told; "" if nothing does.
-        key: The key of `study.toml` that it is asked for with; None if only data can tell.
+        topic: Topic of the item.
+        data: Sentences derived from the data; "" if none.
+        told: Text from `study.toml`; "" if none.
+        missing: What remains to be reported; "" if nothing does.
+        key: Key of `study.toml` for the item; None if it is derived from the data alone.
     """
 
     guideline: str
@@ -115,7 +115,7 @@ def _describe_numbers(rated: Rated) -> str:
     systems = len(set(rated.systems))
     of_systems = f" by {systems} systems" if systems > 1 else ""
     questions = len(set(rated.questions[there].tolist()))
-    # Where each answer has a question of its own, questions may just be unknown.
+    # If each answer has a question of its own, the questions may just be unknown.
     to_questions = f" to {questions} questions" if questions < there.sum() else ""
     sentences = [f"{there.sum()} rated answers{to_questions}{of_systems}."]
     if not rated.by_rater:

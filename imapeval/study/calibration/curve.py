@@ -28,24 +28,25 @@ Method = Literal["isotonic", "linear"]
 METHODS: tuple[Method, ...] = ("isotonic", "linear")
 
 FOLDS = 10
-"""Kohavi 1995, "A study of cross-validation and bootstrap for accuracy estimation and model selection"."""
+"""Number of cross-validation folds, as recommended by Kohavi 1995, "A study of cross-validation and bootstrap for
+accuracy estimation and model selection"."""
 
 MIN_QUESTIONS = 20
-"""Two questions in every fold."""
+"""Minimum number of questions: two in every fold."""
 
 _BINS = 10
-"""Of the calibration error, as in Guo et al. 2017, "On calibration of modern neural networks", which take 15 for
-10,000 rows and more."""
+"""Bins for the calibration error; Guo et al. 2017, "On calibration of modern neural networks", use 15 for 10,000 or
+more rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """From scores to ratings: straight between its knots, flat outside them (a line goes on).
+    """A map from scores to ratings: linear between its knots and constant outside them (a line is extrapolated).
 
     Attributes:
-        method: How it was made.
-        scores: Of the knots, rising, k of them; of a line its two ends.
-        ratings: Of the knots.
+        method: The kind of curve.
+        scores: Scores of the k knots, ascending; for a line its two ends.
+        ratings: Ratings at the knots.
     """
 
     method: Method
@@ -71,10 +72,11 @@ class PredictionErrors:
         mean_absolute: Mean of |rating - prediction|, with its interval.
         root_mean_square: Root of the mean of the squares, with its interval.
         calibration: Root of the mean over bins of equally many predictions of (mean rating - mean prediction)^2, less
-            what chance alone adds to that; 0 where chance explains it. It has no interval: near 0 none holds.
+            what chance alone adds to that; 0 where chance explains it. It has no interval: none has the stated
+            coverage near 0.
         baseline: Mean absolute error of predicting the mean rating for everything.
         half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
-        confidence: Of `half_width` and of the intervals.
+        confidence: Confidence level of `half_width` and of the intervals.
         n: Number of answers.
         questions: Number of different questions among them.
     """
@@ -95,11 +97,11 @@ class Calibration:
 
     Attributes:
         metric: The metric's name.
-        signature: Its signature: scores with another one cannot be put on this curve.
+        signature: Signature of the metric; the curve does not apply to scores with another one.
         dimension: The rating dimension.
-        scale: Of the ratings, where it was declared.
+        scale: The rating scale, if one was declared.
         curve: The curve, made from all answers.
-        errors: Of curves made without the answer's question.
+        errors: Errors of predictions by curves fitted without the answer's question.
         data: First 16 hex digits of the sha256 of ids, scores and ratings.
     """
 
@@ -122,7 +124,7 @@ def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
 
     Raises:
         UsageError: All scores are the same.
-        MissingExtraError: scipy is not there, which isotonic regression needs.
+        MissingExtraError: scipy, which isotonic regression needs, is not installed.
     """
     levels, number = np.unique(scores, return_inverse=True)
     if len(levels) < 2:
@@ -135,7 +137,7 @@ def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
     sizes = np.bincount(number)
     means = np.bincount(number, ratings) / sizes
     steps: Floats = optimize.isotonic_regression(means, weights=sizes).x
-    # A flat stretch needs its two ends only.
+    # Only the two ends of a flat stretch are needed as knots.
     inner = (np.diff(steps, prepend=np.nan) != 0) | (np.diff(steps, append=np.nan) != 0)
     return Curve(method, tuple(levels[inner].tolist()), tuple(steps[inner].tolist()))
 
@@ -157,8 +159,8 @@ def calibrate(
         rated: Scores and ratings; answers without one of them are left out.
         metric: Name of the metric; its scores are used as they are, whichever direction is good.
         dimension: The rating dimension.
-        signature: Of the metric.
-        method: An isotonic curve of a metric of which low scores are good falls.
+        signature: Signature of the metric.
+        method: The curve to fit. An isotonic curve is decreasing if low scores are good.
         seed: Random seed for the folds and the resamples.
         resamples: Number of resamples of questions, for the intervals of the errors.
         confidence: Confidence level.
@@ -205,7 +207,7 @@ def cross_fit(
     Args:
         scores: Shape (n,), finite.
         ratings: Of the same answers, shape (n,), finite.
-        questions: A number from 0 per question, shape (n,).
+        questions: Question of each answer, numbered from 0, shape (n,).
         method: The curve to fit.
         scale: Predictions stay within it.
         seed: Random seed for the `FOLDS` folds.
@@ -229,7 +231,7 @@ def _measure(
 ) -> PredictionErrors:
     count = int(questions.max()) + 1
     distance = np.abs(ratings - predicted)
-    # Sums per question: of rows, of errors, and of squares.
+    # Per question: number of rows, sum of the errors, sum of their squares.
     columns = [np.ones_like(distance), distance, distance**2]
     sums = np.stack([np.bincount(questions, column, minlength=count) for column in columns], axis=1)
 
@@ -260,9 +262,9 @@ def measure_calibration_error(predicted: Floats, ratings: Floats, questions: Cou
     """Return the calibration error: how far the mean rating is from predictions of about the same size.
 
     Over bins of equally many predictions, the root of the mean of (mean rating - mean prediction)^2. A bin's mean
-    differs from its expectation by chance, which makes every square too large by the mean's variance; that is taken
-    off (Bröcker 2012, "Estimating reliability and resolution of probability forecasts"; Kumar, Liang and Ma 2019,
-    "Verified uncertainty calibration", section 4), with answers to one question counted together.
+    differs from its expectation by chance, which makes every square too large by the mean's variance; that is
+    subtracted (Bröcker 2012, "Estimating reliability and resolution of probability forecasts"; Kumar, Liang and Ma
+    2019, "Verified uncertainty calibration", section 4), with answers to one question counted together.
 
     Args:
         predicted: Shape (n,).

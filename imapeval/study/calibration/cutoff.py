@@ -1,8 +1,8 @@
 """From which score on is an answer acceptable? A cut-off on a metric, with what it gets right.
 
 The cut-off is the one with the largest Youden index, sensitivity + specificity - 1 (Youden 1950, "Index for rating
-diagnostic tests"). Chosen and measured on the same answers it looks too good. That optimism is estimated by choosing
-the cut-off again on resamples of the questions, and taken off (Efron and Gong 1983; Harrell, Lee and Mark 1996,
+diagnostic tests"). Chosen and measured on the same answers, it looks too good. That optimism is estimated by choosing
+the cut-off again on resamples of the questions, and subtracted (Efron and Gong 1983; Harrell, Lee and Mark 1996,
 section 4.3): the figures are those to be expected of this cut-off on answers to other questions. Intervals are score
 intervals of the figures at the cut-off, moved by the optimism; docs/few-ratings.md has their coverage.
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 FIGURES = ("sensitivity", "specificity", "positive predictive value", "negative predictive value", "Youden index")
 
 MIN_QUESTIONS = 20
-"""Below it an interval says nothing that helps, and its coverage was not measured."""
+"""Minimum number of questions: with fewer, intervals are too wide to be useful and their coverage was not measured."""
 
 MIN_ANSWERS = 5
-"""Acceptable answers, and others, as few as which a share can be estimated from."""
+"""Minimum number of acceptable answers, and of others, from which a share is estimated."""
 
 RESAMPLES = 200
-"""Enough for a mean: Efron and Gong 1983 and Harrell et al. 1996 take 100 to 200."""
+"""Number of resamples, enough for a mean: Efron and Gong 1983 and Harrell et al. 1996 take 100 to 200."""
 
 _GROUPS = 200
-"""Groups of questions that are left out in turn; see `agreement.statistic`."""
+"""Maximum number of jackknife groups of questions; see `agreement.statistic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Figure:
 
     Attributes:
         name: One of `FIGURES`.
-        value: To be expected on answers to other questions, 0..1 (the Youden index -1..1); None where it is undefined.
+        value: Expected value for answers to other questions, 0..1 (the Youden index -1..1); None where it is undefined.
         low, high: Ends of its interval.
-        apparent: On the answers that the cut-off was chosen on; the same as `value` where it was given.
-        n: Answers that it is a share of.
+        apparent: Value on the answers that the cut-off was chosen on; equal to `value` if the cut-off was given.
+        n: Number of answers that it is a share of.
     """
 
     name: str
@@ -69,7 +69,7 @@ class CutOff:
         lower_is_better: Whether a low score is good, so that "no worse" is "no higher".
         chosen: Whether the cut-off was chosen on these answers; else it was given.
         acceptable: Share of acceptable answers, on which the predictive values depend.
-        figures: By the names in `FIGURES`.
+        figures: One for each name in `FIGURES`.
         n: Answers with a score and a rating.
         questions: Number of different questions among them.
         confidence: Confidence level of the intervals.
@@ -105,7 +105,7 @@ def find_cutoff(
         metric: Name of the metric.
         dimension: The rating dimension.
         right_from: An answer is acceptable if its rating is no lower.
-        at: The cut-off to measure; None chooses one.
+        at: The cut-off to measure; None chooses the best one.
         confidence: Confidence level, above 0 and below 1.
         seed: Random seed of the resamples.
 
@@ -228,7 +228,7 @@ def _estimate_optimism(scores: Floats, acceptable: Flags, codes: Counts, *, seed
             below, above = choice.choose(weights)
             called = scores >= ((below + above) / 2)[:, None]
             gap = _measure(called, acceptable, weights) - _measure(called, acceptable, np.ones_like(weights))
-            # Undefined where a resample has no acceptable answer, or none that is called so.
+            # NaN where a resample has no acceptable answer, or none that the metric calls acceptable.
             total += np.nansum(gap, axis=0)
             count += np.isfinite(gap).sum(axis=0)
     return total / np.maximum(count, 1)

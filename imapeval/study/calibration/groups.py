@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 MIN_QUESTIONS = 10
-"""Of a group, for an interval: with fewer, means of ratings vary too unevenly (`benchmarks/calibration_groups.py`)."""
+"""Minimum number of questions in a group for an interval: with fewer, means of ratings vary too unevenly
+(`benchmarks/calibration_groups.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class GroupError:
     """How far predictions are off in one group of answers, in rating points.
 
     Attributes:
-        group: Its name.
-        answers: With a rating and a score.
+        group: Name of the group.
+        answers: Number of answers with a rating and a score.
         questions: Number of different questions among them.
         difference: Mean rating less mean prediction: above 0 where the curve rates the group too low. None with a note.
         low, high: Bounds of its interval.
@@ -68,7 +69,7 @@ def measure_groups(
         rated: Scores and ratings; answers without one of them are left out.
         metric: Name of the metric.
         dimension: The rating dimension.
-        groups: Rows of `rated` by the group's name.
+        groups: Row numbers in `rated`, by name of the group.
         method: The curve to fit.
         seed: Random seed for the folds and the resamples, as in `curve.calibrate`.
         resamples: Number of resamples of questions.
@@ -78,7 +79,7 @@ def measure_groups(
         A row per group, with a note in place of numbers where fewer than `MIN_QUESTIONS` questions have both.
 
     Raises:
-        UsageError: As `curve.calibrate`.
+        UsageError: As for `curve.calibrate`.
     """
     rows, scores, ratings, questions = select_answers(rated, metric, dimension)
     predicted = cross_fit(scores, ratings, questions, method=method, scale=rated.scales.get(dimension), seed=seed)

@@ -1,7 +1,7 @@
 """Mean rating of a system from many scores and few ratings (prediction-powered inference).
 
-The mean of the ratings alone is right but wide; the mean of the scores is narrow but on another scale and off. The
-mean rating is estimated as
+The mean of the ratings alone is unbiased but imprecise; the mean of the scores is precise but biased and on another
+scale. The mean rating is estimated as
 
     mean of (rating - weight x score) over rated answers + weight x mean score over unrated answers,
 
@@ -12,7 +12,7 @@ is the mean of the ratings.
 
 It holds when the rated answers are a random sample of the system's answers. Answers to one question are not
 independent: the variance comes from leaving out each rated question in turn, the weight chosen anew each time (the
-jackknife; Bell and McCaffrey 2002 show for regression that it is what holds with few clusters), with t quantiles of
+jackknife, which Bell and McCaffrey 2002 show to be valid for regression with few clusters), with t quantiles of
 the rated questions less one.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 MIN_RATED = 5
-"""Rated questions: with fewer, neither weight nor variance can be estimated."""
+"""Minimum number of rated questions: with fewer, neither weight nor variance can be estimated."""
 
 MIN_DIFFERENT = 3
-"""Rated questions with another rating than the most frequent one. With fewer, one rating decides on weight and
-variance, and many samples of such ratings are all equal (benchmarks/ppi_coverage.py, second table)."""
+"""Minimum number of rated questions whose rating is not the most frequent one. With fewer, one rating determines
+weight and variance, and many samples of such ratings are all equal (benchmarks/ppi_coverage.py, second table)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,12 @@ class MeanEstimate:
     """An estimated mean, or a difference of two.
 
     Attributes:
-        value: On the scale of the ratings.
+        value: The estimate, on the scale of the ratings.
         low, high: Bounds of its interval.
-        influence: What each question adds to the value's error, shape (questions,); their squares sum to the variance.
-        rated: Questions with a rating.
-        weight: Of the scores.
+        influence: Contribution of each question to the error of the value, shape (questions,); their squares sum to the
+            variance.
+        rated: Number of questions with a rating.
+        weight: Weight of the scores.
     """
 
     value: float
@@ -68,13 +69,13 @@ class SystemMean:
         system: Name of the system.
         dimension: The rating dimension.
         metric: The metric whose scores helped.
-        rated: Answers with a rating and a score.
-        unrated: Answers with a score only.
+        rated: Number of answers with a rating and a score.
+        unrated: Number of answers with a score only.
         value, low, high: The mean rating with the metric's help, and its interval; None where it is undefined.
         plain, plain_low, plain_high: The mean of the ratings alone.
-        weight: Of the scores; 0 where they say nothing.
-        worth: How many ratings alone would give so narrow an interval; as many as there are answers, at most.
-        note: Why there is no value, or what speaks against it.
+        weight: Weight of the scores; 0 where they are uninformative.
+        worth: Number of ratings that alone would give as narrow an interval; at most the number of answers.
+        note: Why there is no value, or a reason to doubt it.
         group: The answers' group, where they were divided; "" for all answers.
     """
 
@@ -97,13 +98,13 @@ class SystemMean:
 
 @dataclass(frozen=True, slots=True)
 class SystemDifference:
-    """One system less another.
+    """The difference in mean rating between two systems.
 
     Attributes:
         first, second: The systems.
         dimension, metric: As in `SystemMean`.
         value, low, high: The difference of the means on the rating scale, and its interval.
-        plain, plain_low, plain_high: By the ratings alone.
+        plain, plain_low, plain_high: The same from the ratings alone.
         group: As in `SystemMean`.
     """
 
@@ -134,17 +135,16 @@ def estimate_mean(
 
     Args:
         ratings: Shape (n,), finite.
-        scores: Of the same answers, shape (n,).
-        unrated_scores: Of answers without a rating, shape (N,); with N = 0 the scores are of no use.
-        questions: Of the rated answers, a number from 0 per question; None takes every answer for a question of its
-            own.
-        unrated_questions: Of the unrated answers, numbered like `questions`.
-        weight: Of the scores; None chooses the best, 0 takes the mean of the ratings alone.
+        scores: Scores of the same answers, shape (n,).
+        unrated_scores: Scores of answers without a rating, shape (N,); with N = 0 the scores are of no use.
+        questions: Question of each rated answer, numbered from 0; None treats every answer as a question of its own.
+        unrated_questions: Question of each unrated answer, numbered like `questions`.
+        weight: Weight of the scores; None chooses the best, 0 takes the mean of the ratings alone.
         confidence: Confidence level.
 
     Raises:
         ValueError: Shapes differ, or fewer than `MIN_RATED` questions are rated.
-        MissingExtraError: scipy is not there.
+        MissingExtraError: scipy is not installed.
     """
     n, unrated = len(ratings), len(unrated_scores)
     own = np.arange(n) if questions is None else questions
@@ -155,7 +155,7 @@ def estimate_mean(
     if rated < MIN_RATED:
         raise ValueError(f"{rated} rated questions are fewer than {MIN_RATED}")
     size = int(max(own.max(), others.max(initial=-1))) + 1
-    # Centred, so that sums of squares keep their digits; the estimate does not depend on where scores begin.
+    # Centred to avoid cancellation in the sums of squares; the estimate does not depend on the origin of the scores.
     scores, unrated_scores = scores - scores.mean(), unrated_scores - scores.mean()
     given = 0.0 if unrated == 0 else weight
     by_question = np.stack([_add_up(own, column, size) for column in _sum_up(ratings, scores).T], axis=1)
@@ -167,7 +167,7 @@ def estimate_mean(
     influence[there] = sqrt((rated - 1) / rated) * (left_out.mean() - left_out)
     if unrated > 1:
         clusters = len(np.unique(others))
-        # The usual factor for few clusters.
+        # The usual small-sample factor for clusters.
         factor = sqrt(clusters / max(1, clusters - 1))
         shifted = chosen * (unrated_scores - unrated_scores.mean()) / unrated
         influence += factor * _add_up(others, shifted, size)
@@ -175,7 +175,7 @@ def estimate_mean(
 
 
 def _sum_up(ratings: Floats, scores: Floats) -> Floats:
-    """Return what each answer adds to the sums that an estimate is made of, shape (n, 5)."""
+    """Return each answer's contribution to the sums behind an estimate, shape (n, 5)."""
     return np.column_stack((np.ones_like(ratings), ratings, scores, ratings * scores, scores**2))
 
 
@@ -183,7 +183,7 @@ def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tup
     """Return estimates of the mean rating, and the weights of the scores, shapes (m,).
 
     Args:
-        sums: Over the rated answers, shape (m, 5); see `_sum_up`.
+        sums: Sums over the rated answers, shape (m, 5); see `_sum_up`.
         unrated_scores: As in `estimate_mean`.
         weight: None chooses the one that makes the variance smallest, for independent answers.
     """
@@ -193,7 +193,7 @@ def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tup
         added, squared = float(unrated_scores.sum()), float((unrated_scores**2).sum())
         spread = (square + squared) / (n + unrated) - ((score + added) / (n + unrated)) ** 2
         together = product / n - rating * score / n**2
-        # Scores that are all the same differ by rounding only.
+        # Constant scores differ only by rounding.
         varies = spread > 1e-12 * (square + squared) / (n + unrated)
         below = np.where(varies, spread, 1.0) * (1 + n / max(1, unrated))
         weights = np.where(varies, together / below, 0.0)
@@ -217,7 +217,7 @@ def _close(value: float, influence: Floats, rated: int, weight: float, confidenc
 def estimate_systems(
     rated: Rated, metric: str, dimension: str, *, confidence: float = 0.95
 ) -> tuple[list[SystemMean], list[SystemDifference]]:
-    """Estimate the mean rating of every system, and of every two systems the difference.
+    """Estimate the mean rating of every system, and the difference of every pair of systems.
 
     Args:
         rated: All answers, rated or not.
@@ -226,7 +226,7 @@ def estimate_systems(
         confidence: Confidence level.
 
     Returns:
-        A row per system, and a row for every two systems that both have a value.
+        A row per system, and a row for every pair of systems that both have a value.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     sign = -1.0 if metric in rated.lower_is_better else 1.0
@@ -288,7 +288,7 @@ def estimate_systems(
 
 
 def _count_different(ratings: Floats, questions: Counts) -> int:
-    """Return how many questions have another mean rating than the most frequent one."""
+    """Return how many questions have a mean rating other than the most frequent one."""
     _, codes, sizes = np.unique(questions, return_inverse=True, return_counts=True)
     _, frequencies = np.unique(np.round(np.bincount(codes, ratings) / sizes, 9), return_counts=True)
     return len(sizes) - int(frequencies.max())
@@ -301,12 +301,12 @@ def _clip(mean: MeanEstimate, low: float, high: float) -> MeanEstimate:
 
 
 def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
-    """Say where the rated answers do not look like a random sample of all; scores times `sign` are the metric's own."""
+    """Return a warning if the rated answers do not look like a random sample; `sign` restores the metric's own scores."""
     if len(unrated_scores) == 0:
         return "all answers with a score are rated: the scores add nothing"
     error = sqrt(scores.var(ddof=1) / len(scores) + unrated_scores.var() / len(unrated_scores))
     distance = float(scores.mean() - unrated_scores.mean())
-    # Three standard errors: with a random sample once in 370 times.
+    # A random sample exceeds three standard errors once in 370 times.
     if error == 0 or abs(distance) <= 3 * error:
         return None
     return (
@@ -343,7 +343,7 @@ def _subtract(
 
 
 def _differ(first: MeanEstimate, second: MeanEstimate, confidence: float) -> MeanEstimate:
-    """Return the difference; what both say of the same questions is taken together."""
+    """Return the difference; influences of the same question are combined."""
     size = max(len(first.influence), len(second.influence))
     one, other = (np.pad(mean.influence, (0, size - len(mean.influence))) for mean in (first, second))
     weight = first.weight or second.weight

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One answer.
+    """The predicted rating of one answer.
 
     Attributes:
         id: Id of the answer.
-        system: Who gave it.
-        score: The metric's; None where it failed.
-        rating: The predicted one; None without a score.
-        low, high: A new rating lies between them in the calibration's `confidence` of cases.
-        outside: The score lies beyond all that the calibration was made from.
+        system: System that gave the answer.
+        score: Score by the metric; None where it failed.
+        rating: The predicted rating; None without a score.
+        low, high: Ends of the prediction interval, which holds a new rating in the calibration's `confidence` of cases.
+        outside: Whether the score lies outside the range of the scores that the curve was fitted to.
     """
 
     id: str
@@ -49,8 +49,8 @@ def predict(calibration: Calibration, run: Run, *, imported: ImportedScores | No
     Args:
         calibration: The curve.
         run: The answers.
-        imported: Scores that another tool computed. They have no signature that says how they were made, so whether
-            they are comparable with the calibrated ones is the caller's to know.
+        imported: Scores that another tool computed. They have no signature, so the caller must ensure that they are
+            comparable with the calibrated ones.
 
     Raises:
         UsageError: The metric is missing, has another signature, or comes from a file here and from a run there.

@@ -1,10 +1,10 @@
 """Share of right answers, from a binary metric with known error rates (Rogan and Gladen).
 
 A metric that calls answers right or wrong has a sensitivity (share of the truly right ones that it calls right) and a
-specificity (share of the truly wrong ones that it calls wrong). The share that it calls right is then not the share
-that is right; Rogan and Gladen 1978 ("Estimating prevalence from the results of a screening test") turn the one into
-the other. Where both are estimated from rated answers, their uncertainty belongs into the interval: Lang and Reiczigel
-2014 ("Confidence limits for prevalence of disease adjusted for estimated sensitivity and specificity").
+specificity (share of the truly wrong ones that it calls wrong). The share that it calls right then differs from
+the share that is right; Rogan and Gladen 1978 ("Estimating prevalence from the results of a screening test") convert
+one into the other. Where both rates are estimated from rated answers, the interval includes their uncertainty: Lang
+and Reiczigel 2014 ("Confidence limits for prevalence of disease adjusted for estimated sensitivity and specificity").
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class ShareEstimate:
     """A share of right answers.
 
     Attributes:
-        value: 0..1; None where the metric does no better than chance.
+        value: The share, 0..1; None where the metric does no better than chance.
         low, high: Bounds of its interval, within 0..1.
         apparent: The share that the metric calls right.
-        sensitivity, specificity: Of the metric, as estimated.
-        n: Answers that the metric called right or wrong.
-        note: What a reader must know: that the value was cut off at 0 or 1, or why there is none.
+        sensitivity, specificity: Estimates for the metric.
+        n: Number of answers that the metric called right or wrong.
+        note: That the value was clipped to 0 or 1, or why there is none.
     """
 
     value: float | None
@@ -49,14 +49,14 @@ def correct_share(
     """Estimate the share of right answers.
 
     Args:
-        called: How many answers the metric calls right, of how many. None of them may be among the rated ones below:
-            the interval takes the three counts as independent.
-        hits: How many truly right answers the metric calls right, of how many truly right ones.
-        rejections: How many truly wrong answers it calls wrong, of how many truly wrong ones.
+        called: Number of answers that the metric calls right, and their total. None of these may be among the rated
+            ones below: the interval treats the three counts as independent.
+        hits: Number of truly right answers that the metric calls right, and the number of truly right ones.
+        rejections: Number of truly wrong answers that it calls wrong, and the number of truly wrong ones.
         confidence: Confidence level, above 0 and below 1.
 
     Raises:
-        ValueError: A count is negative, above its total, or a total is 0.
+        ValueError: A count is negative or above its total, or a total is 0.
     """
     for name, (count, total) in (("called", called), ("hits", hits), ("rejections", rejections)):
         if not 0 <= count <= total or total == 0:
@@ -82,9 +82,9 @@ def correct_share(
 def _bound(
     called: tuple[int, int], hits: tuple[int, int], rejections: tuple[int, int], confidence: float
 ) -> tuple[float, float] | None:
-    """Return the interval of Lang and Reiczigel 2014, equations 6, 7 and 16 and 17; None where it has none."""
+    """Return the interval of Lang and Reiczigel 2014, equations 6, 7, 16 and 17; None where it is undefined."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    # Shrunk towards one half: by z squared for the share itself, by two more answers for the two others.
+    # Shrunk towards one half: by z squared answers for the share itself, by two answers for the two rates.
     n = called[1] + z**2
     apparent = (called[0] + z**2 / 2) / n
     right, wrong = hits[1] + 2, rejections[1] + 2
@@ -102,12 +102,12 @@ def _bound(
 
 @dataclass(frozen=True, slots=True)
 class SystemShare:
-    """One system in one dimension.
+    """The share of right answers of one system in one dimension.
 
     Attributes:
         system: Name of the system.
         dimension: The rating dimension.
-        metric: Which called the answers right or wrong.
+        metric: The metric that called the answers right or wrong.
         share: The estimate; None where it is undefined.
         note: Why there is none.
         group: The answers' group, where they were divided; "" for all answers.
@@ -127,16 +127,16 @@ def estimate_shares(
     """Estimate the share of right answers of every system.
 
     Sensitivity and specificity come from the system's rated answers (a metric errs more often with one system than
-    with another, so those of others would not do), the share that the metric calls right from its unrated ones, so that
-    the two are independent. Answers are taken for independent.
+    with another, so those of other systems do not apply), and the share that the metric calls right comes from the
+    unrated ones, so that the two are independent. Answers are assumed to be independent.
 
     Args:
         rated: All answers, rated or not.
         metric: Name of the metric.
         dimension: The rating dimension.
         right_from: An answer is right when its rating is no lower.
-        score_from: The metric calls an answer right when its score is no worse (of a metric of which low scores are
-            good: no higher).
+        score_from: The metric calls an answer right when its score is no worse (no higher, if low scores are
+            good).
         confidence: Confidence level.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
