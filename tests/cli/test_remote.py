@@ -120,6 +120,7 @@ def test_two_commands_with_one_url(memory: Any) -> None:
         pytest.fail("opened twice")
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_continued(
     imapeval: Run_,
     imapeval_process: Callable[..., subprocess.Popen[str]],
