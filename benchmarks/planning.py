@@ -129,7 +129,7 @@ def draw(rng: np.random.Generator, answers: int, raters: int, per_question: int)
 
 
 def draw_systems(rng: np.random.Generator, systems: int) -> Rated:
-    """Return a study of systems of different quality that answer the same 30 questions; m depends more on the system."""
+    """Return a study: systems of different quality answer the same 30 questions; m depends more on the system."""
     answers = 30 * systems
     system = np.arange(answers) // 30
     quality = rng.normal(size=systems)

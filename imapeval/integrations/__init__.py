@@ -1,4 +1,4 @@
-"""imapScore inside other frameworks: a file for each, which is imported by name and needs that framework.
+"""imapScore inside other frameworks: a module for each, which is imported by name and requires that framework.
 
 `exchange` is what some of them share.
 """

@@ -1,9 +1,9 @@
-"""Between a host and a scorer: the texts out of whatever a host hands over, and what came out for each metric.
+"""Connects host frameworks to a scorer: finds the texts in the values that a host passes, and reports the scores.
 
-Some hosts hand over what their users put in (`FieldKeys`): a text, a dict that holds it under some name, messages of a
-chat, or what a model's client returned. Others hand over a row of data whose columns are known (`Columns`). Nothing
-here raises for an answer's sake: what no text can be found in is handed on as it is, and the scorer says why it is not
-scored.
+Some hosts pass values as their users supply them (`FieldKeys`): a text, a dict with the text under some key, chat
+messages, or the return value of a model's client. Others pass a row of data with known columns (`RowColumns`). Nothing
+here raises an error because of a single answer: a value without a text is passed on unchanged, and the scorer reports
+why it is not scored.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ REFERENCE_KEYS = (
     *("reference", "references", "expected_response", "expected_output", "expected", "ground_truth"),
     *("answer", "output", "response", "messages"),
 )
-"""Where each is looked for in a dict, the first one that is there."""
+"""Keys under which question, response and reference are looked up in a dict; the first one present counts."""
 
 _ROLES = {"user": "user", "human": "user", "system": "system", "assistant": "assistant", "ai": "assistant"}
-"""Roles of chats by their names, those of LangChain included. Others, such as tools, say nothing in a dialogue."""
+"""Chat roles by name, including LangChain's. Messages of other roles, such as tools, are not part of the dialogue."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldKeys:
-    """Where the texts are in dicts of one's own; None looks under the usual names.
+    """Keys of the texts in users' own dicts; None tries the usual ones.
 
     Attributes:
-        question: Key of what was asked.
+        question: Key of the question.
         response: Key of the answer.
         reference: Key of the clinician's answer, or of several.
     """
@@ -60,7 +60,8 @@ class FieldKeys:
         if messages is None:
             return {"question": asked, **fields}
         turns = _read_turns(messages)
-        # One turn that is not the user's asks nothing. With no response, a dialogue's last turn would be taken for it.
+        # A dialogue of a single turn by another speaker contains no question. Without a response, the last turn of a
+        # dialogue would be taken for it.
         if said is None or [turn["role"] for turn in turns] == ["user"]:
             return {"question": turns[-1]["content"] if turns else None, **fields}
         return {"turns": turns, **fields}
@@ -68,7 +69,7 @@ class FieldKeys:
 
 @dataclass(frozen=True, slots=True)
 class RowColumns:
-    """The texts out of a row of data, for hosts that hand over the response apart from it, and the row's `lang`.
+    """Reads the texts and `lang` of a row of data, for hosts that pass the response separately.
 
     Attributes:
         question: Column of the question; None for "question".
@@ -82,7 +83,7 @@ class RowColumns:
         """Return an item of `Scorer.score_all`.
 
         Raises:
-            UsageError: A column that is named is not there.
+            UsageError: The row lacks a named column.
         """
         for key in (self.question, self.reference):
             if key is not None and key not in row:
@@ -209,10 +210,10 @@ class HostScorer:
 
 
 def describe_score(assessment: Assessment, threshold: Threshold | None = None) -> dict[str, Any]:
-    """Return what belongs to the first metric's score beside its value and reason, as JSON values.
+    """Return the details of the first metric's score other than its value and reason, as JSON values.
 
-    `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `verdict` ("pass", "fail" or "too
-    close to call"), `tokens` and `usd` of a language model; what there is none of is left out.
+    Keys are `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `verdict` ("pass", "fail"
+    or "too close to call"), and `tokens` and `usd` of a language model; those that do not apply are absent.
     """
     verdict = judge_answer(assessment.outcomes, threshold)
     spent, outcome = assessment.spent, assessment.outcomes[assessment.metric]
@@ -233,7 +234,7 @@ def _find_text(value: Any, keys: Sequence[str]) -> Any:
     if not isinstance(value, Mapping):
         return value
     fields = cast("Mapping[str, Any]", value)
-    # An empty dict is how LangSmith writes that there is nothing.
+    # LangSmith passes an empty dict if there is nothing.
     if not fields:
         return None
     found = [key for key in keys if key in fields]
@@ -243,7 +244,7 @@ def _find_text(value: Any, keys: Sequence[str]) -> Any:
 
 
 def _to_plain(value: Any) -> Any:
-    """Return objects of clients as dicts, and what data frames put where nothing is as None."""
+    """Return objects of model clients as dicts, and NaN, a data frame's missing value, as None."""
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
         return dump()
@@ -251,7 +252,7 @@ def _to_plain(value: Any) -> Any:
 
 
 def _list_messages(value: Any) -> list[Mapping[str, Any]] | None:
-    """Return the messages that a value is; None where it is something else."""
+    """Return a value as a list of chat messages; None if it is something else."""
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, (list, tuple)):
@@ -284,12 +285,12 @@ def _read_content(message: Mapping[str, Any]) -> Any:
 
 def _read_turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     turns = [{"role": _speaker(message), "content": _read_content(message)} for message in messages]
-    # An assistant that only calls a tool says nothing.
+    # An assistant message that only calls a tool has no text.
     return [turn for turn in turns if turn["role"] and turn["content"] not in (None, "")]
 
 
 def _last_assistant_text(value: Any) -> Any:
-    """Return what the assistant said last, where these are messages; else the value."""
+    """Return the text of the last assistant message if the value is a list of messages; otherwise the value."""
     messages = _list_messages(value)
     if messages is None:
         return value
@@ -301,6 +302,6 @@ def _read_references(value: Any) -> Any:
     value = _last_assistant_text(value)
     if value is None or isinstance(value, str):
         return value
-    # A dict would be taken for the list of its keys.
+    # `list` of a dict would return its keys.
     whole = isinstance(value, Mapping) or not isinstance(value, Iterable)
     return [cast("Any", value)] if whole else list(cast("Iterable[Any]", value))

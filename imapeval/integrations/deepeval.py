@@ -1,12 +1,12 @@
-"""imapScore as a metric of DeepEval, with DeepEval's models as the language model where that is wanted.
+"""imapScore as a metric of DeepEval, optionally with one of DeepEval's models as the language model.
 
     from imapeval.integrations.deepeval import ImapScoreMetric
 
     evaluate(test_cases, [ImapScoreMetric(threshold=0.5)])
     assert_test(test_case, [ImapScoreMetric(threshold=0.5)])
 
-What cannot be scored has `error` set and no `score`: DeepEval shows it as an error with its reason, leaves it out of
-means, and lets its test case fail. Nothing is raised for it, so that one answer does not end `evaluate()`.
+If an answer cannot be scored, `error` is set and `score` is None: DeepEval shows the reason as an error, leaves the
+answer out of means, and lets its test case fail. No exception is raised, so that one answer does not end `evaluate()`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _cases = _import("deepeval.test_case")
 _errors = _import("deepeval.errors")
 
 CONCURRENCY = 20
-"""Requests to a model of DeepEval at a time: as many as test cases that its `evaluate()` has under way."""
+"""Concurrent requests to a model of DeepEval: as many as its `evaluate()` runs test cases concurrently."""
 
 _RICH_TAG = re.compile(r"\[(?=[a-z#/@])")
-"""What Rich, with which DeepEval prints reasons, takes for a tag of its own: one that it cannot close is an error."""
+"""The start of a markup tag of Rich, with which DeepEval prints reasons: a tag that is not closed is an error."""
 
 _CALL_COSTS: ContextVar[list[float | None]] = ContextVar("imapeval_deepeval_costs")
-"""What the calls for the answer that is being scored cost, as the model says."""
+"""The cost of each call for the answer that is being scored, as the model reports it; None if it does not."""
 
 
 class _MetricBase:
@@ -81,8 +81,8 @@ class _MetricBase:
             if options.get("llm") is not None:
                 raise UsageError("model and llm both name a language model. Give one of them.")
             given |= {"model": None, "llm": DeepEvalModel(model, concurrency=options.get("concurrency"))}
-        # DeepEval makes a copy for every test case, out of those attributes that are named like parameters. The
-        # scorer is all that the others have come to.
+        # DeepEval makes a copy for every test case from the attributes that are named like parameters. `scorer`
+        # stands for `metrics`, `model` and the options, which therefore need no attributes.
         self.scorer = choose_scorer(scorer, given)
         self.threshold = threshold
         self.name = name or self.scorer.metrics[0].name
@@ -94,21 +94,21 @@ class _MetricBase:
 
     @property
     def __name__(self) -> str:
-        """What DeepEval calls it."""
+        """The name that DeepEval shows."""
         return self.name
 
     def measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
-        """Score one test case, and keep what came out in this object, as DeepEval expects it.
+        """Score one test case, and store the result in this object, as DeepEval expects it.
 
         Args:
-            test_case: DeepEval's.
+            test_case: A test case of DeepEval.
 
         Returns:
-            The score; None where there is none, and then `error` says why.
+            The score; None if there is none, and then `error` gives the reason.
 
         Raises:
             UsageError: It is a test case of another kind.
-            ImapEvalError: What concerns all answers alike, such as a server that is down.
+            ImapEvalError: Something affects all answers alike, such as a server that is down.
         """
         self._reset()
         fields = self._to_arguments(self._check_kind(test_case))
@@ -123,9 +123,9 @@ class _MetricBase:
             return self._store(await self.scorer.ascore(**fields), costs)
 
     def is_successful(self) -> bool | None:
-        """Say whether the score reaches the threshold, from the metric's own side; None where there is no threshold.
+        """Return whether the score reaches the threshold (or, if lower is better, does not exceed it).
 
-        What is not scored does not.
+        None without a threshold; False for an answer without a score.
         """
         if self.threshold is None:
             self.success = None
@@ -157,7 +157,7 @@ class _MetricBase:
         raise NotImplementedError
 
     def _reset(self) -> None:
-        """Forget the test case before: DeepEval measures one after the other with the same object."""
+        """Discard the results of the previous test case, because DeepEval may reuse the object."""
         self.assessment: Assessment | None = None
         self.score: float | None = None
         self.score_breakdown: dict[str, float | None] | None = None
@@ -182,7 +182,7 @@ class _MetricBase:
                 **assessment.parts,
                 **{name: outcome.value if isinstance(outcome, Score) else None for name, outcome in others},
             }
-        # With `use_cache`, DeepEval takes an earlier score only where this is the same.
+        # With `use_cache`, DeepEval reuses an earlier score only if this is the same.
         self.evaluation_model = assessment.signatures[assessment.metric]
         if (spent := assessment.spent) is not None:
             known = [cost for cost in costs if cost is not None]
@@ -197,27 +197,27 @@ class _MetricBase:
 class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
     """A metric for single answers: `input` is the question, `actual_output` the response.
 
-    `expected_output` is the reference. `context` and `retrieval_context` are not read: they are what an answer draws
-    on, and no answer.
+    `expected_output` is the reference. `context` and `retrieval_context` are not read: they are sources of an answer,
+    not reference answers.
 
     Args:
-        metrics: Names with commas between, or names and metrics of your own; "imapscore" where nothing is given. The
-            first one is the score, the others stand in `score_breakdown`, beside what the score is made of.
-        threshold: What the score has to reach; where lower is better, what it may be at most. None for no verdict.
-        model: A model of DeepEval that reads the texts, or its name as DeepEval's own metrics take it. None reads
-            offline, or by `llm`.
-        name: What DeepEval calls it; the first metric's name where nothing is given. DeepEval's means are by name.
-        include_reason: Whether `reason` is told for what is scored.
+        metrics: Names separated by commas, or a list of names and `Metric` objects; by default "imapscore". The first
+            one is the score; the others are in `score_breakdown`, with the parts of the score.
+        threshold: What the score has to reach or, if lower is better, must not exceed. None for no verdict.
+        model: A model of DeepEval that reads the texts, or its name as DeepEval's own metrics accept it. With None,
+            texts are read by `llm`, or offline.
+        name: The name that DeepEval shows and by which it computes means; by default that of the first metric.
+        include_reason: Whether `reason` is set for scored answers.
         verbose_mode: Whether the facts are printed.
-        flaky: Whether it never decides about a test case.
-        scorer: A ready one, in place of `metrics`, `model` and options.
-        **options: Of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
+        flaky: Whether the metric has no influence on whether a test case passes.
+        scorer: A scorer that is already open, in place of `metrics`, `model` and options.
+        **options: Options of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
 
     Attributes:
-        assessment: Everything that came out for the last test case; in a notebook it shows the facts as a table.
+        assessment: The full result for the last test case; in a notebook it shows the facts as a table.
 
     Raises:
-        UsageError: Something that is named is not there, or is invalid.
+        UsageError: A metric, model or file does not exist, or an option is invalid.
     """
 
     _case = _cases.LLMTestCase
@@ -234,7 +234,7 @@ class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
 class ConversationalImapScoreMetric(_MetricBase, _metrics.BaseConversationalMetric):
     """A metric for the last answer of a dialogue: `turns` end with it, `expected_outcome` is the reference.
 
-    Takes what `ImapScoreMetric` takes.
+    The parameters are those of `ImapScoreMetric`.
     """
 
     _case = _cases.ConversationalTestCase
@@ -249,18 +249,18 @@ class ConversationalImapScoreMetric(_MetricBase, _metrics.BaseConversationalMetr
 
 
 class DeepEvalModel:
-    """A `Model` that asks a model of DeepEval.
+    """A `Model` that sends its requests to a model of DeepEval.
 
-    Temperature, most tokens and seed are that model's own settings. It takes one text in place of messages; those of
-    a request are written into one. A schema is passed on where the model supports structured outputs; others are asked
-    for lines of text.
+    Temperature, maximum number of tokens and seed are that model's own settings. It accepts a single text, so the
+    messages of a request are joined. A schema is passed on if the model supports structured outputs; other models are
+    asked for lines of text.
 
     Args:
-        model: A `DeepEvalBaseLLM`, or a name as DeepEval's own metrics take it.
+        model: A `DeepEvalBaseLLM`, or a name as DeepEval's own metrics accept it.
         concurrency: See `Model`; None for `CONCURRENCY`.
 
     Raises:
-        UsageError: It is none, or DeepEval cannot open it.
+        UsageError: It is not such a model, or DeepEval cannot open it.
     """
 
     def __init__(self, model: Any, *, concurrency: int | None = None) -> None:
@@ -274,12 +274,12 @@ class DeepEvalModel:
         self._given = repr(model) if isinstance(model, str) else f"{type(model).__name__} at {id(model):#x}"
 
     def __repr__(self) -> str:
-        # Scorers are shared by it: two metrics with the same model have one, as two with the same `llm` have.
+        # Part of the key of shared scorers: metrics with the same model share one, like metrics with the same `llm`.
         return f"<HostModel {self._identity} by {self._given}, concurrency {self.concurrency}>"
 
     @property
     def identity(self) -> str:
-        """DeepEval's name of the model, its server and its temperature, where the model tells them."""
+        """DeepEval's name of the model, and its server and temperature if the model has these attributes."""
         return self._identity
 
     async def complete(self, request: Request) -> Completion:
@@ -298,7 +298,7 @@ class DeepEvalModel:
         try:
             made = await self._model.a_generate(write_prompt(request.messages), **held)
         except Exception as error:
-            # The errors of many packages; what is not known here is the sample's failure, as it comes.
+            # It may come from any of many packages; an unknown error becomes the failure of the sample.
             if (known := _translate_error(error, request, who=who)) is not None:
                 raise known from error
             raise
@@ -341,7 +341,7 @@ def _make_identity(model: Any) -> str:
     name = "_".join(str(model.get_model_name()).split())
     server = getattr(model, "base_url", None)
     if server:
-        # As our own models show it: without what may be secret.
+        # In the same form as in the identity of `OpenAIModel`: without parts that may be secret.
         name = openai.model_identity(name, base_url=str(server)).removeprefix("openai:")
     temperature = getattr(model, "temperature", None)
     return f"deepeval:{name}" + (f";temperature={temperature:g}" if _is_number(temperature) else "")
@@ -352,7 +352,7 @@ def _is_number(value: object) -> bool:
 
 
 def _make_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:
-    """Return a class with that schema, as DeepEval's models want it; its objects hold whatever came."""
+    """Return a class with that schema, as DeepEval's models require it; its objects accept any content."""
 
     class Answer(BaseModel):
         model_config = ConfigDict(extra="allow")
@@ -365,7 +365,7 @@ def _make_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:
 
 
 def _translate_error(error: BaseException, request: Request, *, who: str) -> ImapEvalError | None:
-    """Return what an error of a provider's package means, by it or what caused it; None where that is not known."""
+    """Return our error for an error of a provider's package, judged by it or its causes; None if it is unknown."""
     cause: BaseException | None = error
     while cause is not None:
         status = getattr(cause, "status_code", None)
@@ -379,7 +379,7 @@ def _translate_error(error: BaseException, request: Request, *, who: str) -> Ima
             return ServiceError(f"{who} cannot be asked: {cause}", kind="auth")
         if isinstance(cause, TimeoutError):
             return ProviderError(f"{who} did not answer in time ({said}).", kind="timeout")
-        # An OSError as such is anyio's, where no address of a server answers.
+        # anyio raises a plain OSError if no address of a server answers.
         if isinstance(cause, ConnectionRefusedError | socket.gaierror) or type(cause) is OSError:
             return ProviderError(f"{who} cannot be reached ({said}). Is the server running?", kind="unreachable")
         if isinstance(cause, ConnectionError):

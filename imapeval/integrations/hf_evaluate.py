@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from imapeval.scoring import Assessments, Scorer
 
 _NEEDED_FOR = "imapScore in Hugging Face's evaluate"
-# Not its class `Metric` by name: `evaluate.load` takes the first metric among the names here, and that has to be ours.
+# `evaluate.Metric` must not be a name of this module: `evaluate.load` takes the first metric class among its names.
 _evaluate: Any = require("evaluate", distribution="evaluate", extra="evaluate", needed_for=_NEEDED_FOR)
 _datasets: Any = require("datasets", distribution="datasets", extra="evaluate", needed_for=_NEEDED_FOR)
 
@@ -55,13 +55,14 @@ class HfImapScore(_evaluate.Metric):
     """A metric of `evaluate`, with the columns `predictions`, `references` and `questions`.
 
     Args:
-        config_name: As for every metric of `evaluate`.
+        config_name: See `evaluate.Metric`.
         threshold: What the first metric's score has to reach or, if lower is better, must not exceed.
-        scorer: A scorer that is there already, in place of options.
-        **options: Of `imapeval.Scorer`, such as `metrics` and `llm`, and of `evaluate.Metric`, such as `cache_dir`.
+        scorer: A scorer that is already open, in place of options.
+        **options: Options of `imapeval.Scorer`, such as `metrics` and `llm`, and of `evaluate.Metric`, such as
+            `cache_dir`.
 
     Raises:
-        UsageError: Something that is named is not there, or is invalid.
+        UsageError: A metric, model or file does not exist, or an option is invalid.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class HfImapScore(_evaluate.Metric):
 
 
 def _clean_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns as `evaluate` should write them: it would make "nan" of a NaN, and a text of a number."""
+    """Return the columns in a form that `evaluate` stores unchanged: it would turn NaN and numbers into strings."""
     checked: dict[str, Any] = {}
     for name, values in columns.items():
         read = _read_references if name == "references" else _read_text
@@ -145,7 +146,7 @@ def _read_references(name: str, value: Any) -> list[str | None]:
 
 
 def _read_text(name: str, value: Any) -> str | None:
-    # NaN is what pandas has in place of None.
+    # pandas represents None as NaN.
     if value is None or (isinstance(value, float) and isnan(value)):
         return None
     if not isinstance(value, str):

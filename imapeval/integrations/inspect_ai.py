@@ -43,11 +43,11 @@ _inspect: Any = require(
 )
 
 _SHOWN_PARTS = {"imapscore": ("recall", "precision", "specificity", "f1")}
-"""Parts that stand beside the score of a metric that is the only one. Inspect wants the same keys of every answer, and
-those of other metrics depend on the answer."""
+"""Parts shown with the score of a metric that is the only one. Inspect requires the same keys for every answer, but the
+parts of other metrics differ between answers."""
 
 _NOT_SCORED = float("nan")
-"""Inspect's sign for it: its metrics and reducers leave the value out and count it as unscored."""
+"""How Inspect marks an unscored value: its metrics and reducers leave it out and count it as unscored."""
 
 
 @_inspect.scorer(metrics={"*": [_inspect.mean(), _inspect.stderr()]})  # pyright: ignore[reportUntypedFunctionDecorator]
@@ -62,8 +62,9 @@ def imapscore(
 
     The question is the sample's input, as a dialogue where it is a list of messages; the references are its targets,
     the response is the model's last output; `lang` in its metadata may be "en" or "zh". A score's value has a number
-    for each metric and, of `imapscore` alone, its parts; the explanation has the match table, the metadata all parts,
-    signatures and imaps. What is not scored is `Score.unscored`, or NaN under its key where another metric has a score.
+    for each metric and, if `imapscore` is the only one, its parts; the explanation has the match table, the metadata
+    all parts, signatures and imaps. An answer without a score is `Score.unscored`; if only some metrics have no score,
+    these are NaN.
 
     With a threshold, the value also has `passed` and `too_close`, 1 or 0, whose means are shares of answers; the
     explanation ends with the verdict, and the metadata have it with its interval.
@@ -71,17 +72,17 @@ def imapscore(
     Args:
         metrics: See `imapeval.Scorer`.
         threshold: What the score of the first metric has to reach or, if lower is better, must not exceed.
-        scorer: A ready one, in place of `metrics` and options. The log says no more of it than that there was one.
-        **options: Of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
+        scorer: A scorer that is already open, in place of `metrics` and options. The log does not record its options.
+        **options: Options of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
 
     Raises:
-        UsageError: Something that is named is not there, or is invalid.
+        UsageError: A metric, model or file does not exist, or an option is invalid.
     """
     opened = choose_scorer(scorer, {"metrics": metrics, **options})
     limit = make_threshold(opened.metrics[0], threshold)
 
     async def score(state: Any, target: Any) -> Any:
-        """Score the answer; an `ImapEvalError` concerns all answers alike and is Inspect's to handle."""
+        """Score the answer. An `ImapEvalError` affects all answers alike and is passed on to Inspect."""
         response = None if is_unanswered(state.output) else state.output.completion
         given = {
             **read_question(state.input),
@@ -101,10 +102,10 @@ def write_precomputed(run_folder: str | Path, path: str | Path, *, metric: str =
     An answer that is not scored has the value NaN and its reason, and Inspect shows it as unscored.
 
     Args:
-        run_folder: What `imapeval score --out` wrote. Where the data has the columns `sample_id` and `epoch`, as that
-            of a log has, they say whose score it is; otherwise the id does, for all epochs.
+        run_folder: The folder that `imapeval score --out` wrote. If the data has the columns `sample_id` and `epoch`,
+            as data from a log has, they identify the answer; otherwise the id does, for all epochs.
         path: The file, `.jsonl`.
-        metric: Whose scores.
+        metric: The metric whose scores are written.
 
     Returns:
         The number of lines.

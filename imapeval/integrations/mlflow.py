@@ -24,33 +24,33 @@ _scorers: Any = require("mlflow.genai.scorers", distribution="mlflow", extra="ml
 _entities: Any = require("mlflow.entities", distribution="mlflow", extra="mlflow", needed_for=_NEEDED_FOR)
 
 _INVALID_NAME_CHARACTERS = re.compile(r"[^\w.\- ]")
-"""What MLflow takes in no name of a metric: one such name, and an evaluation ends in an error after all its work."""
+"""Characters that MLflow rejects in names of metrics, with an error that ends an evaluation after all its work."""
 
 
 class MlflowImapScore(_scorers.Scorer):
-    """Scores each row by one metric or several, and gives a `Feedback` for each, which has an error where it cannot.
+    """Scores each row by one or several metrics, and returns a `Feedback` for each, with an error if there is no score.
 
     The question is in `inputs`, the reference in `expectations`, the response is `outputs`. Each may be a text, a dict
     with the usual keys (`adapter.QUESTION_KEYS` and so on), or messages.
 
     Args:
-        scorer: One that is open already, in place of `options`.
+        scorer: A scorer that is already open, in place of `options`.
         threshold: What the first metric's score has to reach or, if lower is better, must not exceed. Another
             `Feedback`, NAME_verdict, then says "pass", "fail" or "too close to call"; there is none without a score.
-        name: What the metric is called in the run, where that is not its own name: to have it twice, for example.
-        question_key: Where the question is in dicts of one's own.
-        response_key: Where the response is.
-        reference_key: Where the reference is, or a list of several.
-        aggregations, pass_if, timeout, description: As MLflow's own scorers have them. `aggregations` and `pass_if` are
-            about the first metric; `pass_if` is never asked of an answer that is not scored: it does not pass.
-        **options: Of `imapeval.Scorer`.
+        name: Another name for the metric in the run, for example to use it twice.
+        question_key: Key of the question in your own dicts.
+        response_key: Key of the response.
+        reference_key: Key of the reference, or of a list of several.
+        aggregations, pass_if, timeout, description: As for MLflow's own scorers. `aggregations` and `pass_if` apply to
+            the first metric; an answer without a score does not pass, and `pass_if` is not called for it.
+        **options: Options of `imapeval.Scorer`.
 
     Raises:
-        UsageError: See `imapeval.Scorer`; or there is a scorer beside options, or one name for several metrics.
+        UsageError: See `imapeval.Scorer`; or a scorer and options are both given, or one name for several metrics.
     """
 
     settings: dict[str, str]
-    """What it was made with. MLflow tells one definition of a scorer from another by its fields."""
+    """The arguments. It is a field because MLflow distinguishes definitions of a scorer by their fields."""
 
     _host: HostScorer = PrivateAttr()
 
@@ -93,7 +93,7 @@ class MlflowImapScore(_scorers.Scorer):
     def __call__(self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None) -> list[Any]:
         """Return a `Feedback` for each metric."""
         if isinstance(expectations, Mapping):
-            # Expectations may hold other things than answers, such as guidelines, and need not hold a reference.
+            # Expectations may hold other things than a reference, such as guidelines, and need not hold a reference.
             reference_key = self._host.keys.reference
             wanted = REFERENCE_KEYS if reference_key is None else (reference_key,)
             held = cast("Mapping[str, Any]", expectations)
@@ -129,7 +129,7 @@ def _to_feedback(name: str, assessment: Assessment, limit: Threshold | None) -> 
         else _entities.AssessmentError(f"{failure.stage}/{failure.kind}", failure.message),
         rationale=explain(assessment, limit),
         source=_make_source(assessment),
-        # It takes texts only.
+        # MLflow accepts only strings as values of metadata.
         metadata={
             fact: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             for fact, value in facts.items()

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """Grade one output.
 
-    promptfoo knows no assertion without a number. So an output that cannot be scored fails with 0 and the reason, and
-    has no named score: the means of these, which promptfoo counts apart, leave it out. In an environment with
-    PROMPTFOO_SHORT_CIRCUIT_TEST_FAILURES=true promptfoo makes an error of every failure, which is the better way where
-    there is no threshold.
+    promptfoo requires a number of every assertion. An output that cannot be scored therefore fails with 0 and the
+    reason, but has no named score, so that the means of named scores leave it out. With the environment variable
+    PROMPTFOO_SHORT_CIRCUIT_TEST_FAILURES=true promptfoo turns every failure into an error, which is preferable if there
+    is no threshold.
 
     Args:
         output: What the provider answered.
@@ -46,8 +46,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         UsageError: Something in `config` is invalid.
-        ImapEvalError: What concerns all answers alike, such as a server that is down. promptfoo shows it as a failed
-            assertion.
+        ImapEvalError: Something affects all answers alike, such as a server that is down. promptfoo shows it as a
+            failed assertion.
     """
     options = dict(context.get("config") or {})
     threshold = options.pop("threshold", None)

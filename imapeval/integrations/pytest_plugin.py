@@ -1,10 +1,10 @@
-"""imapeval inside pytest: a fixture that scores answers, thresholds, and what the scores were.
+"""imapeval inside pytest: a fixture that scores answers, thresholds, and a summary of the scores.
 
     def test_the_answer(imapscore):
         imapscore.check(question="...", reference="...", response=ask("..."), at_least=0.4)
 
-pytest loads this module at its start, in everybody's tests: it imports nothing but pytest then, and does nothing until
-a test asks for a score.
+pytest loads this module at startup wherever imapeval is installed. Therefore it imports only pytest at first, and does
+nothing until a test uses the fixture.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from imapeval.types import Lang, Turn
 
 _PROPERTY_PREFIX = "imapeval."
-"""What the names of our properties of a test begin with: `imapeval.METRIC`."""
+"""Prefix of the test properties that hold scores: `imapeval.METRIC`."""
 _VERDICT_PREFIX = "imapeval-verdict."
-"""The same of verdicts of `check` that are too close to call."""
+"""Prefix of the test properties that hold verdicts of `check` that are too close to call."""
 
 _TOO_CLOSE: VerdictWord = "too close to call"
 
 _MAX_LISTED = 10
-"""Tests with answers without a score that the summary names; the others are counted."""
+"""Maximum number of tests with unscored answers that the summary names; the others are only counted."""
 
 _SETTINGS = {
     "imapeval_metrics": ("A,B", "which metrics; the first one is what a plain number in at_least is about"),
@@ -45,9 +45,9 @@ class ImapScoreFixture:
     """Scores answers within one test, and keeps the scores with the test's report.
 
     Args:
-        scorer: What scores.
+        scorer: The scorer.
         properties: Properties of the test, to which the scores are added.
-        skip: Whether a check skips the test where an answer has no score; else it fails.
+        skip: Whether a check skips the test if an answer has no score; otherwise it fails the test.
     """
 
     def __init__(self, scorer: Scorer, properties: list[tuple[str, object]], *, skip: bool) -> None:
@@ -71,7 +71,7 @@ class ImapScoreFixture:
         assessment = self._scorer.score(
             response=response, question=question, reference=reference, turns=turns, lang=lang, id=id
         )
-        # Numbers and texts only: pytest-xdist sends them from its workers, and JUnit XML shows them.
+        # Numbers and texts only, because pytest-xdist serialises them and JUnit XML shows them.
         self._properties += [
             (f"{_PROPERTY_PREFIX}{name}", float(o.value) if isinstance(o, Score) else f"not scored: {o.kind}")
             for name, o in assessment.outcomes.items()
@@ -90,7 +90,7 @@ class ImapScoreFixture:
         at_least: float | Mapping[str, float] | None = None,
         at_most: float | Mapping[str, float] | None = None,
     ) -> Assessment:
-        """Score one answer, and fail the test where a score is not good enough, or where there is none.
+        """Score one answer, and fail the test if a score is not good enough or missing.
 
         Args:
             response: The answer.
@@ -105,7 +105,7 @@ class ImapScoreFixture:
 
         Raises:
             AssertionError: A score is not good enough, or there is none.
-            UsageError: A threshold of a metric that is not asked, or that can mean nothing.
+            UsageError: A threshold is for a metric that is not computed, or cannot be met or missed.
         """
         from imapeval.explain.answers import describe_failure
         from imapeval.report.thresholds import judge_answer
@@ -149,7 +149,7 @@ class ImapScoreFixture:
         for name, value in limits.items():
             if name not in metrics:
                 raise UsageError(f"{said} names {name!r}, which is not among the metrics: {', '.join(metrics)}.")
-            # What a test gives has no types checked.
+            # The types of arguments in a test are usually not checked.
             if not (isinstance(cast("object", value), (int, float)) and isfinite(value)):
                 raise UsageError(f"{said} of {name} is {value!r}. Give a number.")
             if metrics[name].higher_is_better != least:
@@ -161,7 +161,7 @@ class ImapScoreFixture:
 
 
 class _ScoreSummary:
-    """Collects the scores of all tests, on whatever worker they ran; shows them, and judges their means."""
+    """Collects the scores of all tests, those of pytest-xdist's workers included; shows them and checks their means."""
 
     def __init__(self, thresholds: Sequence[Threshold]) -> None:
         self._thresholds = thresholds
@@ -169,7 +169,7 @@ class _ScoreSummary:
         self._close: dict[str, list[str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # The last report of a test has its properties whatever became of it.
+        # The teardown report, the last one, has all properties of the test, whether it passed or failed.
         if report.when == "teardown":
             scores = [
                 (name.removeprefix(_PROPERTY_PREFIX), value)
@@ -264,7 +264,7 @@ def imapeval_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
 def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapScoreFixture:
     """Scores answers: `imapscore(question=..., reference=..., response=...)`, or fails: `imapscore.check(...)`."""
     properties: list[tuple[str, object]] = request.node.user_properties
-    # A test that is run again counts once.
+    # Remove the scores of an earlier attempt, so that a test that is rerun counts once.
     properties[:] = [(name, value) for name, value in properties if not (_is_score_property(name) or _is_verdict(name))]
     return ImapScoreFixture(
         imapeval_scorer, properties, skip=_read_setting(request.config, "imapeval_unscored") == "skip"
@@ -287,7 +287,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the scores collected, where the session is and not on its workers."""
+    """Register the collection of scores, in the main process only: workers send their reports there."""
     if (unscored := _read_setting(config, "imapeval_unscored")) not in ("", "fail", "skip"):
         raise pytest.UsageError(f"imapeval_unscored is {unscored!r}. Write fail or skip.")
     if _read_setting(config, "imapeval_base_url") and not _read_setting(config, "imapeval_llm"):
@@ -311,7 +311,7 @@ def _parse_thresholds(texts: Sequence[str]) -> list[Threshold]:
 
 
 def _read_setting(config: pytest.Config, name: str) -> str:
-    """Return a setting: of the command line, else of the configuration file, else ""."""
+    """Return a setting from the command line, else from the configuration file, else ""."""
     given = config.getoption(name)
     return str(config.getini(name) or "") if given is None else str(given)
 

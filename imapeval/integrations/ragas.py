@@ -33,26 +33,27 @@ _ROLES = {"human": "user", "ai": "assistant"}
 
 
 class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnMetric):
-    """A metric of RAGAS: the columns `user_input`, `response` and `reference` to a number or the reason for none.
+    """A metric of RAGAS: scores the columns `user_input`, `response` and `reference`.
 
-    `user_input` is the question, or the messages of a dialogue; the last message of these is the response where none
-    is given apart. `reference` may be a list. Other columns are ignored, so that a row can be given as it is:
+    `user_input` is the question, or the messages of a dialogue, the last of which is the response if there is no column
+    `response`. `reference` may be a list. Other columns are ignored, so that a row can be passed unchanged:
     `metric.ascore(**row)`.
 
     An answer that cannot be scored has the value None in experiments and NaN in `evaluate()`, which leaves it out of
-    the mean; the reason is `MetricResult.reason`, or stands in the log of `evaluate()`.
+    the mean; the reason is in `MetricResult.reason`, or in the log of `evaluate()`.
 
     Args:
-        metrics: Names with commas between, or names and metrics of your own; the value is the first one's, the others
-            stand in `traces["output"]`.
+        metrics: Names separated by commas, or a list of names and `Metric` objects; the value is that of the first one,
+            the others are in `traces["output"]`.
         name: Name of the column; by default that of the first metric.
-        threshold: What the first metric's score has to reach or, if lower is better, must not exceed. The verdict ends
-            the reason, and stands in `traces["output"]["verdict"]`. `evaluate()` takes a number only and shows none.
-        scorer: A scorer that is there already, in place of options.
-        **options: Of `imapeval.Scorer`, such as `llm` and `base_url`.
+        threshold: What the first metric's score has to reach or, if lower is better, must not exceed. The reason ends
+            with the verdict, which is also in `traces["output"]["verdict"]`; `evaluate()` accepts only a number and
+            shows no verdict.
+        scorer: A scorer that is already open, in place of options.
+        **options: Options of `imapeval.Scorer`, such as `llm` and `base_url`.
 
     Raises:
-        UsageError: Something that is named is not there, or is invalid.
+        UsageError: A metric, model or file does not exist, or an option is invalid.
     """
 
     def __init__(
@@ -70,26 +71,26 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
         self._limit = make_threshold(first, threshold)
         self.name = name or first.name
         self.allowed_values = (-inf if low is None else low, inf if high is None else high)
-        # Optional, all of them: a row that lacks one is not scored, and says so, while the others are.
+        # All are optional, so that a row that lacks one gets a reason instead of a score, and other rows are scored.
         self.required_columns = {
             _base.MetricType.SINGLE_TURN: {"user_input:optional", "response:optional", "reference:optional"},
             _base.MetricType.MULTI_TURN: {"user_input:optional", "reference:optional"},
         }
 
     def init(self, run_config: Any) -> None:
-        """Do nothing: what RAGAS sets here (retries, time limits) is for models of its own."""
+        """Do nothing: RAGAS sets retries and time limits here, which apply to its own models only."""
 
     def score(self, **columns: Any) -> Any:
         """Score one row.
 
         Args:
-            **columns: `user_input`, `response`, `reference`, and `lang` ("en" or "zh") where it should not be guessed.
+            **columns: `user_input`, `response`, `reference`, and `lang` ("en" or "zh") to override detection.
 
         Returns:
-            A `MetricResult`. Its value is None where the row could not be scored.
+            A `MetricResult`. Its value is None if the row cannot be scored.
 
         Raises:
-            ImapEvalError: What concerns all rows alike, such as a server that is down.
+            ImapEvalError: Something affects all rows alike, such as a server that is down.
         """
         return self._to_result(columns, self.scorer.score(**_to_arguments(columns)))
 
@@ -145,12 +146,12 @@ def _to_row(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_turns(messages: Any) -> Any:
-    """Return the turns of a dialogue, without what was said to and by tools."""
+    """Return the turns of a dialogue, without messages to and from tools."""
     if not isinstance(messages, Iterable):
         return messages
     turns: list[Any] = []
     for message in cast("Iterable[Any]", messages):
-        # Messages of a data set that was saved are dictionaries.
+        # In a dataset loaded from a file, messages are dictionaries.
         fields: Any = getattr(message, "__dict__", message)
         if not hasattr(fields, "get"):
             turns.append(message)

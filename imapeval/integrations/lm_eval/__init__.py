@@ -1,12 +1,12 @@
-"""imapScore in the lm-evaluation-harness: what the task file beside this module refers to.
+"""imapScore in the lm-evaluation-harness: the functions to which the task file in this folder refers.
 
 `python -m imapeval.integrations.lm_eval` prints that file, to be put into a folder of `--include_path`. Its filter
-`imapscore` is given all responses of a task at once, and so they are scored together; `process_results` gives the
-harness the numbers of each, of which its own `mean` makes the means and their standard errors. A response that cannot
-be scored has no number and is in no mean: `not_scored` counts it, and its logged sample says why.
+`imapscore` receives all responses of a task at once, so that they are scored together; `process_results` returns the
+numbers of each response, from which the harness's own `mean` computes means and standard errors. A response that cannot
+be scored has no number and is left out of the means: `not_scored` counts it, and its logged sample gives the reason.
 
-Not by an aggregation that is given them all, though that would do the scoring too: the harness has standard errors only
-for aggregations of its own, and would log no numbers with the samples.
+A custom aggregation would also receive all responses at once, but the harness computes standard errors for its own
+aggregations only, and would log no numbers with the samples.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _log = get_logger(__name__)
 
 
 class BatchedResponse(str):
-    """A response, which knows what else was answered in the same task.
+    """A response with a reference to all responses of the same task.
 
-    It is a text to everybody else, because the harness logs it; and only a text where it goes to another process.
+    It is a `str`, because the harness logs it, and is pickled as a plain `str` when it is sent to another process.
     """
 
     __slots__ = ("batch", "place")
@@ -57,7 +57,7 @@ class BatchedResponse(str):
 class ResponseBatch:
     """All responses of a task, scored together when the first score is asked for.
 
-    With `--predict_only` none is asked for, and no language model is paid.
+    With `--predict_only` no score is requested, so no language model is called.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class ResponseBatch:
 
 @_register("imapscore")
 class ImapScoreFilter(_Filter):
-    """The filter, last in the list of a task.
+    """The filter `imapscore`, which must be the last one of a task.
 
     Args:
-        question_key: Column of the question, where it is not "question".
-        reference_key: Column of the clinician's answer, or of several, where it is not "reference" or "references".
+        question_key: Column of the question; by default "question".
+        reference_key: Column of one or several clinicians' answers; by default "reference" or "references".
         threshold: What the first metric's score has to reach or, if lower is better, must not exceed.
-        **options: Of `imapeval.Scorer`.
+        **options: Options of `imapeval.Scorer`.
     """
 
     def __init__(
@@ -101,15 +101,15 @@ class ImapScoreFilter(_Filter):
         self._options = options
 
     def apply(self, resps: Iterable[Any], docs: Sequence[Mapping[str, Any]]) -> list[BatchedResponse]:
-        """Return the responses, with what scores them all.
+        """Return the responses, each with a reference to the batch in which all are scored.
 
         Raises:
-            UsageError: A document has several responses, or lacks a column that is named.
+            UsageError: A document has several responses, or lacks a named column.
         """
         responses = list(resps)
         if any(isinstance(response, (list, tuple)) for response in responses):
             raise UsageError("a question has a list of responses. Put `- function: take_first` before `imapscore`.")
-        # What the harness writes where a model gave no text at all; by default "", which is an answer too.
+        # The harness writes this if a model returned no text at all. Its default "" could also be an (empty) answer.
         nothing = os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") or None
         fields = [
             self._columns.read(doc, None if response == nothing else response)
@@ -126,17 +126,17 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     """Return the scores of one response by metric, imapScore's recall and precision, and why others are missing.
 
     Args:
-        doc: The document. All that counts of it is in the response already.
-        results: The response, as the filter gives it.
+        doc: The document; not used, because the filter has already read its columns.
+        results: The response, as returned by the filter.
 
     Returns:
-        A number for each metric that has one; with a threshold `passed` and `too_close`, 1 or 0, whose means are shares
-        of answers; and `not_scored`: why some have no number, or None. That is no number, so the task has to say that
-        `count` is its aggregation.
+        A number for each metric that has a score; with a threshold `passed` and `too_close`, 1 or 0, whose means are
+        shares of answers; and `not_scored`: why some metrics have no score, or None. Since that is not a number, the
+        task must name `count` as its aggregation.
 
     Raises:
         UsageError: The filter `imapscore` is not the last of the task, or an option of it is invalid.
-        ImapEvalError: What concerns all answers alike, such as a server that is down.
+        ImapEvalError: Something affects all answers alike, such as a server that is down.
     """
     answer = results[0]
     if not isinstance(answer, BatchedResponse):
@@ -165,7 +165,7 @@ def _describe_failure(failure: Failure) -> str:
 
 
 def _log_unscored(assessed: Assessments) -> None:
-    """Log how many have no score and why, since a table of means says nothing of it."""
+    """Log how many answers have no score and why, because the harness's table of means does not show it."""
     failures = [o for item in assessed for o in item.outcomes.values() if isinstance(o, Failure)]
     if failures:
         kinds = Counter(f"{failure.stage}/{failure.kind}" for failure in failures)
