@@ -1,1 +1,1 @@
-"""Which of two metrics agrees better with the raters, and how many answers it takes to tell."""
+"""Tests which of two metrics agrees better with the raters, and plans sample sizes for such tests."""

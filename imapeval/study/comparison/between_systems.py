@@ -1,8 +1,8 @@
-"""Metric against metric by how they order systems, tested by resampling questions (BOOT-INPUTS).
+"""Compares metrics by how they order systems, tested by resampling questions (BOOT-INPUTS).
 
 Swapping questions between metrics (PERM-INPUTS), as the Metrics Shared Task of WMT does it, assumes that equally good
-metrics are exchangeable. Between systems they are not where their noise differs: of such metrics it calls one better in
-up to 90% of studies. Resampling questions assumes nothing of the kind (benchmarks/comparing_accuracies.py).
+metrics are exchangeable. Between systems they are not if their noise differs: the test then calls one of them better
+in up to 90% of studies. Resampling questions makes no such assumption (benchmarks/comparing_accuracies.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
 
 _ROUNDING = 1e-9
-"""A difference this near to 0 is none."""
+"""Differences up to this size count as 0."""
 
 
 def contrast_systems(
@@ -38,10 +38,10 @@ def contrast_systems(
     Coefficients are those of `correlate`. An interval is the percentiles of the resampled differences, and p is twice
     the smaller share of them on one side of 0, half of those at 0 included: below .05 where the 95% interval lies on
     one side. A resample in which a difference is undefined counts as the lowest possible one for the lower end and as
-    the highest for the upper end. The systems stay the ones they are.
+    the highest for the upper end. The systems are treated as fixed.
 
     Args:
-        answers: With finite scores.
+        answers: Answers with finite scores.
         pairs: Which metrics are compared.
         coefficient: The coefficient.
         seed: Random seed.
@@ -76,7 +76,7 @@ def contrast_systems(
             low[:, number], high[:, number] = np.quantile(least, tail, axis=0), np.quantile(most, 1 - tail, axis=0)
             beyond = np.minimum(_count_below(least), _count_below(-most))
             p[:, number] = np.minimum((2 * beyond + 1) / (permutations + 1), 1.0)
-    # Resamples approximate what the coefficients of all questions are without: equal ones do not differ.
+    # If the coefficients over all questions are equal, there is no difference, whatever the resamples give.
     p[np.abs(first - second) <= _ROUNDING] = 1.0
     known = ~np.isnan(first)
     return Contrast(

@@ -30,8 +30,8 @@ class PairedTest:
 
     Attributes:
         statistic: t or Z; positive where the first correlation is the higher one.
-        degrees: Of freedom of t; None with Z.
-        p: Two-sided, 0..1.
+        degrees: Degrees of freedom of t; None with Z.
+        p: Two-sided p-value, 0..1.
     """
 
     statistic: float
@@ -85,7 +85,7 @@ def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool =
     if variance <= 0:
         raise ValueError("the two metrics are the same up to scale: there is nothing to test")
     z = (atanh(r12) - atanh(r13)) * sqrt((n - 3) / variance)
-    # erfc keeps the digits of a far tail, which 1 minus a distribution function loses.
+    # erfc is accurate in the far tail, where 1 minus the distribution function cancels.
     return PairedTest(z, None, erfc(abs(z) / sqrt(2)))
 
 
@@ -139,7 +139,7 @@ def _check(r12: float, r13: float, *, r23: float, n: int) -> float:
     if not all(-1 <= r <= 1 for r in (r12, r13, r23)):
         raise ValueError(f"a correlation lies between -1 and 1: {r12}, {r13}, {r23}")
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
-    # Rounded inputs may be slightly below 0.
+    # Rounding of the inputs may make the determinant slightly negative.
     if determinant < -1e-9:
         raise ValueError(f"no data have the correlations {r12:g} and {r13:g} with the ratings and {r23:g} in between")
     return max(determinant, 0.0)

@@ -1,7 +1,7 @@
 """Tests which of two metrics agrees better with the raters, on the answers that both scored.
 
-`permutation` says how a difference is tested where answers share questions or a coefficient is a mean, `paired` how it
-is tested in closed form.
+`permutation` tests a difference where answers share questions or a coefficient is a mean; `closed_form` has the tests
+in closed form.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ TestName = Literal["perm-inputs", "boot-inputs", "perm-systems", "williams", "st
 TESTS: tuple[TestName, ...] = get_args(TestName)
 
 PERMUTATIONS_PER_COMPARISON = 25
-"""Permutations, or resamples, for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm
-multiplies the smallest p by the number of comparisons. So the smallest adjusted p can be 1/25, below the usual .05."""
+"""Minimum number of permutations or resamples per comparison in a table: m of them give no p below 1 / (m + 1), and
+Holm multiplies the smallest p by the number of comparisons. The smallest adjusted p is then 1/25, below the usual
+.05."""
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Below it a sentence says that one metric agrees better."""
+"""A sentence states that one metric agrees better if the adjusted p is below this level."""
 
 
 def compare(
@@ -67,18 +68,18 @@ def compare(
         rated: Scores and ratings.
         metrics: Metrics in the order of the result; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        coefficient: Any; accuracies with the default test, at the levels where they are used: within-question and
-            system (pairwise_accuracy), system (soft_pairwise_accuracy).
+        coefficient: Any coefficient; accuracies with the default test, at the levels where they are used:
+            within-question and system (pairwise_accuracy), system (soft_pairwise_accuracy).
         level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
             both metrics have.
-        dimensions: Rating dimensions to include; None takes all.
+        dimensions: Rating dimensions to include; None means all.
         test: perm-inputs swaps questions and asks whether the finding would hold for these systems on other questions
-            (`permutation.swaps`); boot-inputs, which asks the same at the level of systems, where swapping does not
-            hold its level, resamples them (`between_systems`). None takes that one of the two which the level has.
-            perm-systems swaps systems and asks whether the finding would hold for other systems on these questions
-            (`permutation.other_systems`). williams and steiger take answers for independent and one
-            coefficient only: there is no result, and a reason, where answers share a question or coefficients are
-            averaged.
+            (`permutation.swaps`). boot-inputs resamples them and asks the same at the level of systems, where swapping
+            does not keep its significance level (`between_systems`). None takes the one of these two that applies at
+            the given level. perm-systems swaps systems and asks whether the finding would hold for other systems on
+            these questions (`permutation.other_systems`). williams and steiger assume independent answers and a single
+            coefficient: where answers share a question or coefficients are averaged, there is a reason in place of a
+            result.
         margin: Difference below which two coefficients count as equally good, stated before the data are seen. One
             metric is as good as another if it is not worse by the margin: a one-sided test at 5% with Bonferroni's
             correction for the pairs; if both are as good as each other, they are equivalent (two one-sided tests,
@@ -118,7 +119,7 @@ def compare(
 
     rows = compute(0.95, permutations)
     if margin is not None:
-        # Permutations do not make the interval, resamples do.
+        # Intervals depend on resamples but not on permutations, so one permutation is enough here.
         ends = compute(1 - 2 * SIGNIFICANCE_LEVEL / len(pairs), permutations if test == "boot-inputs" else 1)
         rows = [_judge_margin(row, other, margin) for row, other in zip(rows, ends, strict=True)]
     several = len(columns) > 1
@@ -130,11 +131,11 @@ def compare(
 
 
 def choose_test(coefficient: CoefficientName, level: Level, test: TestName | None) -> TestName:
-    """Return the test, or for None the one that the level has for these systems on other questions.
+    """Return the test; for None, the one that asks about these systems on other questions at this level.
 
     Raises:
-        UsageError: There is no such test, the test is none of the level, or the coefficient is an accuracy, and the
-            level or the test is none of its own.
+        UsageError: There is no such test, the test does not apply at the level, or the coefficient is an accuracy that
+            is not available at the level or with the test.
     """
     own: TestName = "boot-inputs" if level == "system" else "perm-inputs"
     if test is None:
@@ -187,7 +188,7 @@ def _rank_metrics(rows: Sequence[Comparison]) -> dict[str, int]:
 
 
 def _judge_margin(row: Comparison, other: Comparison, margin: float) -> Comparison:
-    """Return a row with what the interval of `other`, at the level for two one-sided tests, says of the margin."""
+    """Return the row with its verdicts on the margin, from the interval of `other` at the level for one-sided tests."""
     if other.low is None or other.high is None:
         return row
     return replace(row, first_as_good=other.low > -margin, second_as_good=other.high < margin)
@@ -214,7 +215,7 @@ def _permute(
         contrast_pairs = partial(contrast_systems, coefficient=coefficient)
     else:
         contrast_pairs = partial(contrast_answers, by_system=level == "within-system", coefficient=coefficient)
-    # Pairs whose metrics scored the same answers are compared at once.
+    # Pairs whose metrics scored the same answers are compared together, for speed.
     alike: dict[bytes, list[tuple[str, str]]] = {}
     for pair in pairs:
         alike.setdefault(np.packbits(has_score[pair[0]] & has_score[pair[1]]).tobytes(), []).append(pair)
@@ -339,11 +340,11 @@ def _test_in_closed_form(
 
 
 def write_sentence(row: Comparison, *, several: bool, margin: float | None = None) -> str:
-    """Say in plain words what a comparison found.
+    """Return a sentence on what a comparison found.
 
     Args:
-        row: With its adjusted p-value.
-        several: There are several dimensions, so the sentence names the row's.
+        row: The comparison, with its adjusted p-value.
+        several: Whether there are several dimensions, so that the sentence names the row's.
         margin: See `compare`.
     """
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 def holm_adjust(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p-values by Holm's step-down method (Holm 1979, Scandinavian Journal of Statistics 6, 65-70).
 
-    The smallest is multiplied by how many there are, the next by one less, and so on; none becomes smaller than the
+    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; no adjusted value is smaller than the
     one before it.
 
     Args:
-        p_values: 0..1; None where a comparison has no result, which then does not count.
+        p_values: The p-values, 0..1; None where a comparison has no result, which is then not counted.
 
     Returns:
-        The adjusted ones, in the same order, at most 1; None where there was none.
+        The adjusted p-values, in the same order, at most 1; None where there was none.
 
     Raises:
         ValueError: A p-value lies outside 0..1.

@@ -1,7 +1,7 @@
-"""What another number of raters would do to correlations with their mean rating, from a pilot study.
+"""Predicts from a pilot study how correlations with the mean rating would change with the number of raters.
 
 The reliability of the mean of k raters follows from that of the pilot's (Spearman 1910 and Brown 1910); correlations
-with the mean rating are as its root (Spearman 1904). The correlation of two metrics stays as it is.
+with the mean rating are proportional to its root (Spearman 1904). The correlation of two metrics stays as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 MOST = 0.999
-"""Expected correlations stay below 1 by so much: the reliability of a small pilot may be too low."""
+"""Upper bound of expected correlations: the estimated reliability of a small pilot may be too low."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Panel:
 
     Attributes:
         mean: Reliability of the mean of the pilot's raters, above 0 and below 1.
-        single: Of one rating.
-        answers: Of the pilot.
+        single: Reliability of one rating.
+        answers: Number of answers in the pilot.
     """
 
     mean: float
@@ -51,7 +51,7 @@ def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | None:
     """Return the reliability of a pilot's ratings; None without single raters, or where it is not between 0 and 1.
 
     Args:
-        pilot: What the raters gave.
+        pilot: The ratings of the pilot.
         dimension: The rating dimension.
         level: "within-system" takes the mean over systems, any other all answers together.
     """

@@ -1,4 +1,4 @@
-"""How many answers, raters and systems give an interval of a wanted width, from a pilot study.
+"""Plans from a pilot study how many answers, raters and systems give an interval of a given width.
 
 - A metric's correlation r has an interval of about tanh(atanh(r) -+ 1.96 sqrt(D / (n - 3))) (Fisher 1921), where the
   pilot gives the design effect D: how much wider its interval is than that of as many independent answers.
@@ -36,31 +36,33 @@ if TYPE_CHECKING:
 _QUANTILE = NormalDist().inv_cdf(0.975)
 
 _MOST = 10_000_000
-"""Answers; more are not planned."""
+"""Maximum number of answers that is planned for."""
 
 _FEWEST_FOR_CEILING = 30
-"""Answers; with fewer, intervals of the ceiling are wider than the formula says (`benchmarks/planning.py`)."""
+"""Minimum number of answers for the ceiling: with fewer, its intervals are wider than the formula says
+(`benchmarks/planning.py`)."""
 
 CEILING = "ceiling"
-"""In place of a metric: the highest correlation that a metric could reach with ratings so reliable."""
+"""Stands for a metric: the highest correlation that a metric could reach, given the reliability of the ratings."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizePlan:
-    """What an interval of the wanted width takes.
+    """The number of answers and ratings needed for an interval of the requested width.
 
     Attributes:
         metric: Name of the metric, or `CEILING`.
         dimension: The rating dimension; `ALL` for the mean over them.
         level: "global", "within-system" or "system".
-        raters: Raters of each answer; None where the pilot has no single raters: as many as there.
+        raters: Raters per answer; None, for as many as in the pilot, if its individual ratings are not known.
         value: The coefficient expected with so many raters.
-        width: Of the 95% interval.
-        answers: Rated answers needed; at the level of systems, systems. None where no number is enough.
-        ratings: Answers times raters; None without raters, and for systems.
-        pilot: Answers, or systems, of the pilot.
+        width: Width of the 95% interval.
+        answers: Number of rated answers needed; at level "system", of systems. None if no number is enough.
+        ratings: Answers times raters; None if `raters` is None, and for systems.
+        pilot: Number of answers, or systems, in the pilot.
         reason: Why there is no number.
-        second: The metric whose coefficient is taken from that of `metric`: `value` is the difference. "" otherwise.
+        second: The metric whose coefficient is subtracted from that of `metric`, so that `value` is the difference; ""
+            otherwise.
     """
 
     metric: str
@@ -89,9 +91,9 @@ def plan_width(
     """Compute the sizes that give correlations, differences of two and the ceiling an interval of this width.
 
     Args:
-        pilot: Scores and ratings; with single raters, numbers of raters are planned as well.
-        width: Of the 95% interval, above 0 and below 2.
-        raters: The most raters of an answer to plan for.
+        pilot: Scores and ratings; if individual ratings are known, numbers of raters are planned as well.
+        width: Width of the 95% interval, above 0 and below 2.
+        raters: Maximum number of raters per answer to plan for.
         against: Plan also for each of the other metrics' difference from this one.
         level: "global" or "within-system"; the level of systems is added where the pilot has six or more.
         coefficient: "spearman" or "pearson".
@@ -117,7 +119,7 @@ def plan_width(
         known = None if row.level == "system" else panels[row.dimension]
         rows += [_plan_correlation(row, known, count, width) for count in _count_raters(known, raters)]
     if against is not None:
-        # The p-values are not used, so one permutation is enough.
+        # The p-values are not used; one permutation is enough.
         for pair in compare(pilot, against=against, coefficient=coefficient, level=level, resamples=1):
             if pair.dimension != ALL:
                 known = panels[pair.dimension]
@@ -146,7 +148,7 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
 
 
 def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters: int | None, width: float) -> SizePlan:
-    first, second = row.second, row.first  # the others less the one that they are compared with
+    first, second = row.second, row.first  # the other metric minus `against`
     blank = SizePlan(first, row.dimension, row.level, raters, None, width, None, None, row.n, second=second)
     between, design = correlate_metrics(pilot, row), find_design_effect(pilot, row)
     if row.first_value is None or row.second_value is None or between is None or design is None:
@@ -164,7 +166,7 @@ def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters:
 
 
 def _find_size(value: float, design: float, width: float) -> int | None:
-    """Return the fewest answers with an interval no wider than wanted."""
+    """Return the smallest number of answers whose interval is no wider than requested."""
 
     def measure(n: int) -> float:
         reach = _QUANTILE * sqrt(design / (n - 3))
@@ -174,7 +176,7 @@ def _find_size(value: float, design: float, width: float) -> int | None:
 
 
 def _find_fewest(measure: Callable[[int], float], width: float, *, first: int) -> int | None:
-    """Return the fewest answers, from `first` on, whose interval is no wider than wanted."""
+    """Return the smallest number of answers, at least `first`, whose interval is no wider than requested."""
     low, high = first, _MOST
     if measure(high) > width:
         return None

@@ -1,8 +1,8 @@
 """Sample size: how many rated answers (or systems) it takes to distinguish two metrics, or one from chance.
 
-`sample_size` has the formulas. A pilot study adds the design effect: how much more (or less) its difference varies than
-that of as many independent answers with normal scores. At the level of systems, systems take the place of answers. With
-other raters than the pilot's, correlations change as `panels` says.
+`sample_size` has the formulas. A pilot study adds the design effect: the ratio of the variance of its difference to
+that of as many independent answers with normal scores. At level "system", systems take the place of answers. With
+another number of raters than in the pilot, correlations change as described in `panels`.
 """
 
 from __future__ import annotations
@@ -41,21 +41,20 @@ class Power:
     Attributes:
         first, second: Names of the metrics; "" where only numbers were given, or there is no second.
         dimension: The rating dimension; `ALL` for the mean over them, "" where only numbers were given.
-        first_value, second_value: Their correlations with the ratings.
-            Of a single metric, the second is 0.
-        between: The correlation of the two metrics; None of a single one.
+        first_value, second_value: Their correlations with the ratings; the second is 0 for a single metric.
+        between: The correlation of the two metrics; None for a single one.
         design_effect: Variance of the pilot's difference over that of as many independent answers; 1 without a pilot.
         power: Probability of detecting the difference, 0..1.
         alpha: Significance level of the two-sided test, 0..1.
         needed: Number of rated answers, or of systems; None if the two do not differ, or with a reason.
-        n: Rated answers, or systems, in the pilot; None without one.
-        smallest: The smallest difference below the higher of the two that n answers detect with this power; None
-            without a pilot, or where there is none below it.
+        n: Number of rated answers, or systems, in the pilot; None without one.
+        smallest: The smallest difference from the higher correlation that n answers detect with this power; None
+            without a pilot, or if there is none.
         reason: Why there is no number.
         sentence: The same in plain words.
         level: "global", "within-system" or "system"; None without a pilot.
-        raters: Raters of each answer; None: as many as in the pilot.
-        ratings: Answers times raters; None without these.
+        raters: Raters per answer; None means as many as in the pilot.
+        ratings: Answers times raters; None if `raters` is None.
     """
 
     first: str
@@ -132,7 +131,7 @@ def plan_sample_size_from_pilot(
 ) -> list[Power]:
     """Compute the sample size from a pilot study, for each pair of metrics: by dimension, and for the mean over them.
 
-    Of a single metric, the size is that which shows its correlation to differ from 0, by dimension.
+    For a single metric, it is the size that shows its correlation to differ from 0, by dimension.
 
     The observed differences are assumed to be the true ones, so the result is rough: a pilot that is too small to
     distinguish two metrics is too small to say how far apart they are. The smallest detectable difference does not
@@ -142,16 +141,16 @@ def plan_sample_size_from_pilot(
         pilot: Scores and ratings.
         metrics: Metrics to include; None means all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        dimensions: Rating dimensions to include; None takes all.
+        dimensions: Rating dimensions to include; None means all.
         level: "global", "within-system", or "system": the number of systems, with as many questions as in the pilot.
         coefficient: "spearman" or "pearson".
-        raters: Plan for 1 to so many raters of each answer; None for as many as in the pilot. Single raters must be
-            known, and the level not be "system".
+        raters: Plan for 1 to this many raters per answer; None for as many as in the pilot. Individual ratings must be
+            known, and the level must not be "system".
         power: Probability of detecting a difference, above `alpha` and below 1.
         alpha: Significance level of the two-sided test, above 0 and below 1.
 
     Raises:
-        UsageError: A name is unknown, a number out of range, or single raters are not known.
+        UsageError: A name is unknown, a number is out of range, or individual ratings are not known.
     """
     if coefficient not in ("spearman", "pearson"):
         raise UsageError(f"power is computed for spearman and pearson, not for {coefficient}.")
@@ -174,7 +173,7 @@ def plan_sample_size_from_pilot(
             if row.dimension in columns
             for count in choices
         ]
-    # The p-values are not used, so one permutation is enough.
+    # The p-values are not used; one permutation is enough.
     found = compare(
         pilot,
         metrics=metrics,
@@ -192,13 +191,13 @@ def plan_sample_size_from_pilot(
 
 def select_means(rows: Sequence[Correlation], dimensions: Sequence[str], *, systems: int) -> list[Correlation]:
     """Return the rows of all systems together, or of the mean over systems, one for each metric and dimension."""
-    # Of one dimension, the mean over systems is called that over dimensions.
+    # With a single dimension, `correlate` labels the mean over systems as one over dimensions.
     named = [replace(row, dimension=dimensions[0]) for row in rows] if len(dimensions) == 1 else rows
     return [row for row in named if row.dimension != ALL and (row.system == ALL or systems == 1)]
 
 
 def _find_panels(pilot: Rated, dimensions: Sequence[str], level: Level) -> dict[str, list[Panel]]:
-    """Return the panel of each dimension, and of the mean over dimensions those of all.
+    """Return the panels by dimension; for the mean over dimensions, the panels of all.
 
     Raises:
         UsageError: The reliability of one of them is not known.
@@ -250,7 +249,7 @@ def _plan_single(
 
 
 def find_design_effect(pilot: Rated, row: Comparison) -> float | None:
-    """Return how much more a pilot's difference varies than that of as many independent answers; None if unknown."""
+    """Return the design effect of a pilot's difference (see the module's docstring); None if unknown."""
     r1, r2, between = row.first_value, row.second_value, correlate_metrics(pilot, row)
     if r1 is None or r2 is None or row.low is None or row.high is None or between is None or row.n <= 3:
         return None

@@ -1,4 +1,4 @@
-"""Metrics beside people: how well each agrees with the other raters, and whether a metric could stand in for a rater.
+"""Compares metrics with raters: agreement with the other raters, and whether a metric could replace a rater.
 
 Each rater is a metric for the ratings of the others, at the same level and by the same coefficient as the metrics. The
 alternative annotator test (Calderon, Reichart and Dror 2025, "The Alternative Annotator Test for LLM-as-a-Judge", ACL)
@@ -34,13 +34,13 @@ EPSILON = 0.2
 .15 for skilled annotators and .1 for crowd workers."""
 
 FALSE_DISCOVERIES = 0.05
-"""Share of false findings over the raters that the correction by Benjamini and Yekutieli keeps to."""
+"""False discovery rate over the raters, controlled by the procedure of Benjamini and Yekutieli."""
 
 WINNING_RATE = 0.5
-"""From here on a metric passes: it does no worse than at least half of the raters."""
+"""Winning rate from which a metric passes: it does no worse than at least half of the raters."""
 
 MIN_RATERS = 3
-"""A rater is compared with at least two others."""
+"""Minimum number of raters: each is compared with at least two others."""
 
 _RATER = "(rater)"
 
@@ -50,11 +50,11 @@ class BesideRater:
     """A rater and a metric, both correlated with the mean rating of the other raters, on the same answers.
 
     Attributes:
-        dimension, level, coefficient: Of the correlations.
+        dimension, level, coefficient: What the correlations are computed for.
         rater: The rater.
         metric: The metric.
         rater_value, metric_value: The coefficients, -1..1; None where they are undefined.
-        n: Answers with a rating of this rater and of another one, and a score.
+        n: Number of answers with a score, a rating by this rater and one by another.
     """
 
     dimension: str
@@ -75,11 +75,11 @@ class AlternativeAnnotator:
         metric: The metric.
         dimension: The rating dimension.
         raters: Raters that the metric was compared with.
-        winning_rate: Share of these for whom the metric is at least as near to the others, `EPSILON` granted; None if
+        winning_rate: Share of these for whom the metric, granted `EPSILON`, is at least as near to the others; None if
             there are none.
         advantage: Mean share of the answers on which the metric is at least as near to the other raters; None if there
             are none.
-        p_values: By rater, not corrected.
+        p_values: Uncorrected p-values by rater.
         passed: Whether the winning rate is at least `WINNING_RATE`.
         n: Answers with a score and a rating.
         reason: Why there is no result; else None.
@@ -98,7 +98,7 @@ class AlternativeAnnotator:
 
 @dataclass(frozen=True, slots=True)
 class WorthInRaters:
-    """How many raters' mean would be as near to the true quality of answers as a metric is.
+    """The number of raters whose mean would correlate with the true quality of answers as well as a metric does.
 
     Attributes:
         metric: The metric.
@@ -132,7 +132,7 @@ def compare_with_raters(
         level: How answers are grouped.
 
     Returns:
-        By dimension and rater a row per metric.
+        A row per metric, for each dimension and rater.
 
     Raises:
         UsageError: The ratings of single raters are not known, or a name is unknown.
@@ -205,12 +205,12 @@ def run_alternative_annotator_test(
 
 
 def count_worth(rated: Rated, *, metrics: Sequence[str] | None = None) -> list[WorthInRaters]:
-    """Return how many raters each metric is worth, for finding out which answers are better.
+    """Return how many raters each metric is worth for telling better answers from worse ones.
 
     With R the metric's correlation with the true quality (Pearson's r over all answers, corrected for the noise of the
     ratings) and p the reliability of one rating, the mean of k raters correlates with it by the root of
-    k p / (1 + (k - 1) p) (Spearman and Brown), so k = R^2 (1 - p) / (p (1 - R^2)). The interval is that of R; p counts
-    as known.
+    k p / (1 + (k - 1) p) (Spearman and Brown), so k = R^2 (1 - p) / (p (1 - R^2)).
+    The interval reflects the uncertainty of R alone; p is treated as known.
 
     Args:
         rated: Scores and ratings by rater.
@@ -285,10 +285,10 @@ def compare_with_each_rater(
     """Return p-values and advantages by rater, without raters of fewer than `MIN_QUESTIONS` questions.
 
     Args:
-        predicted: What the metric says in the raters' unit, finite, shape (n,).
+        predicted: Predictions of the metric on the rating scale, finite, shape (n,).
         ratings: Shape (n, raters); NaN where a rater did not rate.
-        questions: A number from 0 per question, shape (n,).
-        raters: Their names.
+        questions: Question of each answer, numbered from 0, shape (n,).
+        raters: Names of the raters.
         epsilon: See `run_alternative_annotator_test`.
     """
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="the alternative annotator test")
@@ -304,7 +304,7 @@ def compare_with_each_rater(
         metric_wins, rater_wins = by_metric <= by_rater, by_rater <= by_metric
         apart = np.bincount(clusters, rater_wins.astype(np.float64) - metric_wins) / np.bincount(clusters)
         advantages[rater] = float(metric_wins.mean())
-        # Without any spread there is no t.
+        # Without spread, t is undefined.
         certain = np.ptp(apart) == 0
         p_values[rater] = (
             float(apart[0] >= epsilon)

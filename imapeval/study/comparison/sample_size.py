@@ -1,14 +1,14 @@
-"""The sizes at which a difference of correlations, or a correlation, is found with the power wanted.
+"""Sample sizes at which a difference of correlations, or a correlation, is detected with the requested power.
 
 On Fisher's scale the difference of two correlations that share the ratings has the variance (2 - 2s) / (n - 3), s being
-the correlation of the two (Dunn and Clark 1969; Steiger 1980, equation 14). A test at level alpha finds a difference d
-of two Fisher z with the power wanted when
+the correlation of the two (Dunn and Clark 1969; Steiger 1980, equation 14). A test at level alpha detects a
+difference d of two Fisher z with the requested power when
 
     n = 3 + design x (2 - 2s) x ((z(1 - alpha / 2) + z(power)) / d)^2
 
 (Cohen 1988, Statistical Power Analysis, section 4.4, has the same for independent correlations). For one correlation, d
-is its own Fisher z and the variance 1 / (n - 3). `design` is how much more (or less) the difference varies than in as
-many independent answers with normal scores, because answers share questions, ratings are tied, or systems and
+is its own Fisher z and the variance 1 / (n - 3). `design` is the ratio of the variance of the difference to that
+in as many independent answers with normal scores, because answers share questions, ratings are tied, or systems and
 dimensions are averaged (Kish 1965, Survey Sampling, section 8.2: the design effect).
 """
 
@@ -38,7 +38,7 @@ def required_answers(
         between: Correlation of the two metrics.
         power: Probability of detecting the difference, above `alpha` and below 1.
         alpha: Significance level of the two-sided test, above 0 and below 1.
-        spearman: The correlations are Spearman's: the variance is `paired.FIELLER` times as large.
+        spearman: The correlations are Spearman's: the variance is `closed_form.FIELLER` times as large.
         design_effect: Above 0; 1 for independent answers.
 
     Raises:
@@ -78,7 +78,7 @@ def smallest_difference(
     Raises:
         ValueError: A number is out of range.
     """
-    # Outside of this the three correlations have a negative determinant.
+    # Beyond this range the correlation matrix has a negative determinant.
     reach = sqrt((1 - r1**2) * (1 - between**2)) - 1e-9
     low, high = max(r1 * between - reach, -1 + 1e-9), min(r1 * between + reach, r1)
 

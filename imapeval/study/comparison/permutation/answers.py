@@ -1,4 +1,4 @@
-"""Metric against metric among all answers, or within each system and then on average."""
+"""Compares metrics over all answers, or within each system and then on average."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
 
 _NUMBERS = 8_000_000
-"""Most numbers of the pairs' influences at a time: 64 MB."""
+"""Maximum number of values held for the pairs' influences at a time: 64 MB."""
 
 _PAIRS = 128
-"""Pairs that are counted at a time: their permuted differences then stay in the processor's cache."""
+"""Number of pairs counted at a time: their permuted differences then stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class _Cell:
     """Answers that are correlated together: one system's or all, rated in the same dimensions.
 
     Attributes:
-        dimensions: Which.
+        dimensions: Numbers of these dimensions.
         values: Coefficients, shape (dimensions, m); 0 where undefined.
-        defined: Which of them are.
+        defined: Whether each coefficient is defined.
         questions: Different questions.
-        influences: Of the questions on the coefficients, shape (dimensions, m, questions).
-        adds: What the questions add to the coefficients, which they sum to, shape (dimensions, m, questions).
+        influences: Influences of the questions on the coefficients, shape (dimensions, m, questions).
+        adds: Contributions of the questions, which sum to the coefficients, shape (dimensions, m, questions).
     """
 
     dimensions: list[int]
@@ -67,7 +67,7 @@ def contrast_answers(
     """Compare metrics by how they correlate with the ratings among answers.
 
     What is swapped is what each answer adds to the metrics' coefficients: the coefficient over n, and the answer's
-    influence on it. So all metrics are on one scale, ranks need not be counted again for every permutation, and the
+    influence on it. This puts all metrics on one scale, ranks need not be counted again for every permutation, and the
     spread of the permuted differences is that of the difference itself even where two equally good metrics are
     distributed differently. To first order it is the same as swapping scores, ranking them and correlating again;
     the tests have both side by side.
@@ -80,10 +80,10 @@ def contrast_answers(
     taken as wholes (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, section 6.3).
 
     Args:
-        answers: With finite scores.
+        answers: Answers with finite scores.
         pairs: Which metrics are compared.
-        by_system: Within each system, or all answers together.
-        coefficient: Any but soft pairwise accuracy.
+        by_system: Whether to correlate within each system, or all answers together.
+        coefficient: Any coefficient but soft pairwise accuracy.
         seed: Random seed for the swaps.
         permutations: Number of permutations.
         confidence: Confidence level.
@@ -100,7 +100,7 @@ def contrast_answers(
     difference = firsts - seconds
     questions = int(answers.questions.max()) + 1
     squares = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.influences)
-    # The usual factor for a sample of questions; with one there is no telling.
+    # The usual small-sample factor n / (n - 1); with one question the error is unknown.
     errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
     reach = student_quantile((1 + confidence) / 2, max(1, questions - 1)) * errors
     if _count_fewest(answers) > MANY_QUESTIONS:
@@ -151,7 +151,7 @@ def _count_larger(
 
 
 def _count_fewest(answers: ComparedAnswers) -> int:
-    """Return how many questions the dimension with the fewest has, of those that have any."""
+    """Return the smallest number of questions that any dimension has, dimensions without questions aside."""
     counts = [len(np.unique(answers.questions[~np.isnan(column)])) for column in answers.ratings.T]
     return min((count for count in counts if count), default=0)
 
@@ -199,7 +199,7 @@ def _add_up(columns: Floats, questions: Counts) -> tuple[Counts, Floats]:
 
 
 def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
-    """Return the pairs (as column numbers) that are defined in the same cells and dimensions, together."""
+    """Group the pairs (as column numbers) that are defined in the same cells and dimensions."""
     if not cells:
         return []
     defined = np.concatenate([cell.defined for cell in cells])
@@ -211,9 +211,9 @@ def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
 
 
 def _permute(cell: _Cell, swaps: Float32s) -> Float32s:
-    """Return what the questions add, with the signs of the swaps, shape (dimensions, m, b).
+    """Return the sums of the questions' contributions under the signs of the swaps, shape (dimensions, m, b).
 
-    One metric's less another's is their difference after the swap.
+    The difference between two metrics' columns is their difference after the swap.
     """
     return cell.adds @ swaps[:, cell.questions].T
 
@@ -230,10 +230,10 @@ def _add_squares(
 
     Args:
         answers: All answers.
-        cells: Of all answers.
+        cells: The cells of all answers.
         pairs: Which metrics are compared.
         defined: Coefficients in each mean, shape (d, p).
-        columns: Of a cell, shape (dimensions, m, questions).
+        columns: Returns the columns of a cell, shape (dimensions, m, questions).
     """
     questions = int(answers.questions.max()) + 1
     squares = np.zeros((defined.shape[0] + 1, defined.shape[1]))

@@ -1,12 +1,12 @@
-"""Metric against metric for other systems: what each system adds to the difference is swapped (PERM-SYSTEMS).
+"""Compares metrics for other systems: each system's contribution to the difference is swapped (PERM-SYSTEMS).
 
 As among answers, it is not the scores of a system that change places but, to first order, what the system adds to the
 coefficients, which the jackknife knows: the difference over k, and what leaving out the system takes from it. So two
 metrics that are distributed differently are on one scale, and no more than 5% of true null hypotheses are rejected,
-fewer the fewer systems there are (benchmarks/swapping_systems.py).
+and fewer with fewer systems (benchmarks/swapping_systems.py).
 
-Deutsch, Dror and Roth 2021 also swap systems and questions at once (PERM-BOTH), which is not here: of two metrics that
-are equally good it calls one better in 27 to 60% of studies of 6 to 24 systems, because the sign of an answer, its
+Deutsch, Dror and Roth 2021 also swap systems and questions at once (PERM-BOTH), which is not offered: of two equally
+good metrics it calls one better in 27 to 60% of studies of 6 to 24 systems, because the sign of an answer, its
 question's times its system's, is as good as drawn for each answer alone.
 """
 
@@ -34,13 +34,13 @@ def contrast_other_systems(
     permutations: int,
     confidence: float = 0.95,
 ) -> Contrast:
-    """Compare metrics as of a sample of systems.
+    """Compare metrics with the systems as the sample.
 
     Intervals are the difference and Student's quantile times its jackknife standard error. Neither they nor p-values
     exist for fewer than `MIN_SYSTEMS`, or where leaving out a system leaves a coefficient undefined.
 
     Args:
-        answers: With finite scores.
+        answers: Answers with finite scores.
         compute: Compares the metrics on some of the answers; of its result only the coefficients are used.
         seed: Random seed for the swaps.
         permutations: Number of permutations.

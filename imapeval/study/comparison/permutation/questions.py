@@ -1,4 +1,4 @@
-"""Metric against metric within each question: systems' answers to it are ordered, then questions are averaged."""
+"""Compares metrics within each question: its answers are ordered, then coefficients are averaged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def contrast_questions(
 ) -> Contrast:
     """Compare metrics by how they order the answers to each question.
 
-    A question counts with rated answers of as many systems as the coefficient needs. Swapping its scores turns the sign
+    A question counts with rated answers of as many systems as the coefficient needs. Swapping its scores flips the sign
     of its difference. An accuracy has one tie threshold for each metric, the one that is best for all its questions
     (Deutsch, Foster and Freitag 2023); it is not sought again in every permutation.
 
@@ -45,7 +45,7 @@ def contrast_questions(
     Intervals are the mean difference and Student's quantile times its standard error over questions.
 
     Args:
-        answers: With finite scores.
+        answers: Answers with finite scores.
         pairs: Which metrics are compared.
         coefficient: The coefficient.
         seed: Random seed for the swaps.

@@ -2,7 +2,7 @@
 
 Deutsch, Dror and Roth 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods"
 (TACL 9), section 5: if two metrics are equally good, they are exchangeable. PERM-INPUTS swaps the scores of
-all answers to a question, or of none. Answers that share a question are so kept together. The metrics are put on one
+all answers to a question, or of none. This keeps answers to one question together. The metrics are put on one
 scale first. `other_systems` does the same with systems (PERM-SYSTEMS).
 
 A swap is a sign, -1 where it happens: products of signs with what the answers add to a coefficient then give all
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 Float32s: TypeAlias = npt.NDArray[np.float32]
 
 MAX_CELLS = 4_000_000
-"""Numbers in a block of signs, at most: 16 MB. More would not fit the processor's cache."""
+"""Maximum number of signs in a block: 16 MB. More would not fit into the processor's cache."""
 
 MAX_PERMUTATIONS = 512
-"""Permutations in a block, at most: their results are as large for every pair of metrics."""
+"""Maximum number of permutations in a block: each pair of metrics needs results of this length."""
 
 MANY_QUESTIONS = 2_000
-"""Questions beyond which p is computed, not counted: a permuted difference is then a sum of so many
-independent terms of either sign, and its kurtosis, the first moment that is not a normal's, is off by about 1 / n."""
+"""Number of questions beyond which p comes from the normal distribution, not from permutations: a
+permuted difference is then a sum of n independent terms of either sign, whose kurtosis, the first moment that is not
+that of a normal distribution, is off by about 1 / n."""
 
 TOLERANCE = 1e-5
 """A permuted difference that is this much smaller counts as equal: it is a sum of single-precision numbers."""
@@ -44,10 +45,10 @@ class ComparedAnswers:
     """Answers that all metrics at hand scored.
 
     Attributes:
-        scores: Finite, high is good, shape (n, m).
-        ratings: Shape (n, d); NaN where there is none.
-        questions: Numbers from 0 without a gap, shape (n,).
-        systems: Numbers from 0 without a gap, shape (n,).
+        scores: Scores, finite, high is good, shape (n, m).
+        ratings: Ratings, shape (n, d); NaN where there is none.
+        questions: Question of each answer, numbered from 0 without gaps, shape (n,).
+        systems: System of each answer, numbered from 0 without gaps, shape (n,).
     """
 
     scores: Floats
@@ -78,8 +79,8 @@ class Contrast(NamedTuple):
         first, second: Their coefficients, shape (d + 1, p); NaN where there is none.
         low, high: Bounds of the difference's interval, shape (d + 1, p).
         p: Two-sided p-values, (b + 1) / (permutations + 1), shape (d + 1, p).
-        groups: Coefficients that could have gone into the mean, shape (d + 1,).
-        defined: How many did, shape (d + 1, p).
+        groups: Number of coefficients that could enter the mean, shape (d + 1,).
+        defined: Number of coefficients that did, shape (d + 1, p).
     """
 
     first: Floats
