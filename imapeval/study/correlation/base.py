@@ -1,11 +1,11 @@
-"""What a correlation coefficient has to offer, and the one formula behind ours.
+"""The interface of correlation coefficients, and the formula that the built-in ones share.
 
 Every coefficient of this package is a sum over rows, or over pairs of rows, divided by the spread of both sides:
 
     together / sqrt(x spread * y spread)
 
-They differ in what they sum (`product_moment`, `pair_counting`). From how the sums change with the weight of a row
-follows how the coefficient changes: its influence.
+They differ in what they sum (`product_moment`, `pair_counting`). The influence of a row on a coefficient follows from
+the derivatives of the sums by the row's weight.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats, WholeNumbers
 
 MIN_ROWS = 3
-"""Two rows always correlate perfectly or not at all."""
+"""Minimum number of rows: two always correlate perfectly or not at all."""
 
 MAX_CELLS = 4_000_000
-"""Numbers that a matrix may hold at a time: 32 MB."""
+"""Maximum number of values held in a matrix at a time: 32 MB."""
 
 
 class Sums(NamedTuple):
-    """What a coefficient is made of. Shapes are any that broadcast to the shape of the coefficients."""
+    """The sums behind a coefficient. Their shapes broadcast to the shape of the coefficients."""
 
     together: Floats
     x_spread: Floats
@@ -69,17 +69,17 @@ class InfluencedCoefficient(NamedTuple):
 class Coefficient:
     """A coefficient of agreement between scores and ratings.
 
-    A subclass says what it is called and computes `weighted`; the other methods follow from it, one computation after
-    the other. Ours replace them by faster ones.
+    A subclass defines the attributes and `weighted`; the other methods call it repeatedly. The built-in coefficients
+    override them with faster ones.
 
     Attributes:
-        name: In options, tables and files.
-        title: What people call it.
+        name: Name in options, tables and files.
+        title: Name for display.
         bounds: Lowest and highest possible value.
-        min_rows: Fewest answers (or systems, at system level) that have one.
-        counts_pairs: It is a share of pairs of answers (`intervals` says what follows for its interval).
-        calibrates_ties: It takes the threshold up to which scores count as tied (`pairs.calibrate_ties`).
-        system_level_only: It compares systems, not answers.
+        min_rows: Minimum number of answers (or systems, at system level).
+        counts_pairs: Whether it is a share of pairs of answers (see `intervals` for the consequence).
+        calibrates_ties: Whether it takes the threshold up to which scores count as tied (`pairs.calibrate_ties`).
+        system_level_only: Whether it compares systems, not answers.
     """
 
     name: ClassVar[str]
@@ -144,7 +144,7 @@ class Coefficient:
         "infinitesimal jackknife"). Influences of rows that belong together are added. The root of the sum of their
         squares is a standard error, and their skewness is the acceleration of a BCa interval (Efron 1987, section 6).
 
-        Where a subclass does not say otherwise, each row is left out in turn (the jackknife), in O(n^2).
+        Unless a subclass overrides this, each row is left out in turn (the jackknife), in O(n^2).
 
         Args:
             x: The scores, finite, shape (n,).
@@ -180,7 +180,7 @@ class Runs(NamedTuple):
     middle: Floats
 
     def count_weighted(self) -> Counts:
-        """Return the number of runs with a weight, shape (m,)."""
+        """Return the number of runs with positive weight, shape (m,)."""
         return (self.is_last & (self.size > 0)).sum(axis=-1)
 
     def sum_squares(self) -> Floats:

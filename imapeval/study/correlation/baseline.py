@@ -1,6 +1,6 @@
-"""The baseline that reads no answer: it scores each one by the mean rating of its system and data set.
+"""A baseline that ignores the answers: it scores each by the mean rating of its system and data set.
 
-What a metric reaches over all answers together is agreement about answers only as far as it exceeds this baseline.
+A metric's coefficient over all answers shows agreement on single answers only as far as it exceeds this baseline.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 FOLDS = 10
-"""Most parts that the questions are divided into, of two questions at least. Means of all answers, their own ratings
-among them, make the baseline too strong (by .06 to .15 where systems do not differ); those of the answers to all other
-questions make it far too weak (by .11 to .51), because a high rating lowers the mean of the others. Means from other
-parts are off by .01, and by .04 where few questions tell many systems apart, if each part is correlated by itself
-(benchmarks/system_baseline.py)."""
+"""Maximum number of parts that the questions are divided into, each of at least two questions. Means of all
+answers, their own ratings among them, make the baseline too strong (by .06 to .15 where systems do not differ); those
+of the answers to all other questions make it far too weak (by .11 to .51), because a high rating lowers the mean of the
+others. Means from other parts are off by .01, and by .04 where few questions tell many systems apart, if each part is
+correlated by itself (benchmarks/system_baseline.py)."""
 
 MIN_QUESTIONS = 10
-"""With fewer the means are too uncertain."""
+"""Minimum number of questions: with fewer, the means are too uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
 class BesideBaseline:
-    """How far a metric agrees by level, side by side, and beside the baseline.
+    """A metric's coefficients at several levels, and the baseline's coefficient.
 
     Attributes:
         metric: The metric.
         dimension: The rating dimension; `ALL` for the mean over them.
         coefficient: The coefficient.
-        value: Over all answers together.
+        value: The coefficient over all answers together.
         within_dataset: Mean of the coefficients within each data set, its systems together; None with one data set.
-        within_system, within_question: Those of `correlate` at these levels; None where they are undefined.
-        baseline: What the baseline reaches on the same answers.
+        within_system, within_question: Results of `correlate` at these levels; None where they are undefined.
+        baseline: The baseline's coefficient on the same answers.
         low, high: Ends of the 95% interval of `difference`.
         n: Answers with a score and a rating in every dimension concerned.
         reason: Why there is no difference; else None.
@@ -68,7 +68,7 @@ class BesideBaseline:
 
     @property
     def difference(self) -> float | None:
-        """Value less baseline."""
+        """The value minus the baseline."""
         return None if self.value is None or self.baseline is None else self.value - self.baseline
 
 
@@ -90,14 +90,14 @@ def compare_with_baseline(
 
     Args:
         rated: The answers. The facet "dataset" tells data sets apart, where there is one.
-        coefficient: One that needs no tie threshold.
+        coefficient: A coefficient without a tie threshold.
         metrics: Metrics to include; None means all.
         correlations: Result of `correlate` for these metrics; levels that are not among them are computed.
         seed: Random seed of the parts.
 
     Returns:
-        By metric a row per dimension; last the row of their mean, if there are several. [] for a coefficient with a tie
-        threshold and for one of systems only.
+        A row per dimension for each metric, followed by the row of their mean if there are several. [] for a
+        coefficient with a tie threshold and for one of systems only.
     """
     how = find_coefficient(coefficient)
     if how.calibrates_ties or how.system_level_only:
@@ -203,7 +203,7 @@ def _average(parts: Sequence[tuple[BesideBaseline, Floats]]) -> BesideBaseline:
 def _add_levels(
     rated: Rated, rows: Sequence[BesideBaseline], datasets: Sequence[str], correlations: Sequence[Correlation]
 ) -> list[BesideBaseline]:
-    """Return the rows with what the metrics reach within data sets, systems and questions."""
+    """Return the rows with the coefficients within data sets, systems and questions."""
     metrics = list(dict.fromkeys(row.metric for row in rows))
     if not metrics:
         return []
@@ -214,7 +214,7 @@ def _add_levels(
             found = correlate(
                 answers, metrics=metrics, coefficients=(rows[0].coefficient,), levels=(level,), resamples=1
             )
-        # Of one system there is no mean over systems: its own rows stand for it.
+        # With one system there is no row for the mean over systems; its own rows take its place.
         only = len(set(answers.systems)) == 1
         return {(row.metric, row.dimension): row.value for row in found if row.system == ALL or only}
 
@@ -235,7 +235,7 @@ def _add_levels(
 
 
 def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
-    """Say what the baseline reaches, and which metrics do not beat it.
+    """Return sentences on the baseline's coefficient and the metrics that do not beat it.
 
     Args:
         rows: Result of `compare_with_baseline` for one coefficient.

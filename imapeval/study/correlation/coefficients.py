@@ -1,6 +1,6 @@
 """The coefficients by name: ours, and those of other packages.
 
-A new one is a subclass of `Coefficient` and its line in `_OURS`. Another package adds coefficients through the
+To add one here, write a subclass of `Coefficient` and list it in `_OURS`. Another package adds coefficients through the
 entry-point group `imapeval.statistics`, each entry a subclass of `Coefficient`:
 
     [project.entry-points."imapeval.statistics"]
@@ -33,7 +33,7 @@ GROUP = "imapeval.statistics"
 
 
 class SoftPairwiseAccuracy(Coefficient):
-    """What `soft_pairwise_accuracy` computes."""
+    """Soft pairwise accuracy; see `soft_pairwise_accuracy`."""
 
     name = "soft_pairwise_accuracy"
     title = "soft pairwise accuracy"
@@ -86,9 +86,9 @@ def find_coefficient(name: CoefficientName) -> Coefficient:
 
 
 def comparable_coefficients() -> tuple[CoefficientName, ...]:
-    """Return the names of those that metrics and groups of answers can be compared by: no accuracies.
+    """Return the names of the coefficients by which metrics and groups of answers can be compared: all but accuracies.
 
-    An accuracy depends on a threshold that is chosen for each metric, or is about systems alone.
+    An accuracy depends on a threshold that is chosen for each metric, or concerns systems alone.
     """
     return tuple(name for name, one in all_coefficients().items() if not (one.calibrates_ties or one.system_level_only))
 

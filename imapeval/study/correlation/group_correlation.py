@@ -1,4 +1,4 @@
-"""Coefficients within each question, and between systems. `pooled` has those of answers taken together."""
+"""Coefficients within each question and between systems; `pooled` has those over answers taken together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _ROUNDING = 1e-12
-"""Of the largest number, what two sums of the same numbers may differ by: some 10,000 times the last digit."""
+"""Tolerance for equal sums, relative to the largest number: some 10,000 times the machine precision."""
 
 
 def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
@@ -75,9 +75,9 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
 
 
 def _explain_constant(columns: Columns, metric: int, dimension: int, rows: Counts) -> str | None:
-    """Return that scores or ratings do not differ, at all or within any question; None where they do.
+    """Return a reason if scores or ratings are constant, overall or within every question; else None.
 
-    An accuracy would count the ties of such a metric as right where ratings are tied too, and be a number.
+    An accuracy would otherwise have a value, because it counts ties as right where ratings are tied too.
     """
     if len(rows) == 0:
         return None
@@ -158,7 +158,7 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
             if np.isnan(values[metric, dimension]):
                 reasons[metric, dimension] = reason if why is None else why.reason
     lows, highs = fill_undefined(name, replicates)
-    # With few systems a coefficient is a step function of the questions, so no single question has an influence.
+    # With few systems a coefficient is a step function of the question weights, so influences are 0.
     influences = np.zeros((columns.clusters, m, d))
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
     return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
@@ -177,7 +177,7 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
         for side, table, numbers in ((x, columns.scores, block.metrics), (y, columns.ratings, block.dimensions)):
             sums = drawn @ table[rows][:, numbers]
             side[:, :, place] = np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 0)
-    # Rounding is as large as it is for the largest answer.
+    # The rounding error of a mean scales with the largest value averaged.
     x = merge_ties(x, np.abs(columns.scores[block.rows][:, block.metrics]).max(axis=0, initial=0.0)[:, None])
     y = merge_ties(y, np.abs(columns.ratings[block.rows][:, block.dimensions]).max(axis=0, initial=0.0)[:, None])
     found = np.empty((len(weights), len(block.metrics), len(block.dimensions)))
@@ -191,18 +191,18 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
 
 
 def merge_ties(means: Floats, largest: Floats) -> Floats:
-    """Return the means of systems, those that differ by rounding alone made equal.
+    """Return the means of systems, with those that differ only by rounding made equal.
 
-    Sums of the same numbers in another order, or of weighted numbers, differ in their last digits: systems with the
-    same mean would be ranked apart.
+    Sums of the same numbers in another order, or of weighted numbers, differ in their last digits, so systems with the
+    same mean would otherwise be ranked differently.
 
     Args:
         means: Shape (..., systems); NaN where a system has none.
-        largest: Of the numbers that were averaged, by absolute value; broadcasts to `means`.
+        largest: Largest absolute value among the numbers averaged; broadcasts to `means`.
     """
     order = np.argsort(means, axis=-1)
     ordered = np.take_along_axis(means, order, axis=-1)
-    # NaN comes last, and each differs from all before it.
+    # NaNs come last; the negated comparison treats each as different from all before it.
     apart = ~(np.diff(ordered, axis=-1) <= _ROUNDING * largest)
     systems: int = means.shape[-1]
     first = np.maximum.accumulate(np.where(apart, np.arange(1, systems), 0), axis=-1)

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 MAX_RESAMPLED = 1000
-"""Most answers taken together that are resampled. Beyond, an end of a BCa interval from 2,000 resamples is off by .06
-standard errors (Monte Carlo) while skewness, what BCa adds, moves it by about 1 / sqrt(1000) = .03."""
+"""Maximum number of answers taken together that are resampled. Beyond that, an end of a BCa interval from 2,000
+resamples is off by .06 standard errors (Monte Carlo) while skewness, what BCa adds, moves it by about 1 / sqrt(1000) =
+.03."""
 
 
 def correlate(
@@ -64,7 +65,7 @@ def correlate(
         seed: Random seed for the bootstrap.
         resamples: Number of bootstrap resamples.
         confidence: Confidence level, above 0 and below 1.
-        units: What intervals treat as the sample.
+        units: What the intervals treat as the sample.
 
     Returns:
         By metric, level and coefficient: a row per system and dimension (within-system), or per dimension (other
@@ -98,7 +99,7 @@ def correlate(
 
 @dataclass(frozen=True, slots=True)
 class _IntervalSettings:
-    """How intervals are computed."""
+    """Settings for computing intervals."""
 
     seed: int
     resamples: int
@@ -128,7 +129,7 @@ def _correlate(
 
 
 def _draw(clusters: int, how: _IntervalSettings) -> Draws:
-    # Counts are small; as 64-bit numbers those of 100,000 questions would take gigabytes.
+    # Counts are small, so narrow integers suffice; 64-bit counts of 100,000 questions would take gigabytes.
     blocks = iterate_resamples(clusters, seed=how.seed, resamples=how.resamples)
     return np.concatenate([block.astype(np.uint16) for block in blocks])
 
@@ -148,7 +149,7 @@ class _Counts:
 
 
 class _RowBuilder:
-    """Turns estimates into rows, one system after another, and keeps only their sums for the means."""
+    """Turns estimates into rows, one system at a time, and keeps only running sums for the means."""
 
     def __init__(self, columns: Columns, level: Level, name: CoefficientName, confidence: float) -> None:
         self.rows: dict[str, list[Correlation]] = {metric: [] for metric in columns.metrics}
@@ -205,7 +206,7 @@ class _RowBuilder:
         self._write(ALL, label, count, total, ends[..., 0], reasons)
 
     def _tell_reason(self, metric: int) -> str:
-        """Return why coefficients of a metric are undefined, if it is for one reason; the rows have the others."""
+        """Return why coefficients of a metric are undefined, if all have the same reason; the rows have the details."""
         reasons = self._reasons.get(metric, set())
         return f": {next(iter(reasons))}" if len(reasons) == 1 else ""
 
@@ -227,14 +228,14 @@ class _RowBuilder:
         else:
             own = self._find_bca(estimates, clusters, confidence)
         if self._level == "system" and estimates.lows is not None:
-            # The means of a few systems have no influences to tell how metrics err together: Bonferroni's correction.
+            # Between systems no influences tell how the metrics' errors correlate, so Bonferroni's correction applies.
             metrics = int((~np.isnan(estimates.values)).sum(axis=0).max())
             wider = self._find_bca(estimates, clusters, 1 - (1 - confidence) / max(1, metrics))
         else:
             columns = np.moveaxis(estimates.influences, -1, 0)
             levels = [simultaneous_confidence(column, confidence=confidence) for column in columns]
             wider = self._find_jackknife(estimates, clusters, levels)
-        # Made in another way, the wider interval could otherwise end before the narrower one.
+        # The two are computed differently; the simultaneous interval could otherwise be narrower than the single one.
         ends = [*own, np.minimum(own[0], wider[0]), np.maximum(own[1], wider[1])]
         squares = (estimates.influences**2).sum(axis=0)
         few = clusters < 2 if self._level != "system" else systems < MIN_SYSTEMS
@@ -244,7 +245,7 @@ class _RowBuilder:
         return np.where(few, np.nan, np.stack([*ends, error]))
 
     def _find_jackknife(self, estimates: Estimates, clusters: Counts, levels: Sequence[float]) -> tuple[Floats, Floats]:
-        """Return lows and highs, with a confidence for each dimension."""
+        """Return lower and upper ends, with a confidence level for each dimension."""
         values, influences = estimates.values, estimates.influences
         ends = [
             jackknife_intervals(

@@ -17,9 +17,9 @@ _PARTS = (KendallTauB(), Pearson(), Spearman())
 
 
 class MeanCorrelation(Coefficient):
-    """The mean of the three.
+    """The mean of Kendall's tau-b, Pearson's r and Spearman's rho.
 
-    The shared task takes it over all answers together (level "global") and averages it over the dimensions.
+    The shared task computes it over all answers together (level "global") and averages it over the dimensions.
     """
 
     name = "mediqa_eval"

@@ -1,4 +1,4 @@
-"""How far metrics agree with each other, and which of them say the same.
+"""Correlations among metrics, and clusters of metrics that measure the same.
 
 Metrics whose scores rank the answers alike carry one piece of information under several names: a study that finds
 five of them to agree with the raters has found it once (Arias-Duart et al. 2025, "Automatic Evaluation of Healthcare
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 UNDEFINED_DISTANCE = 1.0
-"""Distance of two metrics whose correlation is undefined, as of uncorrelated ones."""
+"""Distance of two metrics whose correlation is undefined: that of uncorrelated ones."""
 
 
 def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> MetricMatrix:
     """Correlate each metric with each other one, over all answers, and cluster them.
 
     Spearman's rho of two metrics is taken over the answers that both scored, whether anybody rated them or not; so
-    a metric that fails often does not affect the others. Scores of which a low one is good are negated first. The
-    distance of two metrics is 1 - |rho|: one that ranks the answers the other way round says the same. Clustering is
+    a metric that fails often does not affect the others. Scores are negated first if low ones are good. The distance
+    of two metrics is 1 - |rho|: reversing the order of all answers loses no information. Clustering is
     by average linkage (Sokal and Michener 1958), leaves in the order that keeps neighbours closest (Bar-Joseph et
     al. 2001).
 
     Args:
         rated: The answers.
-        metrics: Which, at least two; None for all.
+        metrics: Metrics to include, at least two; None means all.
 
     Returns:
-        The matrix, metrics in the order of the clustering; numbers below m in `merges` are places in that order.
+        The matrix, metrics in the order of the clustering; numbers below m in `merges` are positions in that order.
 
     Raises:
         UsageError: There are fewer than two metrics, or one is unknown.
@@ -64,7 +64,7 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
 
 
 def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
-    """Return Spearman's rho of each column with each other one, and of how many rows it was taken.
+    """Return Spearman's rho of each pair of columns, and the number of rows it was computed from.
 
     Args:
         columns: Shape (n, m); NaN where there is no number.
@@ -76,7 +76,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
     size = columns.shape[1]
     values, counts = np.full((size, size), np.nan), np.zeros((size, size), dtype=np.int64)
     spearman = find_coefficient("spearman")
-    # Columns that lack the same rows are correlated at once.
+    # Columns with the same missing rows are correlated together, for speed.
     patterns, which = np.unique(~np.isnan(columns), axis=1, return_inverse=True)
     members = [np.flatnonzero(which.ravel() == number) for number in range(patterns.shape[1])]
     for a, first in enumerate(members):
@@ -90,7 +90,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
                 block = np.full((len(first), len(second)), np.nan)
             values[np.ix_(first, second)], values[np.ix_(second, first)] = block, block.T
             counts[np.ix_(first, second)], counts[np.ix_(second, first)] = n, n
-    # Exactly, not up to rounding.
+    # The diagonal is exactly 1, free of rounding error.
     np.fill_diagonal(values, np.where(np.isnan(values.diagonal()), np.nan, 1.0))
     return values, counts
 
@@ -103,7 +103,7 @@ def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, fl
 
     Returns:
         The columns in the order of the leaves; and the merges as scipy's `linkage` gives them, (first, second,
-        distance, size), where numbers below m are places in that order and m + k is what the k-th merge made.
+        distance, size), where numbers below m are positions in that order and m + k is the result of the k-th merge.
 
     Raises:
         MissingExtraError: scipy is not installed.

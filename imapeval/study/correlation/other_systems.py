@@ -1,14 +1,14 @@
-"""Intervals that speak about other systems: the systems of a study as a sample of all that could have been in it.
+"""Intervals that generalise to other systems: those of a study are a sample of all that could have been in it.
 
-Each system is left out in turn and everything is computed again (the jackknife), at every level alike; the interval is
-symmetric on Fisher's scale, with Student's quantile. With few systems this holds its confidence where resampling them
+Each system is left out in turn and everything is computed again (the jackknife), at every level; the interval is
+symmetric on Fisher's scale, with Student's quantile. With few systems this keeps its coverage where resampling them
 does not (BOOT-SYSTEMS of Deutsch, Dror and Roth 2021; benchmarks/swapping_systems.py has both side by side).
 
-Where questions are a sample as well, the variance over questions is added. Both hold the noise of single answers, so
-that the variance over answers, each taken for itself, is taken off again (Cameron, Gelbach and Miller 2011, "Robust
-Inference with Multiway Clustering", Journal of Business & Economic Statistics 29); not so within questions, where it is
-unknown and the interval is too wide rather than too narrow. Between systems, questions add nothing: what is common to
-all answers to a question moves all systems alike.
+Where questions are a sample as well, the variance over questions is added. Both variances include the noise of single
+answers, so the variance over answers, treated as independent, is subtracted (Cameron, Gelbach and Miller 2011, "Robust
+Inference with Multiway Clustering", Journal of Business & Economic Statistics 29); not within questions, where it is
+unknown and the interval is too wide rather than too narrow. Between systems, questions add nothing: what all
+answers to a question have in common shifts all systems alike.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def replace_intervals(
     """Return the rows with intervals that treat systems, or systems and questions, as the sample.
 
     There is no interval for one system of several, for fewer than `MIN_SYSTEMS`, where leaving out a system leaves a
-    coefficient undefined, and where no system makes a difference, as where all order alike.
+    coefficient undefined, and where leaving out a system never changes the coefficient.
 
     Args:
-        rated: Scores and ratings that the rows were computed of.
+        rated: Scores and ratings that the rows were computed from.
         rows: Result of `correlate`.
         units: "systems" or "both".
         confidence: Confidence level, above 0 and below 1.
-        compute: Computes the rows of some of the answers.
+        compute: Computes the rows for a subset of the answers.
     """
     rated = rated.take(np.flatnonzero(~np.isnan(rated.ratings).all(axis=1)))
     systems = number_clusters(rated.systems)
@@ -63,7 +63,7 @@ def replace_intervals(
 
     found = [_read(compute(rated.take(np.flatnonzero(systems != system))), keys, "value") for system in range(number)]
     values = np.stack(found)
-    # (number - 1) / number times the sum of the squared deviations is the jackknife's variance.
+    # The jackknife variance is (number - 1) / number times the sum of the squared deviations.
     moved = (values.mean(axis=0) - values) * np.sqrt((number - 1) / number)
     variance = (moved**2).sum(axis=0)
     if units == "both":
@@ -71,7 +71,7 @@ def replace_intervals(
         by_question, by_answer = (np.nan_to_num(_read(some, keys, "error")) ** 2 for some in (rows, of_answers))
         within = np.array([rows[place].level == "within-question" for place in pooled])
         variance += np.maximum(by_question - np.where(within, 0.0, by_answer), 0.0)
-    # The interval multiplies by this again, for few clusters.
+    # Undo the small-sample factor that the interval applies again.
     error = np.sqrt(variance * (number - 1) / number)
     for family in dict.fromkeys(key[1:] for key in keys):
         members = [n for n, key in enumerate(keys) if key[1:] == family and error[n] > 0]
@@ -110,6 +110,6 @@ def _name(row: Correlation) -> tuple[str, ...]:
 
 
 def _read(rows: Sequence[Correlation], keys: Sequence[tuple[str, ...]], field: str) -> Floats:
-    """Return a number of each of these rows; NaN where there is none."""
+    """Return a numeric field of the rows with these keys; NaN where it is None or there is no row."""
     found: dict[tuple[str, ...], float | None] = {_name(row): getattr(row, field) for row in rows}
     return np.array([found.get(key) for key in keys], dtype=np.float64)

@@ -70,18 +70,18 @@ class KendallTauB(Coefficient):
         return total.influence(Sums(2 * counted, *self._change_spread(pairs, total)))
 
     def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:
-        """Return what each ordered pair of rows adds, shape (..., n, n)."""
+        """Return the contribution of each ordered pair of rows, shape (..., n, n)."""
         return x_signs * y_signs
 
     def _count(self, pairs: PairCounts) -> Counts:
-        """Return what the pairs of each row add, shape (n,)."""
+        """Return the summed contributions of each row's pairs, shape (n,)."""
         return pairs.concordant - pairs.discordant
 
     def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
-        """Return the sums that the coefficient is made of.
+        """Return the sums behind the coefficient.
 
         Args:
-            together: What the pairs add, shape (m, p, q).
+            together: Summed contributions of the pairs, shape (m, p, q).
             x: Shape (m, p, n), or (1, p, n) for the same numbers under all weights.
             y: Shape (m, q, n) or (1, q, n).
             weights: Shape (m, n).
@@ -134,7 +134,7 @@ class PairwiseAccuracy(KendallTauB):
     calibrates_ties = True
 
     def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:
-        # A row is no pair with its own copies.
+        # A row forms no pair with its own copies.
         return (x_signs == y_signs).astype(np.float32) - np.eye(x_signs.shape[-1], dtype=np.float32)
 
     def _count(self, pairs: PairCounts) -> Counts:
@@ -164,7 +164,7 @@ class PairsInOrder(KendallTauB):
     min_rows = 2
 
     def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:
-        # Twice the share of a pair, over twice the number of pairs: whole numbers.
+        # Numerator and denominator are doubled, so that all values are whole numbers.
         return x_signs * y_signs + np.abs(y_signs)
 
     def _count(self, pairs: PairCounts) -> Counts:
@@ -180,12 +180,12 @@ class PairsInOrder(KendallTauB):
 
 
 def _sum_drawn_pairs(compared: Sequence[Float32s], drawn: WholeNumbers, codes: Counts) -> Floats:
-    """Return the sums over all ordered pairs of drawn rows of some matrices of shape (n, n): shape (m, matrices)."""
+    """Return the sums of matrices, shape (n, n), over all ordered pairs of drawn rows: shape (m, matrices)."""
     clusters = drawn.shape[1]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     present = codes[order][starts]
-    # Rows of a cluster are drawn together: their pairs are added up once, before all resamples.
+    # Rows of a cluster are drawn together, so their pairs are summed once, before resampling.
     wide = np.zeros((clusters, len(compared), clusters), dtype=np.float32)
     for number, matrix in enumerate(compared):
         ordered = matrix[order][:, order]

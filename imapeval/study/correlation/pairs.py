@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
 
 _PAIRS = 500_000
-"""Most pairs that a tie threshold is searched among: 1,000 answers. Of more a random sample is taken, on which a share
-of pairs has a standard error below .0008."""
+"""Maximum number of pairs searched for a tie threshold: 1,000 answers. Of more, a random sample is
+taken, in which a share of pairs has a standard error below .0008."""
 
 _SAMPLE_SEED = 0
 """Seed of that sample: the threshold depends on the data, not on the seed of a bootstrap."""
@@ -27,9 +27,9 @@ class PairCounts:
     """For each row, the number of other rows with which it forms a pair of each kind. Shapes (n,).
 
     Attributes:
-        concordant, discordant: Ordered alike, and the other way round.
-        tied_x, tied_y: Tied on that side, whatever the other says.
-        tied_both: Tied on both.
+        concordant, discordant: Pairs that both sides order alike, and in opposite ways.
+        tied_x, tied_y: Pairs tied on that side, tied on the other or not.
+        tied_both: Pairs tied on both sides.
     """
 
     concordant: Counts
@@ -75,7 +75,7 @@ def tie_tolerance(x: Floats, epsilon: float) -> float:
 
 
 def _rounding(x: Floats) -> float:
-    """Return how far two differences of these numbers may lie apart that would be equal but for rounding."""
+    """Return how much two equal differences of these numbers may differ by rounding."""
     return 4 * float(np.spacing(np.nanmax(np.abs(x), initial=0.0)))
 
 
@@ -134,7 +134,7 @@ def calibrate_ties(x: Floats, y: Floats, *, groups: Counts | None = None) -> flo
     apart, gain = apart[order], np.cumsum(((tied.astype(float) - agree) * share)[order])
     last = np.append(np.diff(apart) > _rounding(x), True)
     gains, thresholds = np.append(0.0, gain[last]), np.append(0.0, apart[last])
-    # Sums of thirds and sixths: equally good thresholds differ by rounding.
+    # Gains are sums of fractions such as 1/3, so those of equally good thresholds differ by rounding.
     return float(thresholds[np.flatnonzero(gains >= gains.max() - 1e-9)[0]])
 
 

@@ -1,4 +1,4 @@
-"""Coefficients of many metrics with many dimensions, among answers taken together, with what intervals need.
+"""Coefficients of metrics with rating dimensions over answers taken together, with the data for intervals.
 
 Intervals come from resampled questions where there are few answers (BCa), and from the influences of questions where
 there are many; see `intervals`.
@@ -33,12 +33,12 @@ class Columns:
 
     Attributes:
         metrics, dimensions: Names, m and d of them.
-        scores: High is good; shape (n, m); NaN where there is none.
-        ratings: Shape (n, d); NaN where there is none.
-        questions: From 0 without gaps, shape (n,).
-        systems: From 0 without gaps, shape (n,).
-        system_names: By number.
-        signs: Of the scores, shape (m,): -1 where they were negated.
+        scores: Scores, high is good; shape (n, m); NaN where there is none.
+        ratings: Ratings, shape (n, d); NaN where there is none.
+        questions: Question of each answer, numbered from 0 without gaps, shape (n,).
+        systems: System of each answer, numbered from 0 without gaps, shape (n,).
+        system_names: Names of the systems, by number.
+        signs: Signs of the scores, shape (m,): -1 where they were negated.
     """
 
     metrics: tuple[str, ...]
@@ -52,7 +52,7 @@ class Columns:
 
     @property
     def clusters(self) -> int:
-        """How many questions there are."""
+        """Number of questions."""
         return int(self.questions.max()) + 1
 
 
@@ -78,11 +78,11 @@ class Estimates:
     """The coefficients of m metrics with d dimensions among some answers, c questions in all.
 
     Attributes:
-        values: Shape (m, d); NaN where undefined.
-        influences: Of the questions, shape (c, m, d).
-        lows, highs: Replicates, shape (resamples, m, d); an undefined one as the lowest and highest possible value.
-            None where intervals come from the influences.
-        groups: How many coefficients each value is the mean of, shape (m, d).
+        values: The coefficients, shape (m, d); NaN where undefined.
+        influences: Influences of the questions, shape (c, m, d).
+        lows, highs: Replicates, shape (resamples, m, d), with undefined ones set to the lowest and the highest possible
+            value. None where intervals come from the influences.
+        groups: Number of coefficients that each value is the mean of, shape (m, d).
         epsilons: Tie thresholds, shape (m, d); NaN where there is none.
         reasons: Why a value is undefined, or what it leaves out, by metric and dimension number.
     """
@@ -106,7 +106,7 @@ class Block:
 
 
 def find_blocks(columns: Columns, rows: Counts) -> Iterator[Block]:
-    """Yield every pair of a metric and a dimension once, those with the same answers together."""
+    """Yield blocks that contain every pair of a metric and a dimension once, grouped by the answers they share."""
     scored = _group_alike(~np.isnan(columns.scores[rows]))
     rated = _group_alike(~np.isnan(columns.ratings[rows]))
     for has_score, metrics in scored:
@@ -126,7 +126,7 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
 
     Args:
         columns: The answers.
-        rows: Which of them.
+        rows: Their row numbers.
         name: The coefficient.
         draws: How often each question was drawn, shape (resamples, questions); None makes no replicates.
     """
@@ -162,7 +162,7 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
 
 
 def fill_undefined(name: CoefficientName, replicates: Floats | None) -> tuple[Floats | None, Floats | None]:
-    """Return the replicates with undefined ones as the lowest, and as the highest, possible value."""
+    """Return the replicates with undefined ones set to the lowest, and to the highest, possible value."""
     if replicates is None:
         return None, None
     low, high = find_coefficient(name).bounds

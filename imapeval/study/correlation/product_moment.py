@@ -38,7 +38,7 @@ class Pearson(Coefficient):
         return Sums(a @ b, a @ a, b @ b).influence(self._change(x, y, a, b))
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
-        """Return numbers less their weighted mean; exactly 0 where all with a weight are equal.
+        """Return numbers minus their weighted mean; exactly 0 where all numbers with positive weight are equal.
 
         Args:
             side: Shape (m, n), or (1, n) for the same numbers under all weights.
@@ -47,7 +47,7 @@ class Pearson(Coefficient):
         near = side - side.mean(axis=-1, keepdims=True)
         size = np.maximum(weights.sum(axis=-1, keepdims=True), 1)
         centred = near - (weights * near).sum(axis=-1, keepdims=True) / size
-        # What is left of equal numbers is rounding.
+        # Equal numbers leave only rounding error, which is set to 0.
         rounding = 8 * np.spacing(np.abs(side).max(axis=-1, keepdims=True))
         varies = np.where(weights > 0, np.abs(centred), 0).max(axis=-1, keepdims=True) > rounding
         return np.where(varies, centred, 0.0)
@@ -81,14 +81,14 @@ class Spearman(Pearson):
     title = "Spearman's rho"
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
-        """Return the average rank of each number less the mean rank, as exact as the weights are whole."""
+        """Return the average rank of each number minus the mean rank; exact for whole-number weights."""
         runs = find_runs(side, weights)
         ranks = np.empty_like(weights)
         np.put_along_axis(ranks, np.broadcast_to(runs.order, weights.shape), runs.middle, axis=-1)
         return ranks
 
     def _change(self, x: Floats, y: Floats, a: Floats, b: Floats) -> Sums:
-        # One more of row k lifts the ranks of the rows above it by 1 and of those tied with it by 1/2.
+        # Adding a copy of row k raises the ranks of the rows above it by 1 and of those tied with it by 1/2.
         return Sums(
             a * b + _sum_above(x, b) + _sum_above(y, a),
             a * a + 2 * _sum_above(x, a),

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
 
 PERMUTATIONS = 1000
-"""As Thompson et al. 2024."""
+"""Number of permutations, as in Thompson et al. 2024."""
 
 
 def explain_few_systems(systems: int, name: CoefficientName) -> str:
-    """Say that there are too few systems."""
+    """Return the reason that there are too few systems."""
     found = "1 system has" if systems == 1 else f"{systems} systems have"
     return f"{found} scores and ratings; at least {find_coefficient(name).min_rows} are needed"
 
@@ -43,10 +43,10 @@ def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.
     common, answers are assigned to the systems at random.
 
     Args:
-        first: What the first system's answers got: questions x columns (metrics or dimensions); NaN where it did not
-            answer. The same rows are NaN in all columns.
-        second: The same of the second system.
-        generator: Of the permutations; all columns get the same.
+        first: Values of the first system's answers, shape (questions, columns), with a column per metric or dimension;
+            NaN where it did not answer. The same rows are NaN in all columns.
+        second: The same for the second system.
+        generator: Random generator for the permutations, which all columns share.
 
     Returns:
         Shape (columns,): the share of permutations, the observed arrangement among them, with a larger difference, and
@@ -141,7 +141,7 @@ def approximate_p_values(systems: Sequence[Floats], weights: Floats) -> Floats:
 def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
     has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
     if (shared := has_first & has_second).any():
-        # A copy of the weights takes longer than the products.
+        # Avoid a copy of the weights, which takes longer than the products.
         numbers, drawn = first[shared] - second[shared], weights if shared.all() else weights[:, shared]
         return normal_p_values(drawn @ numbers, drawn @ numbers**2)
     one, other = first[has_first], second[has_second]
@@ -156,7 +156,7 @@ def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
 
 
 def normal_p_values(observed: Floats, variance: Floats) -> Floats:
-    """Return the p-values of "the first is better" if differences had these variances when permuted, and mean 0."""
+    """Return the p-values of "the first is better" for permuted differences with these variances and mean 0."""
     z = np.divide(observed, np.sqrt(variance), out=np.zeros_like(observed), where=variance > 0)
     # Without spread every permutation has the observed difference, and p is .5, as at 0.
     return np.where(np.isnan(variance), np.nan, np.interp(z, *_tabulate_tail()))
