@@ -1,4 +1,4 @@
-"""Reads `study.toml`: what only people know about a study with raters.
+"""Reads `study.toml`: facts about a study with raters that the data does not contain.
 
 Every key is optional and holds a text, such as `training = "One hour, with 20 answers that are not in the study."`
 """
@@ -33,7 +33,7 @@ KEYS: Mapping[str, str] = {
     "relevance": "what this agreement means in practice",
     "availability": "where ratings, instructions and answers can be had",
 }
-"""What each key holds."""
+"""Content of each key."""
 
 _LINE = re.compile(r"at line (\d+)")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 ALL = "*"
-"""In place of the system or the dimension in a row that averages over them."""
+"""Stands for the system or the dimension in a row that averages over all of them."""
 
 Level = Literal["global", "within-system", "within-question", "system"]
 """What is correlated with what (Deutsch et al. 2021, "A Statistical Analysis of Summarization Evaluation Metrics
@@ -32,13 +32,13 @@ Using Resampling Methods"):
 """
 
 Units = Literal["questions", "systems", "both"]
-"""What a study's answers are a sample of, so what its intervals speak about: these systems on other questions, other
-systems on these questions, or other systems on other questions."""
+"""The sampled units, and so what intervals generalise to: these systems on other questions, other systems on these
+questions, or other systems on other questions."""
 
 MIN_SYSTEMS = 6
-"""Fewest systems for an interval at level "system", and for one about other systems. Questions resampled under fewer
-systems often order them all alike, so that an interval would have no width; and a test that swaps the scores of whole
-systems has, with five of them, no two-sided p below 2^-4."""
+"""Minimum number of systems for an interval at level "system" and for one about other systems. Questions resampled
+under fewer systems often order them all alike, so that an interval would have no width; and a test that swaps the
+scores of whole systems has, with five of them, no two-sided p below 2^-4."""
 
 CoefficientName: TypeAlias = str
 """One of `correlation.coefficients.all_coefficients`: spearman, kendall_tau_b, kendall_tau_c, pearson,
@@ -54,25 +54,25 @@ class Correlation:
 
     Attributes:
         metric: Name of the metric.
-        system: Whose answers; `ALL` in a mean, and where systems are taken together.
+        system: System that gave the answers; `ALL` in a mean, and where systems are taken together.
         dimension: The rating dimension; `ALL` in a mean over them.
         coefficient: The coefficient.
-        value: -1..1 (accuracies 0..1), or None if it is undefined.
-        low, high: Bounds of the 95% interval; None if the value is, or if there is only one question.
-        n: Answers with a rating and a score; at level "system" the systems that have any.
-        n_missing: Answers with a rating and no score.
+        value: The coefficient, -1..1 (accuracies 0..1); None if it is undefined.
+        low, high: Bounds of the 95% interval; None if the value is None or there is only one question.
+        n: Number of answers with a rating and a score; at level "system", of systems that have any.
+        n_missing: Number of answers with a rating and no score.
         reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
         level: How answers were grouped.
         groups: Number of coefficients in a mean; 1 for a single coefficient.
         questions: Number of different questions among the n answers, which are drawn by question.
-        epsilon: Of a pairwise accuracy: scores that differ by no more count as tied (tie calibration).
+        epsilon: Tie threshold of a pairwise accuracy: scores that differ by no more count as tied (tie calibration).
         interval: Method: "bca" (bootstrap), "bootstrap" (percentiles, between systems) or "jackknife" (infinitesimal,
             of many answers); None without one.
         simultaneous_low, simultaneous_high: Bounds of the 95% intervals that hold for all metrics at once, so also for
-            the one that is picked because its coefficient is the highest.
+            the one chosen for having the highest coefficient.
         units: What the intervals treat as the sample.
-        error: Standard error over questions, by the infinitesimal jackknife; None where the value is, or with only one
-            question, and at level "system".
+        error: Standard error over questions, by the infinitesimal jackknife; None where the value is None, with only
+            one question, and at level "system".
     """
 
     metric: str
@@ -102,20 +102,21 @@ class Comparison:
 
     Attributes:
         first, second: The metrics.
-        level, dimension, coefficient: Of what; `dimension` is `ALL` for the mean over them.
+        level, dimension, coefficient: What was compared; `dimension` is `ALL` for the mean over them.
         first_value, second_value: The coefficients on the answers that both scored; None where undefined.
         difference: The first minus the second.
         low, high: Bounds of the difference's 95% interval.
         interval: Method: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
-        test: Which: "williams", "steiger", "perm-inputs", "boot-inputs", "perm-systems".
-        p: Two-sided, above 0.
-        p_adjusted: After Holm's correction over the table that the row belongs to.
-        n: Answers that were rated and that both metrics scored; at the level of systems, the systems that gave them.
+        test: One of "williams", "steiger", "perm-inputs", "boot-inputs", "perm-systems".
+        p: Two-sided p-value, above 0.
+        p_adjusted: The p-value after Holm's correction over the table that the row belongs to.
+        n: Number of answers that were rated and that both metrics scored; at the level of systems, the systems that
+            gave them.
         questions: Number of different questions among them.
         reason: Why there is no result, or a caveat.
         sentence: The result in plain words.
         first_rank, second_rank: The metrics' ranks in the table of the dimension, 1 for the best; metrics that share
-            one cannot be told apart. None where not all pairs were compared.
+            one do not differ significantly. None where not all pairs were compared.
         first_as_good, second_as_good: Whether that metric is shown to be worse than the other by less than the margin,
             or not at all. None without a margin or an interval.
     """
@@ -150,8 +151,9 @@ class Agreement:
 
     Attributes:
         dimension: The rating dimension.
-        statistic: Such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic", "exact", "mad".
-        value: None where it is undefined.
+        statistic: Name of the statistic, such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic",
+            "exact", "mad".
+        value: Value of the statistic; None where it is undefined.
         low, high: Bounds of the 95% interval.
         n: Number of answers used.
         raters: Number of raters used.
@@ -176,8 +178,8 @@ class Differences:
         dimension: The rating dimension.
         first, second: The raters.
         bins: Share of answers in each bin, by the bin's name, in order; they sum to 1.
-        mean_absolute: Of the differences, on the rating scale.
-        n: Answers that both rated.
+        mean_absolute: Mean absolute difference, on the rating scale.
+        n: Number of answers that both rated.
     """
 
     dimension: str
@@ -195,14 +197,14 @@ class Ceiling:
     Attributes:
         dimension: The rating dimension.
         coefficient: The coefficient.
-        reliability: Of the mean over raters, at most 1.
+        reliability: Reliability of the mean over raters, at most 1.
         value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
             with it and with the ratings' frequencies.
         low, high: Bounds of its 95% interval.
-        n: Answers with two raters or more.
-        raters: Raters an answer has, on average.
-        reason: Why there is none, such as that only averages are known.
-        level: Of the coefficients that it is the ceiling of.
+        n: Number of answers with two or more raters.
+        raters: Mean number of raters per answer.
+        reason: Why there is no ceiling, such as that only averages are known.
+        level: Level of the coefficients that the ceiling applies to.
     """
 
     dimension: str
@@ -222,10 +224,10 @@ class Corrected:
     """A correlation corrected for attenuation: what it would be with ratings without noise.
 
     Attributes:
-        metric, dimension, coefficient: Of what.
-        value: As measured; None where it is undefined.
-        ceiling: What a perfect metric is expected to reach; None where it is unknown.
-        corrected: The value by the ceiling, which chance may carry above 1; None where there is none.
+        metric, dimension, coefficient: What the correlation is for.
+        value: The measured correlation; None where it is undefined.
+        ceiling: Coefficient that a perfect metric is expected to reach; None where it is unknown.
+        corrected: The value divided by the ceiling, which may exceed 1 by chance; None where it is undefined.
         low, high: Bounds of its 95% interval.
         n: Answers with a rating and a score.
         reason: Why there is no corrected value or no interval, or a remark on one above 1.
@@ -249,7 +251,8 @@ class Slice:
 
     Attributes:
         metric: Name of the metric.
-        facet: By what the answers are divided: "task", "language", "system", "response characters", "compression" ...
+        facet: Property by which the answers are divided: "task", "language", "system", "response characters",
+            "compression" ...
         group: The group, or a range of numbers such as "120 to 340".
         dimension: The rating dimension; `ALL` for the mean over them.
         coefficient: The coefficient.
@@ -274,12 +277,12 @@ class Heterogeneity:
 
     Attributes:
         metric, facet, dimension, coefficient: As in `Slice`.
-        groups: How many were compared.
+        groups: Number of groups that were compared.
         lowest, highest: The smallest and the largest of their coefficients.
-        statistic, freedom: Of the test, Q and its degrees of freedom.
-        p: Above 0.
-        p_adjusted: After Holm's correction over the table that the row belongs to.
-        n: Answers in the groups that were compared.
+        statistic, freedom: The test statistic Q and its degrees of freedom.
+        p: The p-value, above 0.
+        p_adjusted: The p-value after Holm's correction over the table that the row belongs to.
+        n: Number of answers in the groups that were compared.
         reason: Why there is no result.
         sentence: The result in plain words.
     """
@@ -308,7 +311,7 @@ class Disagreement:
         id: Id of the answer.
         metric: Name of the metric.
         dimension: The rating dimension.
-        score, rating: What they gave.
+        score, rating: Score by the metric and mean rating.
         score_rank, rating_rank: Relative rank among the answers with both, 0 (worst) to 1 (best).
     """
 
@@ -323,15 +326,16 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class MetricMatrix:
-    """How far metrics agree with each other, metrics ordered so that similar ones stand together.
+    """Correlations among metrics, with similar metrics next to each other.
 
     Attributes:
-        metrics: In the order of the clustering, m of them.
+        metrics: Names of the m metrics, in the order of the clustering.
         values: Coefficients, m rows of m; None where undefined.
-        merges: Of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance, size).
-        n: Answers that all metrics scored.
+        merges: Merges of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance,
+            size).
+        n: Number of answers that all metrics scored.
         coefficient: The coefficient.
-        smallest: Fewest answers that a coefficient was taken of: those that both of its metrics scored.
+        smallest: Smallest number of answers behind a coefficient: those that both of its metrics scored.
     """
 
     metrics: tuple[str, ...]
@@ -347,20 +351,20 @@ class Study:
     """All results of a study, as shown in a report.
 
     Attributes:
-        title: Of the page.
+        title: Title of the page.
         rated: The answers.
         signatures: Signatures of the metrics, by name.
-        account: Sentences on what was read and what did not join.
+        account: Sentences on what was read and what could not be joined.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
             outliers, disagreements, checklist, baselines, beside_raters, alternative_annotators, worth_in_raters: See
-            there; the last three of the metrics that agree best.
+            the types; the last three are for the metrics that agree best.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
         against: The metric that each other one was compared with; None if all pairs were.
         margin: Difference below which coefficients count as equally good; None if none was stated.
-        seed, resamples, confidence: How intervals were made.
-        conclusions: Plain sentences, the most important first.
+        seed, resamples, confidence: Settings of the intervals.
+        conclusions: Sentences, the most important first.
     """
 
     title: str

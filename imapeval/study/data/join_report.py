@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _NAMED = 3
-"""Ids listed in a sentence."""
+"""Maximum number of ids listed in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +17,20 @@ class JoinReport:
     """How scores and ratings were joined.
 
     Attributes:
-        runs: Their folders.
-        answers: Of all runs.
-        rated: Answers with a rating in at least one dimension.
-        not_rated: Ids of the others.
-        by_dimension: Rated answers by dimension.
+        runs: Folders of the runs.
+        answers: Number of answers in all runs.
+        rated: Number of answers with a rating in at least one dimension.
+        not_rated: Ids of the other answers.
+        by_dimension: Number of rated answers by dimension.
         raters: Number of raters; 0 if only averages are known.
         raters_per_answer: Number of answers by their number of raters, for each dimension: an answer may have more of
             them in one dimension than in another.
-        rated_ids: Different ids among the ratings.
+        rated_ids: Number of different ids among the ratings.
         strays: Rated ids that are in no run.
-        failures: Answers for which a metric failed, by metric, among the answers included.
-        not_scored: Answers that no run has an outcome for, by metric.
+        failures: Number of included answers for which a metric failed, by metric.
+        not_scored: Number of answers for which no run has an outcome, by metric.
         unknown_metrics: Metrics that are not installed, so that it is unknown whether high scores are good.
-        left_out: What was skipped in the ratings: a plural phrase and its count.
+        left_out: Numbers of skipped ratings, by a plural phrase that describes them.
         unread: Columns of the ratings that were not read.
         notes: Remarks of the ratings reader.
     """

@@ -33,12 +33,12 @@ _FACETS = ("task", "dataset")
 """Columns of the data that become facets, besides the language."""
 
 _UNSEEN = -1
-"""In place of a run's number if no run has an outcome."""
+"""Stands for a run's number if no run has an outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """The answers of all runs: one sample of each id, in the order of the runs, and its row by id."""
+    """The answers of all runs: one sample per id, in the order of the runs, and the row of each id."""
 
     samples: list[Sample]
     row: dict[str, int]
@@ -217,7 +217,7 @@ def _read_scores(
 
 
 def _spread(table: Floats, place: Counts, rows: int) -> Floats:
-    """Align the rows of the ratings with the answers; NaN elsewhere."""
+    """Align the rows of the ratings with the answers; NaN for answers without a rating."""
     spread = np.full((rows, table.shape[1]), np.nan)
     spread[place[place >= 0]] = table[place >= 0]
     return spread

@@ -1,4 +1,4 @@
-"""Reads files of preferences: of two systems' answers to a question, which one a person found better.
+"""Reads files of preferences: which of two systems' answers to a question a person preferred.
 
 A table (.csv, .jsonl, .json, .parquet and so on) with a row per judgement and the columns
 
@@ -40,7 +40,7 @@ class Preferences:
     """Judgements of pairs of answers, k of them.
 
     Attributes:
-        questions: As the file names them, q of them.
+        questions: The q questions, as named in the file.
         systems: Names of the systems, in the order of the file.
         question: The question of each judgement, as an index of `questions`, shape (k,).
         first, second: The systems, as indexes of `systems`, shape (k,).
@@ -59,7 +59,7 @@ def read_preferences(path: Path) -> Preferences:
     """Read a file of preferences; see the module's docstring.
 
     Raises:
-        InputError: The content is at fault; names file, line (or record) and the fix.
+        InputError: The content is invalid; the message names file, line (or record) and the fix.
     """
     rows = tuple(read_file(str(path)))
     if not rows:
@@ -84,7 +84,7 @@ def _read(row: Row, source: RatingsSource) -> tuple[str, str, str, float]:
     winner = _find(row, source, "winner", ("winner",))
     if a == b:
         raise source.error_at(f"both systems are {a!r}", row, fix="Compare two systems.")
-    # A system's own name comes first, whatever it is.
+    # A system's own name takes precedence over words such as "a" or "tie".
     outcomes = {a: 1.0, b: 0.0}
     for side, value in (("a", 1.0), ("b", 0.0)):
         outcomes |= {name: value for name in _SIDES[side] if name not in outcomes}

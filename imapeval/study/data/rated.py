@@ -23,16 +23,16 @@ class Rated:
     """Answers with their scores and ratings. Rows are answers, in one order everywhere; NaN is "no number" throughout.
 
     Attributes:
-        ids: Of the answers, shape (n,).
+        ids: Ids of the answers, shape (n,).
         questions: The question of each answer, numbered from 0, shape (n,): answers to one question are not
             independent.
-        systems: System of each answer, as `imapeval.evaluation.samples.system_of` says, shape (n,).
-        metrics: Names of the metrics, m of them.
-        scores: Shape (n, m); NaN if the metric failed.
-        dimensions: Of the ratings, d of them.
+        systems: System of each answer, from `imapeval.evaluation.samples.system_of`, shape (n,).
+        metrics: Names of the m metrics.
+        scores: Scores, shape (n, m); NaN if the metric failed.
+        dimensions: Names of the d rating dimensions.
         ratings: Means over the raters, shape (n, d); NaN without a rating.
-        raters: Names of the raters, r of them; empty if only averages are known.
-        by_rater: What each rater gave, by dimension, shape (n, r); empty without raters.
+        raters: Names of the r raters; empty if only averages are known.
+        by_rater: Ratings of each rater, by dimension, shape (n, r); empty without raters.
         scales: The declared scales, by dimension.
         lower_is_better: Metrics for which a low score is good, such as perplexities.
         facets: Groups that answers fall into, by name ("task", "language"), shape (n,); "" where unknown.
@@ -102,12 +102,12 @@ class Rated:
 
 
 def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the names asked for, each once; None asks for all.
+    """Return the requested names, each once; None requests all.
 
     Args:
-        kind: What they name, for the message.
-        wanted: Names as given.
-        known: Names that there are.
+        kind: Kind of thing that is named, for the message.
+        wanted: The requested names.
+        known: The existing names.
 
     Raises:
         UsageError: A name is unknown.
@@ -119,7 +119,7 @@ def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) 
 
 
 def make_unknown_name(kind: str, name: str, known: Sequence[str]) -> UsageError:
-    """Return the error about a name that is none of those known, such as a dimension."""
+    """Return the error about an unknown name, such as that of a dimension."""
     return UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
 
 
@@ -138,8 +138,8 @@ def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | Non
     """Return ratings as answers without metrics, to measure agreement among raters.
 
     Args:
-        ratings: What people gave.
-        questions: By the answers' ids. Answers of the same question belong together; an answer whose
+        ratings: The ratings.
+        questions: Question of each answer, by id. Answers of the same question belong together; an answer whose
             question is unknown is a cluster of its own.
     """
     known = questions or {}

@@ -1,4 +1,4 @@
-"""Rating scales: what raters could give, and how a user declares it."""
+"""Rating scales: the possible ratings, and how a user declares them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What raters could give in one dimension.
+    """The ratings that could be given in one dimension.
 
     Attributes:
         low, high: The worst and the best rating.
-        step: Distance of neighbouring ratings, such as .5; None where every number between the ends is allowed.
+        step: Distance between neighbouring ratings, such as .5; None where every number between the ends is allowed.
     """
 
     low: float
@@ -71,11 +71,11 @@ def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
 
 
 def list_ratings(scale: Scale) -> tuple[float, ...]:
-    """Return the possible ratings, lowest first; none where every number between the ends is allowed."""
+    """Return the possible ratings, lowest first; () if every number between the ends is allowed."""
     if scale.step is None:
         return ()
     steps = round((scale.high - scale.low) / scale.step)
-    # Without the error of binary numbers, as a file has them: .3, and not three times .1.
+    # Rounded to equal the decimal numbers in a file: .3, not 3 * .1.
     return tuple(round(scale.low + number * scale.step, 9) for number in range(steps + 1))
 
 

@@ -4,7 +4,7 @@
           id,bertscore,our-judge                               id,metric,value
           a1,0.91,3.5                                          a1,bertscore,0.91
 
-Every table is read that ratings can be in. Columns of a wide table without a number in any row are ignored.
+All table formats that ratings can have are read. Columns of a wide table without a number in any row are ignored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ImportedScores:
     Attributes:
         path: The file.
         scores: Score by id, by metric.
-        signature: Names the file's content.
+        signature: Signature that identifies the file's content.
     """
 
     path: Path
@@ -55,10 +55,10 @@ class ImportedScores:
 def read_scores(path: Path) -> ImportedScores:
     """Read a file of scores; see the module's docstring.
 
-    Empty cells, null and "NA" are no score. Higher scores count as better: negate the others.
+    Empty cells, null and "NA" are no score. Higher scores count as better; negate them if they are not.
 
     Raises:
-        InputError: The content is at fault; names file, line (or record) and the fix.
+        InputError: The content is invalid; the message names file, line (or record) and the fix.
     """
     rows = tuple(read_file(str(path)))
     source = RatingsSource(path, rows, {}, {}, None, kind="score")
@@ -87,7 +87,7 @@ def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
                 raise source.error_at("the metric is not named", row, fix="Name it in every row.")
             yield row, source.read_id(row.fields, row), metric.strip(), row.fields.get(value)
         return
-    # Texts that come along, such as the answers, are no scores.
+    # Other columns, such as the texts of answers, hold no scores.
     metrics = [
         name
         for name in columns
@@ -100,7 +100,7 @@ def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
 
 
 def add_scores(rated: Rated, imported: ImportedScores) -> Rated:
-    """Return the answers with the metrics of a file besides; NaN where it has no score.
+    """Return the answers with the metrics of a file added; NaN where it has no score.
 
     Raises:
         UsageError: The answers have a metric of the same name, or no id is one of theirs.
@@ -119,7 +119,7 @@ def add_scores(rated: Rated, imported: ImportedScores) -> Rated:
 
 
 def check_ids(imported: ImportedScores, ids: Sequence[str]) -> None:
-    """Refuse a file of which no id is an answer's.
+    """Refuse a file in which no id is that of an answer.
 
     Raises:
         UsageError: No id is one of `ids`.
@@ -132,12 +132,12 @@ def check_ids(imported: ImportedScores, ids: Sequence[str]) -> None:
 
 
 def is_imported(signature: str) -> bool:
-    """Say whether a signature is that of a file of scores."""
+    """Return whether a signature is that of a file of scores."""
     return signature.startswith(_SIGNATURE)
 
 
 def describe_matching(rated: Rated, imported: ImportedScores, *, unrated: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return, as sentences, the ids of a file that are no answer's, and the answers that have no score in it.
+    """Return sentences on the ids of a file that match no answer, and on the answers without a score in it.
 
     Args:
         rated: Result of `add_scores`.
@@ -152,7 +152,7 @@ def describe_matching(rated: Rated, imported: ImportedScores, *, unrated: Sequen
             f"{imported.path}: {len(strays)} of {len(imported.ids)} ids are in no run and are left out: "
             f"{list_first(strays)}."
         )
-    # Metrics that lack the same answers share a sentence.
+    # Metrics with the same missing answers share a sentence.
     lacking: dict[tuple[str, ...], list[str]] = {}
     for metric, scores in imported.scores.items():
         lacking.setdefault(tuple(id_ for id_ in rated.ids if id_ not in scores), []).append(metric)

@@ -9,7 +9,7 @@
      "responses": [{"user_id": "...", "status": "submitted", "values": {"accuracy": {"value": 4}}}]}
         of Argilla 1.
 
-A dimension is the name of a question. The id is the record's, or with --map id=NAME what stands under that name in the
+A dimension is the name of a question. The id is the record's, or with --map id=NAME the value of that name in the
 record, its metadata or its fields. Drafts and discarded responses are left out where the export names them: Argilla's
 own `to_json` does not. Suggestions, which a model made, are not read.
 """
@@ -72,7 +72,7 @@ def read_argilla(source: RatingsSource) -> Iterator[RatingEntry]:
     """Yield the ratings of an export.
 
     Raises:
-        InputError: A record or a rating is not what it should be.
+        InputError: A record or a rating is malformed.
     """
     for row in source.rows:
         record, responses = _parse(source, row)
@@ -108,7 +108,7 @@ def _parse(source: RatingsSource, row: Row) -> tuple[_Record, list[tuple[str, _R
         return record, nested or list(_unflatten(row.fields))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        # Pydantic also names the types that it tried, such as dict[str,list[_Response]].
+        # Pydantic's location includes the union members it tried, such as dict[str,list[_Response]]; omit them.
         place = ".".join(part for part in map(str, first["loc"]) if "[" not in part)
         raise source.error_at(
             f"not a record of Argilla: {place}: {first['msg']}",

@@ -1,4 +1,4 @@
-"""Ratings as read: who gave which rating to which answer in which dimension."""
+"""The ratings read from a file: rater, answer, dimension and value of each."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Ratings, one entry per rating (k in all), because most raters see few of the answers.
+    """Ratings, one entry per rating (k in all), because most raters see only few of the answers.
 
     Attributes:
-        ids: Of the answers, in the order of the file, n of them; some may have no rating.
-        dimensions: Of the ratings, d of them.
-        raters: Names of the raters, r of them; empty if unknown, as when only averages are known.
-        answer, dimension, rater: Of each rating, as positions in `ids`, `dimensions` and `raters` (0 without raters),
-            shape (k,).
+        ids: Ids of the n answers, in the order of the file; some may have no rating.
+        dimensions: Names of the d rating dimensions.
+        raters: Names of the r raters; empty if unknown, as when only averages are known.
+        answer, dimension, rater: Answer, dimension and rater of each rating, as positions in `ids`, `dimensions` and
+            `raters` (0 without raters), shape (k,).
         value: The ratings, finite, shape (k,).
         scales: Declared scales by dimension; every rating lies on its scale.
-        left_out: What was skipped: a plural phrase and its count.
+        left_out: Numbers of skipped ratings, by a plural phrase that describes them.
         unread: Columns that were not read.
         notes: Remarks for the report, as sentences.
         kind: Format of the file, such as "table".
@@ -71,13 +71,13 @@ class Ratings:
 
 
 def average_exactly(values: Floats, cells: Counts, *, size: int) -> Floats:
-    """Return the mean of the values of each cell, computed with the decimal numbers that people wrote.
+    """Return the mean of the values of each cell, computed exactly from their decimal notation.
 
-    In floating point .1 + .2 is more than .3, so that means which are equal would be ranked apart. Here equal means are
-    equal numbers.
+    In floating point .1 + .2 is more than .3, so equal means would be ranked differently. Here equal means are equal
+    numbers.
 
     Args:
-        values: Finite, shape (k,).
+        values: Finite numbers, shape (k,).
         cells: The cell of each value, 0..size - 1, shape (k,).
         size: Number of cells.
 
@@ -85,15 +85,15 @@ def average_exactly(values: Floats, cells: Counts, *, size: int) -> Floats:
         Shape (size,); NaN for a cell without a value.
     """
     different, place = np.unique(values, return_inverse=True)
-    # The shortest decimal number that is this floating-point number.
+    # The shortest decimal number that rounds to this floating-point number.
     decimals = [Fraction(repr(value)) for value in different.tolist()]
     grid = lcm(*(number.denominator for number in decimals))
-    # Python's whole numbers: a rating with 17 digits has a grid that 64 bits do not hold.
+    # Python integers, because the grid of a rating with 17 digits may exceed 64 bits.
     steps = np.array([int(number * grid) for number in decimals], dtype=object)
     sums = np.zeros(size, dtype=object)
     np.add.at(sums, cells, steps[place])
     counts = np.bincount(cells, minlength=size)
-    # The quotient of two whole numbers is rounded once, so that it depends on its value alone.
+    # The quotient of two integers is rounded only once, so equal means give equal floats.
     means = [
         total / (grid * count) if count else nan for total, count in zip(sums.tolist(), counts.tolist(), strict=True)
     ]

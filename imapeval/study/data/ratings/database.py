@@ -24,7 +24,7 @@ _NEEDED_FOR = "A study of ratings"
 
 
 def is_url(place: str) -> bool:
-    """Return whether a study's place is the URL of a database; otherwise it is a file."""
+    """Return whether the location of a study is the URL of a database; otherwise it is a file."""
     return place.startswith(_POSTGRESQL)
 
 
@@ -53,18 +53,18 @@ def make_database_url(place: str) -> Any:
     errors: Any = require("sqlalchemy.exc", distribution="sqlalchemy", extra="rate", needed_for=_NEEDED_FOR)
     try:
         url = sqlalchemy.make_url(place)
-    except (errors.ArgumentError, ValueError) as error:  # the latter of a port that is no number
+    except (errors.ArgumentError, ValueError) as error:  # ValueError if the port is not a number
         raise UsageError("the URL of the database is malformed. Write postgresql://USER@HOST:PORT/NAME.") from error
     register_url_secrets(place)
     return url.set(drivername="postgresql+psycopg")
 
 
 def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, Scale]]:
-    """Return the ratings of a study so far, a row for each, and the scale of each dimension that has any.
+    """Return the ratings of a study so far, a row for each, and the scale of each dimension that has ratings.
 
     Raises:
         UsageError: The URL is malformed.
-        InputError: The database cannot be read, is no study's, or has no rating yet.
+        InputError: The database cannot be read, does not hold a study, or has no rating yet.
         MissingExtraError: The extra `rate` is not installed.
     """
     url = make_database_url(place)

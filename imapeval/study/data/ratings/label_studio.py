@@ -4,9 +4,10 @@
       "annotations": [{"id": 7, "completed_by": 3, "was_cancelled": false,
                        "result": [{"from_name": "accuracy", "type": "rating", "value": {"rating": 4}}, ...]}]}, ...]
 
-(https://labelstud.io/guide/task_format). The answer's id is read of the task's `data`: the task's own `id` is Label
-Studio's. A dimension is the name of a control: `Rating`, `Number`, or `Choices` whose one choice is a number or a word
-that --labels knows. Annotations that were cancelled are left out, and so are predictions, which nobody gave.
+(https://labelstud.io/guide/task_format). The answer's id is read from the task's `data`; the task's own `id` is
+assigned by Label Studio. A dimension is the name of a control: `Rating`, `Number`, or `Choices` whose one choice is a
+number or a word that --labels knows. Annotations that were cancelled are left out, and so are predictions, which nobody
+gave.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.ratings.source import RatingsSource
 
 _CONTROLS = ("rating", "number", "choices")
-"""Types of results that may be ratings; each stands in the value under its own name."""
+"""Types of results that may be ratings; the value of each is stored under the name of its type."""
 
 
 class _Result(BaseModel):
@@ -59,7 +60,7 @@ def read_label_studio(source: RatingsSource) -> Iterator[RatingEntry]:
     """Yield the ratings of a JSON export.
 
     Raises:
-        InputError: It is another export (JSON-MIN, CSV), or a task or rating is not what it should be.
+        InputError: It is another export (JSON-MIN, CSV), or a task or rating is malformed.
     """
     for row in source.rows:
         if "data" not in row.fields and "annotator" in row.fields:
@@ -79,7 +80,7 @@ def read_label_studio(source: RatingsSource) -> Iterator[RatingEntry]:
             who = _name(source, annotation, row)
             for result in annotation.result:
                 if result.type not in _CONTROLS:
-                    # Regions related to each other have no control.
+                    # Relations between regions have no control.
                     source.unread[result.from_name or result.type] = None
                 elif not result.from_name:
                     raise source.error_at(

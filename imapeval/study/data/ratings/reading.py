@@ -1,4 +1,4 @@
-"""Files of ratings: which formats there are, and how one is chosen."""
+"""Formats of ratings files, and how the format of a file is recognised."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class RatingsReader(NamedTuple):
-    """How one format is read.
+    """Functions that read one format.
 
     Attributes:
-        recognise: Says whether a record is of this format.
+        recognise: Returns whether a record is of this format.
         read: Yields the ratings of a file.
     """
 
@@ -52,19 +52,19 @@ def read_ratings(
 ) -> Ratings:
     """Read ratings: a table (CSV, Excel, JSON and so on), an export of Label Studio or Argilla, or a study.
 
-    What the formats look like is said in the modules `tables`, `label_studio`, `argilla` and `database`. Empty cells,
+    The modules `tables`, `label_studio`, `argilla` and `database` describe the formats. Empty cells,
     null and "NA" are "not rated".
 
     Args:
         place: The file, or the URL of a study's database.
         columns: For files with other names: our name (id, rater, dimension, rating, or a dimension) -> the file's.
         labels: For ratings that are words: word -> number.
-        scales: What raters could give, by dimension; a rating off its scale is an error.
+        scales: Rating scales by dimension; a rating off its scale is an error.
         dimensions: Dimensions to read, in the order of the result; None reads all.
 
     Raises:
         UsageError: There is no such dimension.
-        InputError: The content is at fault; names file, line (or record) and the fix.
+        InputError: The content is invalid; the message names file, line (or record) and the fix.
         MissingExtraError: A package that is needed is not installed.
     """
     path = Path(place)

@@ -1,4 +1,4 @@
-"""What the readers of all formats share: the records of a file, and parsing of ids and ratings."""
+"""Shared by the readers of all formats: the records of a file, and parsing of ids and ratings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COLUMN_ROLES = ("id", "rater", "dimension", "rating")
 """Roles of columns that are not dimensions."""
 
 _NOT_AVAILABLE = frozenset({"na", "n/a"})
-"""What R and spreadsheets write into empty cells."""
+"""Values that R and spreadsheets write into empty cells."""
 
 LARGEST_RATING = 1e100
-"""Size of the largest rating. Means of squares of such numbers stay finite (the largest float is 1.8e308)."""
+"""Maximum absolute value of a rating. Means of squares of such numbers stay finite (the largest float is 1.8e308)."""
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
@@ -32,9 +32,9 @@ class RatingEntry:
 
     Attributes:
         id: Id of the answer.
-        dimension: What was rated.
+        dimension: The rating dimension.
         rater: The rater; "" if unknown.
-        value: None if it is empty.
+        value: The rating; None if the cell is empty.
         row: The record that holds it.
     """
 
@@ -47,7 +47,7 @@ class RatingEntry:
 
 @dataclass(frozen=True, slots=True)
 class RatingsSource:
-    """A file of ratings, opened.
+    """An open file of ratings.
 
     Attributes:
         path: The file.
@@ -55,10 +55,10 @@ class RatingsSource:
         columns: Column in the file by our name (a role or a dimension).
         labels: Number by word, for ratings that are words.
         wanted: Dimensions to read; None reads all.
-        left_out: What was skipped: a plural phrase and its count. Filled by readers.
+        left_out: Numbers of skipped ratings, by a plural phrase that describes them. Filled by readers.
         unread: Columns or controls that are not ratings. Filled by readers.
         notes: Remarks for the report, as sentences. Filled by readers.
-        kind: What its numbers are called in messages: ratings, for which there are options, or scores.
+        kind: Name of the numbers in messages: ratings, which options apply to, or scores.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class RatingsSource:
     kind: Literal["rating", "score"] = "rating"
 
     def locate(self, row: Row) -> str:
-        """Return the place of a record, such as "line 3"."""
+        """Return the location of a record, such as "line 3"."""
         return f"{'record' if self._is_json else 'line'} {row.line}"
 
     def error_at(self, problem: str, row: Row, *, fix: str) -> InputError:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.scales import Scale
 
 _MOST_LEVELS = 21
-"""Distinct ratings of a scale from 0 to 10 in halves; more are shown in bins."""
+"""Maximum number of distinct ratings with a bar each, as from 0 to 10 in halves; more are shown in bins."""
 
 _BINS = 10
 
@@ -28,7 +28,7 @@ class RatingBar:
 
 @dataclass(frozen=True, slots=True)
 class RaterShare:
-    """How many ratings a rater gave, and their mean."""
+    """The number of ratings by one rater, and their mean."""
 
     ratings: int
     mean: float
@@ -39,13 +39,13 @@ class RatingsSummary:
     """The ratings in one dimension.
 
     Attributes:
-        dimension: Its name.
-        answers: Answers with a rating.
-        missing: Answers of the file without one.
-        ratings: Ratings, of all raters.
-        low, high, mean: Of the ratings.
+        dimension: Name of the dimension.
+        answers: Number of answers with a rating.
+        missing: Number of answers in the file without one.
+        ratings: Number of ratings by all raters.
+        low, high, mean: Minimum, maximum and mean of the ratings.
         scale: The declared scale, if any.
-        bars: A bar for each different rating, or ten bins where there are more than 21 of them.
+        bars: A bar for each distinct rating, or ten bins where there are more than 21 of them.
         by_rater: Number and mean of each rater's ratings; empty if raters are unknown.
     """
 

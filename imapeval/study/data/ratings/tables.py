@@ -31,7 +31,7 @@ _PREFIX = "ratings."
 
 
 def recognise_table(fields: Mapping[str, Any]) -> bool:
-    """Return whether a record may be a row of a table: every non-empty one may."""
+    """Return whether a record may be a row of a table, as any non-empty one may."""
     return bool(fields)
 
 
@@ -119,7 +119,7 @@ def _read_rater(source: RatingsSource, row: Row, column: str | None) -> str:
 
 
 def _flatten(row: Row, source: RatingsSource) -> dict[str, Any]:
-    """Return the fields, those of an object `ratings` as `ratings.<dimension>`."""
+    """Return the fields, with those of an object `ratings` named `ratings.<dimension>`."""
     nested = row.fields.get("ratings")
     if not isinstance(nested, dict):
         return dict(row.fields)
