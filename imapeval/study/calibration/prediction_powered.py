@@ -301,7 +301,7 @@ def _clip(mean: MeanEstimate, low: float, high: float) -> MeanEstimate:
 
 
 def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
-    """Return a warning if the rated answers do not look like a random sample; `sign` restores the metric's own scores."""
+    """Return a warning if the rated answers are no random sample; scores times `sign` are the metric's own."""
     if len(unrated_scores) == 0:
         return "all answers with a score are rated: the scores add nothing"
     error = sqrt(scores.var(ddof=1) / len(scores) + unrated_scores.var() / len(unrated_scores))
