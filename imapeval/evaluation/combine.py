@@ -38,8 +38,8 @@ def combine_readings(outcomes: Sequence[Outcome], span: tuple[float | None, floa
     Returns:
         The mean score, or the first failure. The part `stability`, in 0..1, measures the agreement of its repetitions
         (`Score.repetitions`): 1 minus the mean absolute difference between the scores of two repetitions, divided by
-        the width of the metric's range. A repetition is a reading, the mean of whose judgements is not taken, but one
-        of them. It is absent if nothing was repeated or the range is unbounded.
+        the width of the metric's range. A repetition is a single judgement of a single reading, before any mean is
+        taken. The part is absent if nothing was repeated or the range is unbounded.
     """
     scores = [outcome for outcome in outcomes if isinstance(outcome, Score)]
     if failure := _find_failure(outcomes, needed=len(outcomes) // 2 + 1):
@@ -59,7 +59,7 @@ def combine_readings(outcomes: Sequence[Outcome], span: tuple[float | None, floa
 
 
 def _compare_repetitions(rows: Sequence[Sequence[float]]) -> Iterator[float]:
-    """Yield how far any two repetitions are apart: of other readings and other judgements, where there are several."""
+    """Yield the distance of any two repetitions: of different readings and judgements, if there are several of each."""
     cells = [(i, j, value) for i, row in enumerate(rows) for j, value in enumerate(row)]
     for (i, j, a), (k, m, b) in combinations(cells, 2):
         if (i != k or len(rows) == 1) and (j != m or len(rows[0]) == 1):

@@ -173,7 +173,7 @@ async def apply_corrections(
         matcher: Relates new facts.
 
     Raises:
-        UsageError: A change is of a fact that the imap does not have, or adds one that it has.
+        UsageError: A change concerns a fact that the imap does not have, or adds one that it already has.
         ImapEvalError: The matcher failed.
     """
     imap = replace(record.imap, relations=None)

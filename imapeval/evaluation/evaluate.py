@@ -279,8 +279,8 @@ async def _score_all(
 ) -> tuple[dict[str, list[Outcome]], BaseException | None]:
     """Return the outcomes of each metric that finished, and the error that stopped another one, if any.
 
-    Metrics that call a language model run concurrently, and beside them the others, one after the other, on the
-    processor. No metric loses its outcomes because another one is stopped.
+    Metrics that call a language model run concurrently; the others run at the same time, one after another, on the
+    CPU. No metric loses its outcomes because another one is stopped.
     """
 
     async def work(some: Sequence[Metric]) -> None:

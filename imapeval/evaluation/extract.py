@@ -1,7 +1,7 @@
 """Extracts the imaps of many samples concurrently; a failure concerns its own sample only.
 
-Samples without a response or with a text of more than `MAX_CHARACTERS` are rejected, and those in a language that
-facts are not read in: see `find_rejection` and `refuse_reading`.
+Samples without a response, with a text of more than `MAX_CHARACTERS`, or in a language in which no facts can be read
+are rejected: see `find_rejection` and `refuse_reading`.
 """
 
 from __future__ import annotations

@@ -52,12 +52,12 @@ def open_reading(*, kg: Path | None = None, llm: Model | None = None, votes: int
 
 @dataclass
 class ImapWriter:
-    """Writes imaps to a file in the order of the samples, as soon as these are there; see `ResultStore`.
+    """Writes imaps to a file in the order of the samples, as soon as they are available; see `ResultStore`.
 
     Attributes:
         ids: Ids of the samples that are still to be written, in order.
-        file: Where the imaps are written, a line each.
-        failures: What could not be read, by sample id.
+        file: The file, with a line for each imap.
+        failures: Why a sample could not be read, by its id.
     """
 
     ids: deque[str]

@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster, or on this computer by Ray."""
+"""Workers on a Ray cluster, or started by Ray on this computer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 PLACE_SECONDS = 120
-"""How long an actor may wait for its place: Ray takes some seconds, a cluster that others use takes longer."""
+"""How long an actor may wait to be scheduled: Ray takes some seconds, a shared cluster takes longer."""
 
 _CONNECT_SECONDS = 5
 
@@ -27,13 +27,13 @@ _CONNECT_SECONDS = 5
 class RayPool:
     """Workers that are actors of Ray; see `imapeval.evaluation.workers.WorkerPool`.
 
-    Every machine of the cluster needs imapeval, with the same versions of what it uses, and files that are named in
-    options under the same paths.
+    Every machine of the cluster needs imapeval with the same versions of its dependencies, and the files that options
+    name, at the same paths.
 
     Args:
         address: Address of a cluster ("auto": the one of this machine); None for Ray on this computer alone.
-        size: Number of actors; None for the processors of the cluster, or its GPUs.
-        gpu: Whether each of them needs a GPU.
+        size: Number of actors; None for the number of processors of the cluster, or of its GPUs.
+        gpu: Whether each actor needs a GPU.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -42,14 +42,14 @@ class RayPool:
     """
 
     def __init__(self, *, address: str | None = None, size: int | None = None, gpu: bool = False) -> None:
-        # Ray reports to its makers how it is used, unless it is told before it is imported.
+        # Ray sends usage statistics to its developers unless this is switched off before the import.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray: Any = require("ray", distribution="ray", extra="ray", needed_for="--engine ray")
         try:
             if address is not None and (place := urlsplit(f"//{address.rpartition('//')[2]}")).port:
-                # Ray itself tries for minutes.
+                # Checked first, because Ray itself tries to connect for minutes.
                 socket.create_connection((place.hostname, place.port), timeout=_CONNECT_SECONDS).close()
-            # "local" starts one of its own even where RAY_ADDRESS is set.
+            # "local" starts a new instance even if RAY_ADDRESS is set.
             self._ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
         except (OSError, RuntimeError, ValueError) as error:
             raise ServiceError(
@@ -62,7 +62,7 @@ class RayPool:
         self._options: dict[str, int] = {"num_cpus": 1, "num_gpus": int(gpu)}
 
     def _fit(self, size: int | None, *, gpu: bool) -> int:
-        """Return how many workers there are; Ray itself would wait for ever for what the cluster does not have."""
+        """Return the number of workers; Ray itself would wait forever for resources that the cluster lacks."""
         there = self._ray.cluster_resources()
         places = {name: int(there.get(name, 0)) for name in ("CPU", *(("GPU",) if gpu else ()))}
         most = min(places.values())
@@ -90,7 +90,7 @@ class RayPool:
         return worker
 
     def close(self) -> None:
-        """End the actors, and Ray where it was started for them."""
+        """End the actors, and Ray if it was started for them."""
         self._ray.shutdown()
 
 
@@ -106,10 +106,10 @@ class _Actor:
         return await self.wait_for(self._actor.score.remote(samples, finished))
 
     async def wait_for(self, reference: Any) -> Any:
-        """Return what the actor makes.
+        """Return the actor's result.
 
         Raises:
-            WorkerDiedError: It ended before.
+            WorkerDiedError: The actor ended before it had one.
         """
         errors = self._ray.exceptions
         try:
@@ -119,5 +119,5 @@ class _Actor:
             raise WorkerDiedError("an actor died") from error
 
     def end(self) -> None:
-        """End the actor, of which Ray may only have lost sight, and give its place back."""
+        """End the actor, which may still run if Ray only lost contact with it, and release its resources."""
         self._ray.kill(self._actor)

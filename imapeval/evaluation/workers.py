@@ -1,4 +1,4 @@
-"""Scores samples in several processes; the folder of the run is written by the first process alone."""
+"""Scores samples in several processes; only the main process writes the folder of the run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 MAX_DEATHS = 3
-"""New workers that may die without a sample, one after the other, in place of one."""
+"""Number of successive replacements for a worker that may die before they are given a sample."""
 
 _KILLED = Failure(
     "worker",
@@ -44,21 +44,21 @@ _KILLED = Failure(
 )
 
 FinishedResults = dict[tuple[str, str, str], Result]
-"""Results that are there already, by `Result.key`."""
+"""Results from an earlier session of the run, by `Result.key`."""
 
 _LARGEST_BATCH = 8 * BATCH
-"""Samples of a batch with a language model: enough that waiting for the last completions is a small part of it."""
+"""Samples per batch with a language model: enough that waiting for the last completions takes little of the time."""
 
 _BATCHES = 4
-"""Batches for each worker, at least, so that all of them end at about the same time."""
+"""Minimum number of batches per worker, so that all workers finish at about the same time."""
 
 _END_SECONDS = 5.0
-"""How long a process may take to end before it is killed, and to be gone then."""
+"""How long to wait for a process to end by itself, and again after it has been killed."""
 
 _log = get_logger(__name__)
 
 ScoredBatch = tuple[InMemoryStore, "ImapEvalError | None"]
-"""What was scored of a batch, and the error that affects all samples alike, if there was one."""
+"""The results of a batch as far as it was scored, and the error that affects all samples alike, if any."""
 
 
 class WorkerDiedError(Exception):
@@ -72,7 +72,7 @@ class Worker(Protocol):
         """Score a batch.
 
         Raises:
-            WorkerDiedError: The worker ended before.
+            WorkerDiedError: The worker ended before the batch was finished.
         """
         ...
 
@@ -89,20 +89,20 @@ class WorkerPool(Protocol):
     host: str
 
     async def open(self, scorer: BatchScorer) -> Worker:
-        """Start a worker, with what it does.
+        """Start a worker that uses the given scorer.
 
         Raises:
-            WorkerDiedError: There is no place for it.
+            WorkerDiedError: There are no free resources for it.
         """
         ...
 
     def close(self) -> None:
-        """End the workers at once."""
+        """End the workers immediately."""
         ...
 
 
 class BatchScorer:
-    """What a worker does: it opens the pipeline for its first batch, and keeps it.
+    """Scores batches in a worker: opens the pipeline for the first batch, and keeps it open.
 
     Args:
         open_parts: Opens the pipeline; must be picklable.
@@ -113,7 +113,7 @@ class BatchScorer:
         self.open_parts = open_parts
         self.references: References = references
         self._parts: Pipeline | None = None
-        # One event loop for all batches, to which locks and connections are tied.
+        # One event loop for all batches, because locks and connections are tied to their loop.
         self._runner = asyncio.Runner()
 
     def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
@@ -151,9 +151,9 @@ async def evaluate_in_workers(
 ) -> None:
     """Score samples as `imapeval.evaluation.evaluate.evaluate` does, in several processes.
 
-    Each worker is given a batch at a time. When a worker dies, its batch is scored again, after all others and alone;
-    if that ends a worker again, its halves, until the sample is found that does it, which is given a `Failure`. Where
-    no worker can be started in place of one that died, the others go on. The workers are ended.
+    Each worker is given one batch at a time. When a worker dies, its batch is scored again by itself after all others;
+    if that kills a worker again, the batch is halved repeatedly until the sample that causes it is found, which gets a
+    `Failure`. If a worker that died cannot be replaced, the others continue. All workers are ended at the end.
 
     Args:
         samples: Samples with unique ids.
@@ -202,7 +202,7 @@ async def evaluate_in_workers(
         suspects.append(batch)
 
     def search(batch: list[Sample]) -> None:
-        """Look for the sample that ends workers in a batch that was scored alone."""
+        """Find the sample that kills workers in a batch that was scored by itself."""
         if len(batch) > 1:
             middle = len(batch) // 2
             suspects.extendleft((batch[middle:], batch[:middle]))
@@ -231,7 +231,7 @@ async def evaluate_in_workers(
             idle.append(worker)
 
     async def work_or_stop(batches: deque[list[Sample]], died: Callable[[list[Sample]], None]) -> None:
-        """Work; after an error, the others still finish their batches, but no requests."""
+        """Run a worker; after an error, the others still finish their batches, but send no further requests."""
         try:
             await work(batches, died)
         except WorkerDiedError as error:
@@ -265,8 +265,8 @@ async def _open_worker(workers: WorkerPool, scorer: BatchScorer) -> Worker:
     """Start a worker that has opened the pipeline.
 
     Raises:
-        WorkerDiedError: None can be started, or several died before they had a sample.
-        ImapEvalError: As opening the pipeline raises it.
+        WorkerDiedError: No worker can be started, or several died before they were given a sample.
+        ImapEvalError: The pipeline cannot be opened.
     """
     for _ in range(MAX_DEATHS):
         worker = await workers.open(scorer)
@@ -317,7 +317,7 @@ class ProcessPool:
 
 
 class _Process:
-    """A process with a pipe of its own, so that its end is noticed at once and concerns no other; see `Worker`."""
+    """A process with its own pipe, so that its death is noticed immediately and affects no other; see `Worker`."""
 
     def __init__(self, scorer: BatchScorer, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
@@ -325,10 +325,10 @@ class _Process:
         spawn = multiprocessing.get_context("spawn")
         self._connection, other = spawn.Pipe()
         self._process = spawn.Process(target=_work, args=(other, scorer))
-        # Ctrl-C and a closed terminal reach all processes; the first one decides what is still finished. The new one
-        # inherits what is blocked here, so that it is not interrupted while it starts either.
+        # Ctrl-C and a closed terminal reach all processes, but the main one decides what is still finished. The new
+        # process inherits the blocked signals, so that it is not interrupted while it starts either.
         if sys.platform != "win32":
-            # Once running: starting it unblocks SIGINT.
+            # Started beforehand, because starting it unblocks SIGINT.
             resource_tracker.ensure_running()
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         try:
@@ -336,7 +336,7 @@ class _Process:
         finally:
             if sys.platform != "win32":
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            # The process has the only one then, and this end is told when it is gone.
+            # Now only the new process holds the other end, so this end detects when it dies.
             other.close()
 
     async def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
@@ -361,7 +361,7 @@ class _Process:
                 self._connection.send(None)
 
     def end(self) -> None:
-        """End the process: one that was not dismissed, or does not end, by force."""
+        """End the process; it is killed if it was not dismissed or does not end by itself."""
         if not self._busy:
             self._process.join(_END_SECONDS)
         self._process.kill()
@@ -369,12 +369,12 @@ class _Process:
 
 
 def _work(connection: Connection, scorer: BatchScorer) -> None:
-    """Score batches until there are no more, or the first process is gone."""
+    """Score batches until there are no more, or the main process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     while (batch := _receive(connection)) is not None:
         made = scorer.score(*batch)
-        with suppress(OSError):  # as when the first process is gone
+        with suppress(OSError):  # the main process may be gone
             connection.send(made)
 
 

@@ -45,7 +45,7 @@ _WITH_FOLLOW_UPS_ON_IMAPS = frozenset({"answer-inform", "value-relation"})
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run has to do with a language model, over a rehearsal in its place.
+    """The parts of a run that use a language model, with a `DryRunModel` in its place.
 
     Attributes:
         model: Stands in for the language model.

@@ -32,10 +32,10 @@ GIVEN_TEXT = "given-text"
 """The task name of requests about given texts, which have no prompt."""
 
 TYPICAL_TOKENS: Mapping[str, int] = {"question-imap": 66, "answer-inform": 80}
-"""Tokens of a completion that are known better than by these replies, as compact JSON, by `tokens.estimate`: means over
-the questions of 100 imaps that a strong model made (../shared/benchmark/imaps-recorded-dev.jsonl), and over 175 of the
-answers there (75 English, 100 Chinese), read by a strong model with version 2 of the prompt. A model that indents its
-JSON takes more."""
+"""Measured tokens of a completion, which are more accurate than the length of the simulated replies: compact JSON,
+counted by `tokens.estimate`. Means over the questions of 100 imaps that a strong model made
+(../shared/benchmark/imaps-recorded-dev.jsonl), and over 175 of the answers there (75 English, 100 Chinese), read by a
+strong model with version 2 of the prompt. A model that indents its JSON takes more."""
 
 _VALUE_DENSITY = {"en": (110, 34), "zh": (28, 9)}
 """Characters of an answer per value in it, and characters of a value: means of the same 175 answers."""
@@ -45,7 +45,7 @@ _FEEDBACK = (
     "says. It leaves out one of the measures that the reference names, and it is less specific about dose and duration "
     "than a clinician would be. Nothing in it is dangerous. By the rubric this is an answer of average quality."
 )
-"""Ours: Prometheus is asked for "a detailed feedback" of no set length."""
+"""Our assumption: the prompt of Prometheus asks for "a detailed feedback" without a length."""
 
 ASSUMPTIONS: Mapping[str, str] = {
     "answer-inform": "what is read in an answer: a value of 34 characters for every 110 of an English answer, of 9 for "

@@ -31,7 +31,7 @@ _MIN_SEEN = 10
 """Number of cached completions from which their mean replaces the typical value."""
 
 _COUNT_BATCH = 10_000
-"""Texts whose tokens are counted at once: some 20 MB."""
+"""Number of texts whose tokens are counted at a time: some 20 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ async def forecast_usage(
     count: Callable[[Sequence[str]], tuple[int, bool]],
     progress: Callable[[int], None] | None = None,
 ) -> UsageForecast:
-    """Forecast what the work on the samples takes. Second attempts at what a model does badly are not foreseen.
+    """Forecast the usage of a run. Second attempts after unusable completions are not included.
 
     Args:
-        samples: What is to be read and judged.
-        work: Over a rehearsal that replies as `suppose` does.
-        count: Counts the tokens of texts, and says whether exactly.
+        samples: The samples to be read and judged.
+        work: The work over a `DryRunModel` that replies as `suppose` does.
+        count: Returns the number of tokens of texts, and whether it is exact.
         progress: Called with the number of samples done since the last call.
     """
     tallies: dict[str, _Tally] = {}

@@ -58,7 +58,7 @@ def add_up_usage(out: Path, ledger: Ledger | None) -> Generator[None]:
     What a killed or interrupted command has spent for the same output is added to the ledger first.
 
     Args:
-        out: The output, which is written as a whole at the end; or, of a command without one, what stands for it.
+        out: The output, which is written as a whole at the end; for a command without one, a path in its place.
         ledger: Counts the calls; None if there is no model.
 
     Raises:

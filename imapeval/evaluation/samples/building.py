@@ -98,7 +98,7 @@ class SampleBuilder:
         )
 
     def _build_bad(self, row: Row, error: InputError, *, system: str | None) -> Sample:
-        """Return the sample of a row that cannot be read, with what is a text in it."""
+        """Return the sample of a row that cannot be read, with those of its fields that are texts."""
         ours, others = self._columns.split(row.fields, system=system)
         try:
             references = self._references(row, ours)  # so that the question is that of the other systems' answers
@@ -170,7 +170,7 @@ class SampleBuilder:
         return self._require_valid_unicode(row, name, value)
 
     def _as_text(self, row: Row, value: Any) -> Any:
-        """Return a spreadsheet's number as text: it knows no other way to say that a text is "5"."""
+        """Return a number as text, because a spreadsheet stores the text "5" as a number."""
         if isinstance(value, UnusableCell):
             self._fail(row, value.problem, fix="Write the value itself into the cell.")
         return str(value) if isinstance(value, int | float) and not row.has_null else value

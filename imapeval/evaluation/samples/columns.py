@@ -30,7 +30,7 @@ _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "references": ("ground_truths", "gold_answers", "reference_answers", "targets"),
     "system": ("model", "model_name"),
 }
-"""What other data sets call our columns, in lower case."""
+"""Names of our columns in other datasets, in lower case."""
 
 _ANSWER = ("answer", "答案")
 """Names that could be either the reference or the response."""
@@ -48,7 +48,7 @@ class Columns:
 
     Attributes:
         sources: The columns of the data for each of our names. Several for a reference are several references.
-        systems: Columns of responses, each of the system of that name, in place of one column; () otherwise.
+        systems: Columns of responses, each named after its system, in place of a single column; () otherwise.
     """
 
     sources: Mapping[str, tuple[str, ...]]
@@ -83,7 +83,7 @@ class Columns:
 def choose_columns(
     rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], *, path: Path | None = None
 ) -> Columns:
-    """Find the columns. What is taken by a usual name is logged.
+    """Find the columns. Those that are found by a common name are logged.
 
     Args:
         rows: The fields of all rows.
@@ -169,7 +169,7 @@ def _step_into(value: Any, step: str) -> Any:
 
 
 class _Finder:
-    """Finds columns by usual names among those that are left."""
+    """Finds columns by common names among the remaining ones."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], left: Sequence[str], path: Path | None) -> None:
         self._rows = rows
@@ -177,7 +177,7 @@ class _Finder:
         self._path = path
 
     def take_usual_names(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:
-        """Add what is found to `sources`. `responses` says that there are columns of responses already."""
+        """Add the columns found to `sources`. `responses` is whether columns of responses are already known."""
         before = set(sources)
         for name in NAMES:
             self._take(sources, name, self._find(name, (name,)))

@@ -32,7 +32,7 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a table with a header.
 
     The delimiter is the one of comma, tab, semicolon and vertical bar that splits the most of the first lines into as
-    many columns as the header; then the one with the most columns. Another one than the file's name says is logged.
+    many columns as the header; then the one with the most columns. One that differs from the file's name is logged.
     With semicolons, numbers may have decimal commas. An empty cell is "", quoted or not: the csv module does not
     distinguish them. Rows of empty cells are skipped.
 

@@ -1,4 +1,4 @@
-"""Dialogues: parses turns in the forms of data sets, and joins those before the response into one question."""
+"""Dialogues: parses turns in the formats of datasets, and joins those before the response into one question."""
 
 from __future__ import annotations
 

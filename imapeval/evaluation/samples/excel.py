@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.text_lines import SourceFile
 
 MAX_UNPACKED = 256 * 2**20
-"""Bytes of an unpacked file; a packed file of a megabyte may hold gigabytes."""
+"""Maximum size of an unpacked file in bytes; a packed file of a megabyte may hold gigabytes."""
 
 MAX_MERGED = 1_000_000
-"""Merged cells of a sheet: each takes time and memory, also where the file only says "A1:XFD1048576"."""
+"""Maximum number of merged cells of a sheet: each takes time and memory, even if the file only has "A1:XFD1048576"."""
 
 _CHUNK = 1 << 16
-"""Bytes that are unpacked at once."""
+"""Bytes unpacked at a time."""
 
 _BATCH = 100
-"""Rows that are parsed at once."""
+"""Rows parsed at a time."""
 
 _MERGED = b"mergeCell"
 _FORMULA = re.compile(rb"[<:]f[\s/>]")
-"""Bytes without which there are no merged cells and no formulas, as names of elements cannot be written otherwise."""
+"""Bytes without which a sheet has no merged cells or formulas: XML cannot write names of elements in another way."""
 
 _Cell = dict[str, Any]
 """`row` and `column` from 1, `value`, and `data_type`, which is "e" for an error and "f" for a formula."""
@@ -88,7 +88,7 @@ def _read_rows(
             if _count_texts(own) >= 2:
                 header = _read_header(own, line, areas, file)
             continue
-        # A row of nothing but the continuation of merged cells is no row of its own.
+        # A row that only continues merged cells is not a row of data.
         if all(cell["value"] is None for cell in own.values()) and not unstored:
             continue
         shown = own | spread
@@ -202,7 +202,7 @@ class _Book:
                 timedelta_formats=self.workbook._timedelta_formats,
             ).parse()
             while True:
-                # Warnings are of what is not read: validation, conditional formats, print areas.
+                # openpyxl only warns of parts that are not read here: validation, conditional formats, print areas.
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     batch = list(islice(cast("Iterator[tuple[int, list[_Cell]]]", rows), _BATCH))
@@ -262,10 +262,10 @@ class _Area(NamedTuple):
 
 
 def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
-    """Return the merged cells of a sheet, which stand behind its rows, and whether it may have formulas.
+    """Return the merged cells of a sheet, which follow its rows in the file, and whether it may have formulas.
 
-    The XML is parsed as a whole, but what is found is looked at only from the first bytes on that a merged cell needs:
-    that takes a tenth of the time.
+    The XML is parsed as a whole, but elements are examined only after the first occurrence of `_MERGED`, which takes a
+    tenth of the time.
 
     Raises:
         ValueError: There is a document type, which could define elements by other names; no spreadsheet has one.
@@ -281,14 +281,14 @@ def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
 
     def look(name: str, attributes: dict[str, str]) -> None:
         if name.rpartition(" ")[2] == "mergeCell":
-            # None stands for a bound that is left open, as in "A:C".
+            # A bound is None if it is left open, as in "A:C".
             areas.append(_Area(*cast("tuple[int, int, int, int]", range_boundaries(attributes["ref"]))))
 
     parser.StartDoctypeDeclHandler = refuse
     with archive.open(path) as source:
         end = b""
         while chunk := source.read(_CHUNK):
-            # In UTF-16, the bytes are others.
+            # UTF-16 has other bytes for these names.
             wide = not end and (b"\0" in chunk[:4] or chunk[:2] in (b"\xff\xfe", b"\xfe\xff"))
             seen = end + chunk
             computed = computed or wide or _FORMULA.search(seen) is not None
@@ -301,7 +301,7 @@ def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
 
 
 class _MergedCells:
-    """Where the values of merged cells count.
+    """Copies the value of a merged cell to every row that it covers.
 
     Args:
         areas: The merged cells.

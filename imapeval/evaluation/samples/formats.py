@@ -51,7 +51,7 @@ def is_data_file(path: Path) -> bool:
 
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-"""How .xls begins, and any file of Excel with a password (Microsoft, "Compound File Binary File Format")."""
+"""The first bytes of .xls, and of Excel files with a password (Microsoft, "Compound File Binary File Format")."""
 
 _log = get_logger(__name__)
 

@@ -26,8 +26,8 @@ _log = get_logger(__name__)
 def read_json(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the objects of a JSON file: one on each line, or those of a list.
 
-    A file that begins with "[" is one list. In a file named .json, an object may also go over several lines, and an
-    object with one list of objects in it stands for that list. All else is JSON Lines, of which empty lines are
+    A file that begins with "[" is one list. In a file named .json, an object may also span several lines, and an object
+    that contains one list of objects is read as that list. Everything else is JSON Lines, in which empty lines are
     skipped.
 
     Raises:

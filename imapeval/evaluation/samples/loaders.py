@@ -131,7 +131,7 @@ LOADERS: Mapping[str, Loader] = {
 
 
 def list_files(source: str, loader: str | None = None) -> list[str]:
-    """Return the files for which a source stands: a folder or a pattern for several, all else for itself.
+    """Return the files of a source: those of a folder or a pattern; anything else is returned unchanged.
 
     Raises:
         InputError: A folder has no file of a known type, or a pattern matches none.

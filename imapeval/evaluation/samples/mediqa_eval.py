@@ -22,7 +22,7 @@ _COLUMNS = (
 )
 
 _REVERSED = "disagree_flag"
-"""A dimension in which 1 says that the rater disagrees with the answer."""
+"""A dimension in which 1 means that the rater disagrees with the answer."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class _Answer:
 
 
 def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
-    """Yield the answers of a file of rated rows, those of one author to one question apart by their texts.
+    """Yield the answers of a file of rated rows; answers of one author to one question differ by their texts.
 
     Ids are `<dataset>-<encounter>-<lang>-<author>`, with "-2" and so on for further texts. The references are the
     different texts of `gold_texts`. A rating is the mean over the raters; of `disagree_flag` it is 1 minus the label,
@@ -53,7 +53,7 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
     path = Path(name)
     answers: dict[tuple[str, str], _Answer] = {}
     texts_by_id: dict[str, int] = {}
-    # Strictly: a rating that is left out would move a mean.
+    # Always strict, because leaving out a rating would change a mean.
     for row in read_file(name, replace(options, strict=True), kind="csv"):
         if missing := [column for column in _COLUMNS if column not in row.fields]:
             raise InputError(

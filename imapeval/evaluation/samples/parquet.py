@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.text_lines import SourceFile
 
 _BATCH_ROWS = 1024
-"""Rows in memory at once: a few megabytes for long answers."""
+"""Rows in memory at a time: a few megabytes for long answers."""
 
 _BUFFER_BYTES = 1 << 20
-"""Bytes of a column that are read at once; by default pyarrow reads a row group, which may be the whole file."""
+"""Bytes of a column read at a time; by default pyarrow reads a row group, which may be the whole file."""
 
 
 ARROW_MARKS = (b"ARROW1", b"\xff\xff\xff\xff")

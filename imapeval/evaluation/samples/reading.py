@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 _MAX_NAMED = 3
-"""Bad rows that are named; the rest is counted."""
+"""Maximum number of bad rows that are listed; the others are only counted."""
 
 _log = get_logger(__name__)
 
@@ -51,7 +51,7 @@ def read(
 
     Columns: `id`, `question`, `response`, and optionally `reference` (text) or `references` (list; in CSV a JSON list;
     or columns `reference1`, `reference2` and so on), `system`, `lang` and ratings, as `ratings.<dimension>` or as an
-    object `ratings`. Usual other names are taken if ours are absent, which is logged. Every other column goes to
+    object `ratings`. Other common names are used if ours are absent, which is logged. Every other column goes to
     `meta`. If no row has an id, the row numbers are the ids; if ids repeat, but not within a system, the system is
     added. Without `lang`, the language is detected from the question's script. Samples without a reference are allowed;
     metrics that need one fail for them with a reason.
@@ -63,13 +63,13 @@ def read(
     last turn is the response if it is the assistant's; otherwise the response is the column `response`.
 
     Args:
-        path: A file, "-" for standard input, the name of a shipped sample, or what the loader takes (`hf:NAME:SPLIT`).
-            A folder stands for its files, a pattern such as "data/*.parquet" for those that it matches, in the order
-            of their names. All files of several are read as one.
+        path: A file, "-" for standard input, the name of a shipped sample, or a source of the loader (`hf:NAME:SPLIT`).
+            A folder means all its files, a pattern such as "data/*.parquet" those that match, in the order of their
+            names. Several files are read as one source.
         loader: A name in `LOADERS`; None recognises the format.
         columns: Column mapping for data with other names: our name -> the data's name, or a path into nested values,
-            such as "answers.text". Several columns with commas between are for `response` those of several systems,
-            each named like its column, and for `reference` several references.
+            such as "answers.text". Several columns separated by commas mean, for `response`, those of several systems,
+            each named after its column, and, for `reference`, several references.
         missing: Texts that mean that there is no response, such as "N/A"; surrounding white space is ignored.
         limit: Maximum number of rows; later ones are neither read nor checked. None reads all.
         sample: Number of questions that are drawn at random, with all their answers; None takes all.
@@ -107,7 +107,7 @@ def read(
 
 
 def _find_sources(paths: Sequence[str | Path], loader: str | None, *, folder: Path) -> list[tuple[str, str]]:
-    """Return what is read, and its name for people: for a URL, a copy in `folder` and the URL."""
+    """Return the source to read, and its name in messages: for a URL, a copy in `folder` and the URL."""
     sources: list[tuple[str, str]] = []
     for number, path in enumerate(paths):
         if is_url(str(path)):
@@ -120,7 +120,7 @@ def _find_sources(paths: Sequence[str | Path], loader: str | None, *, folder: Pa
 
 
 def _read_rows(sources: Sequence[tuple[str, str]], loader: str | None, options: ReadOptions) -> Iterator[Row]:
-    """Yield the rows of all sources, numbered through."""
+    """Yield the rows of all sources, numbered consecutively."""
     before = 0
     for source, name in sources:
         number = 0

@@ -1,4 +1,4 @@
-"""Rows: what every loader yields, and how it reports what is wrong with one."""
+"""Rows, which every loader yields, and how loaders report faulty ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Unit = Literal["line", "row", "record"]
-"""What a file counts: lines of text, rows of a table, records of a list."""
+"""The unit of positions in a file: lines of text, rows of a table, records of a list."""
 
 _MAX_NAMES = 50
 """Maximum number of columns that a message names."""
@@ -82,7 +82,7 @@ class UnusableCell:
 
 
 def reject_row(error: InputError, *, number: int, options: ReadOptions, unit: Unit = "line") -> Row:
-    """Return the row that stands for a bad one.
+    """Return a `Row` with an error in place of a bad row.
 
     Raises:
         InputError: The options say that a bad row is raised.
@@ -139,7 +139,7 @@ def read_lang(fields: Mapping[str, Any]) -> Lang | None:
 def read_number(value: Any) -> float | None:
     """Return a finite number from a number or a text; None for anything else, including booleans."""
     try:
-        # Python reads "1_000" as a thousand; in data it is a slip.
+        # Python reads "1_000" as a thousand; in data it is a typing error.
         refused = isinstance(value, bool) or (isinstance(value, str) and "_" in value)
         number = math.nan if refused else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 STDIN = "-"
-"""The name of a source that stands for standard input."""
+"""The source that means standard input."""
 
 SHOWN_STDIN = "<stdin>"
 """Its name in messages."""
 
 _HEAD = 4096
-"""Bytes by which encoding and format are recognised."""
+"""Number of bytes from which encoding and format are detected."""
 
 _CHUNK = 1 << 16
-"""Bytes that are decoded at once, and by which Chinese text is recognised."""
+"""Number of bytes that are decoded at a time, and from which Chinese text is detected."""
 
 MAX_LINE = 256 * 2**20
-"""Bytes, or characters, of a line: more than any row, or list of rows, that people write; a compressed file of a
-megabyte may hold more."""
+"""Maximum length of a line, in bytes or characters: more than any real row or list of rows. Without a limit, a
+compressed file of a megabyte could fill the memory."""
 
 _PATIENCE = 10.0
-"""Seconds that a pipe may be without a program that writes to it, which may be started after this one."""
+"""Seconds to wait for a program that writes to a pipe, which may be started after this one."""
 
 _MIN_COMMON = 0.9
 """Share of characters in GB 2312 from which text is taken for Chinese. The standard covers 99.75% of the characters of
@@ -109,7 +109,7 @@ def open_source(source: str) -> Generator[SourceFile]:
 
 
 def _copy_pipe(path: Path, spool: IO[bytes]) -> None:
-    """Copy what is written to a pipe; a pipe that nobody writes to would be waited for forever."""
+    """Copy the content of a pipe, without waiting forever for one that has no writer."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb", buffering=0) as pipe:
         deadline = time.monotonic() + _PATIENCE
@@ -151,8 +151,8 @@ def read_lines(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[
     Args:
         file: The file, at its beginning.
         encoding: Its encoding. None takes UTF-8; UTF-16 or UTF-32 by byte-order mark or zero bytes; and GB 18030 (which
-            includes GBK and GB 2312) if what comes before is ASCII, and the rest is no UTF-8 but common Chinese
-            characters. What is not UTF-8 is logged.
+            includes GBK and GB 2312) if the text before is ASCII, and the rest is not UTF-8 but common Chinese
+            characters. An encoding other than UTF-8 is logged.
 
     Raises:
         UsageError: There is no such encoding.
