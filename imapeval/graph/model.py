@@ -32,7 +32,7 @@ class Name(NamedTuple):
         text: The name as the source writes it.
         lang: Its language.
         kind: What sort of name it is.
-        source: Key of the source that says so, such as "doid".
+        source: Key of the source that has the name, such as "doid".
         scope: Meaning relative to the concept, as in OBO: exact, narrower, broader or merely related.
     """
 

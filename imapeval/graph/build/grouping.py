@@ -3,8 +3,8 @@
 A record joins a concept of earlier sources, in this order of precedence,
 
 1. if it has the same id;
-2. if a cross-reference says so and they share a name (one in ten references from the Disease Ontology to MeSH is to a
-   concept that is only related);
+2. if a cross-reference links them and they share a name (one in ten references from the Disease Ontology to MeSH is to
+   a concept that is only related);
 3. if their preferred names have the same key;
 4. if its preferred name is a name, not an abbreviation, of exactly one concept;
 

@@ -28,7 +28,7 @@ def _empty_list() -> list[Any]:
 
 @dataclass(slots=True)
 class Record:
-    """What one source, or one line of it, says of one concept.
+    """The statements of one source, or of one line of it, about one concept.
 
     Records with the same id are combined: translations and is-a edges of one concept may be in different files.
 

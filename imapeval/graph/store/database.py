@@ -37,7 +37,7 @@ class GraphDatabase:
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, str]) -> None:
-        """Do not call this; use `open_database`."""
+        """Open with `open_database` instead of calling this."""
         self.path = path
         self.meta = meta
         self._connection = connection
