@@ -147,7 +147,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class CachingModel(Protocol):
-    """A `Model` that stores completions and can be told which of them were unusable."""
+    """A `Model` that stores completions, and in which unusable ones can be rejected."""
 
     def reject(self, request: Request, completion: Completion) -> None:
         """Record that this completion of the request was unusable."""

@@ -1,7 +1,7 @@
-"""One model for several processes: the first process asks it, and workers pass their requests on to the first process.
+"""One model for several processes: workers pass their requests on to the main process, which sends them to the model.
 
-So there is one place for everything that must hold for all of them together: limits of requests, tokens and cost, the
-ledger and the cache of completions. A worker that dies loses no completion: the first process receives and keeps it.
+So everything that must hold for all of them together is in one place: limits of requests, tokens and cost, the ledger
+and the cache of completions. A worker that dies loses no completion, because the main process receives and keeps it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TOKEN_BYTES = 32
 
 _TOKEN_SECONDS = 60.0
-"""How long a connection may take to send the token: one that never does would be open for ever."""
+"""How long a connection may take to send the token. Without a limit, one that never does would stay open forever."""
 
 _BACKLOG = 1024
 """Connections that may wait to be accepted."""
@@ -61,7 +61,7 @@ class SharedModel:
 
     Attributes:
         address: Host and port of the `ModelServer`.
-        token: What proves to it that a request comes from one of its workers.
+        token: Proves to the server that a request comes from one of its workers.
         identity: Identity of the real model.
         concurrency: Most requests that are passed on at the same time.
     """
@@ -77,8 +77,8 @@ class SharedModel:
         """Have the request answered; see `Model.complete`.
 
         Raises:
-            ServiceError: "unreachable" if the first process is gone, or as the real model raises it.
-            ProviderError: As the real model raises it.
+            ServiceError: "unreachable" if the main process is gone, or the error of the real model.
+            ProviderError: The error of the real model.
         """
         if self._places is None:
             self._places = asyncio.Semaphore(self.concurrency)
@@ -101,7 +101,7 @@ class SharedModel:
             writer.write(message)
             outcome = await _receive(reader)
         except BaseException:
-            # A reply that still comes would be taken for that of the next request.
+            # Closed, because a reply that still arrives would be taken for that of the next request.
             writer.close()
             raise
         self._idle.append((reader, writer))
@@ -109,7 +109,7 @@ class SharedModel:
 
     def reject(self, request: Request, completion: Completion) -> None:
         """Report that a completion is unusable; see `CachingModel.reject`."""
-        # If the first process is gone, so is the reason to tell it.
+        # If the main process is gone, there is no cache left to correct.
         with suppress(OSError), socket.create_connection(self.address) as connection:
             connection.sendall(self.token + _pack((request, completion)))
 
@@ -130,7 +130,7 @@ class SharedModel:
 class ModelServer:
     """Answers the requests of workers by a model. An asynchronous context manager; answers while it is entered.
 
-    Only who knows the token is answered, and nothing else that is received is unpickled.
+    Only clients that send the token are answered; nothing from other clients is unpickled.
 
     Args:
         model: The model.
@@ -170,7 +170,7 @@ class ModelServer:
         self._refusing = True
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A task of ours: one of asyncio's own prints a traceback when it is cancelled.
+        # A separate task, because the one that asyncio would create prints a traceback when it is cancelled.
         task = asyncio.create_task(self._answer(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
@@ -194,5 +194,5 @@ class ModelServer:
         (outcome,) = await asyncio.gather(self._model.complete(request), return_exceptions=True)
         if isinstance(outcome, Completion | ImapEvalError):
             return outcome
-        # A fault of the program: raised in the worker, where it concerns one sample, as it would be without workers.
+        # A bug: raised in the worker, where it affects only one sample, as it would without workers.
         return RuntimeError(f"{type(outcome).__name__}: {outcome}")

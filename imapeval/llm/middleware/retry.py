@@ -37,7 +37,7 @@ _MAX_TIMEOUTS = 3
 """Per request. Each attempt that times out keeps a server busy for minutes."""
 
 _MAX_RATE_LIMITED = 12
-"""Per request. The pauses add up to five minutes at most, plus what the server asks for."""
+"""Per request. The pauses add up to five minutes at most, plus those that the server requests."""
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
@@ -105,8 +105,8 @@ class RetryingModel(ModelWrapper):
     def stop(self) -> None:
         """Send no further request and no retry; see `ModelWrapper.stop`.
 
-        Requests that are not in flight fail with a `ServiceError` of kind "stopped", as soon as none is in flight: who
-        asks for several at once does not give up before the last completion has come.
+        Requests that are not in flight fail with a `ServiceError` of kind "stopped", as soon as none is in flight: a
+        caller with several concurrent requests does not give up before the last completion has arrived.
         """
         self._stopped = True
         for waiting in self._waiting:

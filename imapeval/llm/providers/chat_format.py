@@ -74,7 +74,7 @@ def request_body(
 
     Args:
         request: The request.
-        model: Name of the model, as the server knows it.
+        model: Name of the model on the server.
         refused: Parameters that the model rejects; see `find_unsupported_parameter`.
         limit: The server's name of the token limit: "max_tokens" or "max_completion_tokens".
     """
@@ -236,7 +236,7 @@ def to_error(
         answered: Whether the same server has answered before. Then a "not found" or "forbidden" page in an unknown
             format comes from a proxy and need not affect every request.
         keyed: Whether a key was sent.
-        retry_after: Seconds after which the server wants to be asked again.
+        retry_after: Seconds after which the server asks clients to retry.
     """
     kind, hint = _classify(fault, request, ours=fault.known or not answered)
     if kind == "auth" and not keyed:

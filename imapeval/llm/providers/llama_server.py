@@ -36,7 +36,7 @@ def main() -> None:
     params.ui = False
     try:
         server = xllamacpp.Server(params)
-    except RuntimeError:  # it has no message; the log says why
+    except RuntimeError:  # the error has no message, but the log gives the reason
         sys.exit(1)
     with stdout:
         stdout.write(f"{server.listening_address}\n")

@@ -51,7 +51,7 @@ class OpenAIModel:
     followed. Connections belong to an event loop and are closed together with it.
 
     Args:
-        name: The model's name, as the server knows it.
+        name: The model's name on the server.
         base_url: URL of the server, as in "http://127.0.0.1:8000/v1"; None for OpenAI's own.
         timeout: Seconds from sending a request to the complete reply. A local server queues requests and sends nothing
             until a completion is finished.

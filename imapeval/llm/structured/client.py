@@ -45,7 +45,7 @@ class StructuredOutputClient:
 
     Args:
         model: The model.
-        retry_note: Name of the prompt that tells the model, in a second request, what was wrong with its completion.
+        retry_note: Name of the prompt that describes, in a second request, what was wrong with the first completion.
     """
 
     def __init__(self, model: Model, *, retry_note: str = faults.RETRY_NOTE) -> None:
