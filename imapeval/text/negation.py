@@ -29,8 +29,8 @@ NEGATING_CHARACTERS = "不无未非没勿忌禁停避除否"
 DENIALS = "no not never without cannot nor neither unlikely"
 ADVICE_AGAINST = "avoid stop quit limit reduce cut decrease less fewer cessation"
 CHINESE_ADVICE_AGAINST = r"不需要?|不建议|不推荐|不宜|不可以?|不能|不用|不要|不必|无需|无须|避免|禁止"
-"""Words of denials, and of advice against something or for less of it, that say nothing about what it is; the English ones
-separated by spaces, the Chinese ones as alternatives of a pattern."""
+"""Words of denials, and of advice against something or for less of it, that do not name it; the English ones separated
+by spaces, the Chinese ones as alternatives of a pattern."""
 
 # Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
 _HARMLESS = re.compile(
@@ -339,7 +339,7 @@ def advises_against(text: str) -> bool:
 
 
 def find_hedge(text: str) -> str | None:
-    """Return what a phrase says before the words that call something possible, in lower case; None if none do.
+    """Return the part of a phrase before words that call something possible, in lower case; None without such words.
 
     >>> find_hedge("It could be gout"), find_hedge("也许痛风"), find_hedge("it is gout")
     ('it', '', None)

@@ -36,8 +36,8 @@ _LETTERS = tuple(
     rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b|{chinese}(?=型|肝|流)"
     for latin, chinese in zip("abcde", "甲乙丙丁戊", strict=True)
 )
-# Sides that exclude each other, but not being one is not being the other. Each row is one dimension, each pattern one
-# side of it. Chinese patterns are limited to contexts where they have this meaning.
+# Sides that exclude each other, although something may be on neither. Each row is one dimension, each pattern one side
+# of it. Chinese patterns are limited to contexts where they have this meaning.
 _CONTRARIES = (
     (r"\bacute\b|急性", r"\bchronic\b|慢性"),
     (
@@ -178,7 +178,7 @@ _CONTRARIES = (
 )
 TIME_OF_DAY = len(_CONTRARIES) - 1
 """Number of the dimension of morning, noon and night."""
-# Not being one side is being the other: "not harmful" is "harmless".
+# Sides of which one always applies, so that denying one affirms the other: "not harmful" is "harmless".
 _COMPLEMENTS = (
     (r"\bbenign\b|良性", r"\bmalignan(?:t|cy)\b|恶性"),
     (r"\b(?:safe(?:ly)?|harmless)\b|安全|无害|放心", r"\b(?:dangerous|harmful|risky|hazardous)\b|危险|有害|有风险"),
@@ -325,7 +325,7 @@ def are_antonyms(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _list_antonyms(word: str) -> frozenset[str]:
-    """Return the antonyms of a word in the table, and what another beginning or ending makes of it."""
+    """Return the antonyms of a word in the table, and the words formed with an opposite beginning or ending."""
     return frozenset(
         (
             *_ANTONYMS.get(word, ()),

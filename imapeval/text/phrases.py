@@ -45,7 +45,7 @@ _ONLY_CONDITION = re.compile(
     rf"^{_CONDITION}\s|^{_CONDITION_ZH}|(?:的话|情况下)$|^.{{2,}}(?<![小同随按定暂及])时$", re.IGNORECASE
 )
 
-# The words of a condition that only say that it is one; "unless" denies what follows.
+# The words that only introduce a condition; "unless" denies what follows.
 _CONJUNCTION = re.compile(
     rf"^(?:only )?(?:(?P<negative>unless\b|除非)|(?!until\b|直到)(?:{_CONDITION}|{_CONDITION_ZH}))"
     r"|(?:的?时候?|的话|的?情况下)$",
@@ -69,7 +69,7 @@ _FUNCTION_WORDS = frozenset(
         "a an the of to for in on at by with and or as is are be been being was were it its this that these those there "
         "you your i my he his she her they their them we our will would can could may might should shall must need needs "
         "needed do does did have has had please also then so very "
-        # Verbs and phrases that only say that something is advised or done.
+        # Verbs and phrases that only express that something is advised or done.
         "take taking takes taken use using used uses give giving given get getting try keep continue continuing start "
         "starting begin recommend recommended advise advised necessary required require indicated allowed fine ok okay "
         "yes safe treatment treat therapy stay regularly usually often always normally generally typically "
@@ -83,7 +83,7 @@ def _by_length(words: str) -> tuple[str, ...]:
     return tuple(sorted(words.split(), key=len, reverse=True))
 
 
-# Words at either end of a statement that only say that something is taken, advised, possible or done.
+# Words at either end of a statement that only express that something is taken, advised, possible or done.
 _BEFORE_SUBJECT = frozenset(
     re.findall(
         r"\w+",
@@ -127,7 +127,7 @@ class Phrase:
         stance: Whether the core affirms or denies its subject, and how certainly.
         amounts: The core's amounts.
         subject: Normal form of what the core is about: without amounts, words of stance, and words at either end that
-            only say that something is taken, advised, possible or done ("cetirizine" of "cetirizine can be taken").
+            only express that something is taken, advised, possible or done ("cetirizine" of "cetirizine can be taken").
         whole: Normal form of the core.
         outside: Normal form of the text outside brackets; equal to `whole` if there are none.
         inside: Normal forms of the texts in brackets, except amounts.
@@ -169,7 +169,7 @@ def parse_phrase(value: str) -> Phrase:
     whole = normalise(text)
     about = stance.subject
     if any(amount.dimension == "temperature" for amount in amounts.items):
-        # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount says what it is.
+        # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount itself shows what is measured.
         about = _TEMPERATURE.sub(" ", about)
     latin, chinese = _find_words(about)
     words = frozenset(map(stem, latin))

@@ -1,6 +1,6 @@
 """Which of two things comes first, is chosen, or causes the other: "MRI before biopsy" is not "biopsy before MRI".
 
-A bag of words is the same for both, so phrases with such a word are also compared by the place of what it joins.
+A bag of words is the same for both, so phrases with such a word are also compared by the order of what it joins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Expressions that say the same, written one way: abbreviations of prescriptions and records, times, lay words.
+"""Unifies expressions with the same meaning: abbreviations in prescriptions and records, times, lay words.
 
-"Paracetamol prn" and "paracetamol when needed" differ in nothing else. The tables hold what clinicians and patients
-write within a phrase; names of diseases, drugs and tests are the graph's.
+"Paracetamol prn" and "paracetamol when needed" differ only in such an expression. The tables hold wordings that
+clinicians and patients use within a phrase; names of diseases, drugs and tests are in the graph.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# The form that is kept: the others, separated by "|". Only in these letters, as words of their own.
+# Unified form: the other forms, separated by "|". They are matched as listed, ignoring case, and as whole words.
 _ENGLISH = """
 as needed: prn|p.r.n.|as required|as necessary|when needed|when necessary|when required|if needed|if necessary|if required|on demand
 before meals: a.c.|before food|before eating|before a meal|before each meal|prior to meals|preprandial|preprandially|pre-meal
@@ -197,7 +197,7 @@ def _alternatives(words: Iterable[str]) -> str:
 
 _WORDS, _LAST_WORDS = _read_table(_ENGLISH), _read_table(_AT_THE_END)
 _CHINESE_WORDS = _read_table(_CHINESE)
-# What is kept is found too, because it may contain one of the others.
+# The unified form is matched too, because it may contain one of the others.
 _CHINESE_WORDS.update({kept: kept for kept in _CHINESE_WORDS.values()})
 _KEPT = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
 _PATTERN = re.compile(
@@ -208,7 +208,7 @@ _PATTERN = re.compile(
 
 
 def unify_synonyms(text: str) -> str:
-    """Return a phrase with each expression of the tables in the form that is kept.
+    """Return a phrase with each expression of the tables in its unified form.
 
     >>> unify_synonyms("ibuprofen PRN after food"), unify_synonyms("每天早上餐后服用")
     ('ibuprofen as needed after meals', '每早饭后服用')

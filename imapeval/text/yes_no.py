@@ -1,4 +1,4 @@
-"""Yes and no: whether a yes or no is asked for, and the words that say it at the start of an answer."""
+"""Yes and no: whether a question asks for a yes or no, and the words that express it at the start of an answer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def asks_yes_no(folded: str) -> bool:
 
 
 def strip_answer_words(folded: str) -> str:
-    """Return the rest of a value in lower case, without all words at its start that say yes or no.
+    """Return the rest of a value in lower case, without all words at its start that mean yes or no.
 
     >>> strip_answer_words("not recommended, after 20 weeks"), strip_answer_words("不建议手术")
     ('after 20 weeks', '手术')
@@ -65,5 +65,5 @@ def strip_answer_words(folded: str) -> str:
 
 
 def mentions_assent(folded: str) -> bool:
-    """Return whether a text in lower case has any word that may say yes."""
+    """Return whether a text in lower case has any word that may mean yes."""
     return _ASSENT.search(folded) is not None

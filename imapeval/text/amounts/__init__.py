@@ -1,1 +1,1 @@
-"""Amounts: what a short English or Chinese phrase says in numbers, and how the numbers of two phrases compare."""
+"""Amounts: the quantities in a short English or Chinese phrase, and how those of two phrases compare."""

@@ -48,7 +48,7 @@ class Amount:
         span: Its place in the phrase, as [start, end).
         unit: The unit that decides how exact its conversion is, such as "month"; "" for counts.
         exclusive: Whether the bound itself is excluded, as by "under" but not by "at most".
-        approximate: Whether it is said to be approximate.
+        approximate: Whether the phrase calls it approximate.
     """
 
     dimension: str
