@@ -33,7 +33,7 @@ MAX_PART_STEPS = 4
 anything further out (trunk, body) hardly locates it."""
 
 DRUG_THERAPY = "MESH:D004358"
-"""Every drug belongs to drug therapy: who names a drug has said, more exactly, that drugs are the treatment."""
+"""Every drug belongs to drug therapy: an answer that names a drug states, more specifically, that drugs are given."""
 
 UnrelatedReason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
 """Reasons why two values are unrelated; see `explain_unrelated`."""

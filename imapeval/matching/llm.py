@@ -87,7 +87,7 @@ RELATIONS_SCHEMA: Mapping[str, Any] = RelationsRecord.model_json_schema()
 
 @dataclass(frozen=True, slots=True)
 class ModelVerdict:
-    """What the model says about one pair of facts: the relation, and its explanation, which may be empty."""
+    """The model's verdict on one pair of facts: the relation, and its explanation, which may be empty."""
 
     relation: Relation
     why: str
