@@ -45,7 +45,7 @@ class Piece:
     """A stretch of a text. For pieces made by this module, `text == source[start:end]`.
 
     Attributes:
-        text: What it says.
+        text: The wording of the stretch.
         start, end: Its position, as character offsets.
         possible: Whether the words before it call it possible: every name in "it could be gout or an infection".
     """
