@@ -174,7 +174,7 @@ def _starts_at_response(match: Match, first: Mapping[str, Any], evidence: Mappin
     """Return whether the narrower concept, with which a path begins, is the response's."""
     match evidence:
         case {"reference": {"concept": ours}} if match.relation in (Relation.CONTRADICTION, Relation.UNMATCHED):
-            # The relation was decided by polarity and does not tell the direction.
+            # The relation was decided by polarity, so it does not show the direction.
             return ours != first["concept"]
         case _:
             return match.relation is Relation.CONTAINMENT
