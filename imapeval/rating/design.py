@@ -188,7 +188,7 @@ def insert_spread(
     merged = list(ordered)
     first = round(start * len(ordered))
     width = (len(ordered) - first) / max(1, len(extra))
-    # From the end, so that places before stay what they are.
+    # From the end, so that earlier positions do not shift.
     for number in reversed(range(len(extra))):
         item = extra[number]
         low, high = first + round(number * width), first + round((number + 1) * width)

@@ -24,12 +24,12 @@ _BATCH = 1000
 def list_exported(study: RatingStudy, *, everything: bool = False, by_facts: bool = False) -> list[dict[str, Any]]:
     """Return a row for each answer and rater, as `imapeval study --ratings` reads it.
 
-    Ratings stand in columns `ratings.<dimension>`, so that readers take no other column for a dimension.
+    Ratings are in columns `ratings.<dimension>`, so that readers take no other column for a dimension.
 
     Args:
         study: The study.
-        everything: Also training, repeats, gold items, attention checks and adjudication, as the column `kind` says.
-        by_facts: Ratings of raters who saw facts, and of the others, as dimensions of their own.
+        everything: Also training, repeats, gold items, attention checks and adjudication; the column `kind` names them.
+        by_facts: Whether ratings of raters who saw facts, and of the others, are separate dimensions.
     """
     with study.database.read() as connection:
         records = read_records(connection)
@@ -91,7 +91,7 @@ def list_log(study: RatingStudy) -> list[dict[str, Any]]:
             detail = dict(event.detail)
             if "rater" in detail:
                 detail["rater"] = names[detail["rater"]]
-                # The same: nobody is renamed.
+                # The current name is also the one at that time, because raters are never renamed.
                 detail.pop("name", None)
             lines.append({"at": event.at, "by": "owner", "what": event.kind, **detail})
         lines += [

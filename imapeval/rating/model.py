@@ -22,7 +22,7 @@ Kind = Literal["training", "rating", "repeat", "gold", "attention", "adjudicatio
 - rating: what the study collects, from `raters_per_answer` raters for each answer;
 - repeat: an answer that the rater has rated before, to measure consistency;
 - gold: an answer whose correct rating is known;
-- attention: an answer whose text says how to rate it;
+- attention: an answer whose text instructs the rater how to rate it;
 - adjudication: a disputed answer, shown with the ratings that it has.
 """
 
@@ -119,7 +119,7 @@ class Span(BaseModel):
     """An error in a response, marked as in ESA or MQM.
 
     Attributes:
-        kind: What is marked as wrong or dangerous stands in the response; what is missing does not.
+        kind: Kind of error. Wrong and dangerous statements are in the response; missing ones are not.
         start, end: Characters of the response, [start, end), counted in Unicode code points (JavaScript counts UTF-16
             code units: `Array.from(text)`). None for what is missing.
         text: These characters; for what is missing, a description of it.

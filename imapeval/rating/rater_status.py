@@ -50,7 +50,7 @@ class RaterStatus:
     Attributes:
         name: Name of the rater; "seat N" if nobody has been invited yet.
         role: "rater" or "adjudicator".
-        invited, left: Whether somebody has been invited, and whether the rater has left.
+        invited, left: Whether somebody has been invited to the seat, and whether the rater has left.
         done, total: Numbers of items with a complete entry, and of all items.
         seconds: Median active time per item; None without items.
         last_saved: Time of the last entry (UTC, ISO 8601); None if there is none.

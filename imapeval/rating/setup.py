@@ -36,7 +36,7 @@ class StudyContent:
         samples: The answers to rate.
         training: Answers with correct ratings, for practice; a column `explanation` is shown as feedback.
         gold: Answers with correct ratings, hidden among the others.
-        attention: Answers whose text says how to rate them, with those ratings.
+        attention: Answers whose text instructs the rater how to rate them, with those ratings.
         repeats: Number of answers that each rater sees a second time.
         facts: Facts to mark in responses, by id of the answer.
     """

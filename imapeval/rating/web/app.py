@@ -89,8 +89,8 @@ def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
         return hashlib.sha256(f"{study.settings.model_dump_json()}/{rater.id}".encode()).hexdigest()[:16]
 
     def identify(request: Request, secret: str) -> Rater | None:
-        # Many wrong secrets cost the database next to nothing, and lock out nobody: behind a server with https, all
-        # raters come from one address.
+        # Many wrong secrets must neither burden the database nor lock out anybody: behind a reverse proxy with https,
+        # all raters have the same address.
         if not secret:
             return None
         address = request.client.host if request.client else ""
