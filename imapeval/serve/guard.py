@@ -81,7 +81,7 @@ class RequestGuard:
         app: The wrapped app.
         limits: Limits of size and time.
         token: The token that requests must carry; None admits every request to this computer's own host names.
-        posted: Paths that accept JSON; one that ends with "/" stands for those directly below it.
+        posted: Paths that accept JSON; one that ends with "/" means those directly below it.
         any_host: Without a token, admit requests to every host name: the app itself checks who asks.
     """
 

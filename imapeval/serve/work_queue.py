@@ -105,7 +105,7 @@ class WorkQueue:
 
         Raises:
             HttpError: Too much is waiting already, or it takes too long.
-            ImapEvalError: What concerns all answers alike, such as a server that is down.
+            ImapEvalError: Something affects all answers alike, such as a server that is down.
         """
         if len(answers) > self._limits.waiting:
             raise HttpError(413, "too-large", f"A request may have {self._limits.waiting} answers at most. Send fewer.")
