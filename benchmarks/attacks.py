@@ -80,7 +80,7 @@ class Text:
 
 
 def main() -> None:
-    """Do what is asked."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "write", "read"))
     parser.add_argument("file", nargs="?", type=Path)

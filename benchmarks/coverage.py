@@ -4,7 +4,7 @@ Draws data with a known rank correlation again and again, computes the intervals
 `imapeval.study.correlation.levels.correlate`, and prints as a Markdown table the share of intervals that hold the true
 coefficient. Scores and ratings have a bivariate normal distribution; "graded" ratings are rounded to the scale 0, .5
 ... 5. Two answers per question share half the variance on both sides. From 1,001 answers on, intervals come from the
-jackknife and not from the bootstrap: 2,000 answers stand for those.
+jackknife instead of the bootstrap; the rows for 2,000 answers measure these.
 """
 
 from __future__ import annotations

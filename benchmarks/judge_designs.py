@@ -172,7 +172,7 @@ def count_tokens(replies: dict[str, tuple[str, list[str]]]) -> str:
 
 
 def main() -> None:
-    """Do what is asked."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("write", "read"))
     parser.add_argument("folder", type=Path)

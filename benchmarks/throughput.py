@@ -1,9 +1,9 @@
 """How much of a server's throughput imapeval uses, and the CPU time of a call: `python benchmarks/throughput.py`.
 
 A stub server on loopback (`stub.py`) answers after 200 ms (`--latency`) and takes 64 requests at a time. Measured
-against it, one after the other in processes of their own: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends
-the very requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with its
-run on disk), also with two workers; and these again, when everything is in the cache. With `--peers PYTHON`, an
+against it, one after another in separate processes: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends
+exactly the requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with
+its run on disk), also with two workers; and these again with everything in the cache. With `--peers PYTHON`, an
 interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each
 line gives the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop.
 """

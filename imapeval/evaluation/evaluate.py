@@ -357,7 +357,7 @@ def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Ca
 async def _guard_batch(
     stage: str, work: Callable[[Sequence[_Item]], Awaitable[list[_Made]]], items: Sequence[_Item]
 ) -> list[_Made | Failure]:
-    """Do the work on all items at once; if that fails, one by one, to find the one that fails."""
+    """Do the work on all items together; if that fails, one by one, to find the item that fails."""
 
     async def checked() -> list[_Made]:
         made = await work(items)

@@ -93,7 +93,7 @@ def compare(record: ImapRecord) -> list[FactRow]:
         )
 
     rows = [show("reference", *fact) for fact in facts["reference"]]
-    # A pair that is the best match of both sides is one row; otherwise each side has a row of its own.
+    # A pair that is the best match of both sides is one row; otherwise each side has a separate row.
     rows += [show("response", *fact) for fact in facts["response"] if id(best.get(("response", *fact))) not in shown]
     return sorted(rows, key=lambda row: row.kind != _CONTRADICTION)
 

@@ -274,7 +274,7 @@ def _find_references(text: str, layout: _Layout) -> Iterator[Span]:
         if start <= first:
             yield header.span()
             continue
-        # A header on a line of its own announces the next paragraph.
+        # A header on a separate line announces the next paragraph.
         body = _BLANK.match(text, header.end())
         yield start, layout.find_paragraph_end(body.end() if body else header.end())[0]
 

@@ -60,7 +60,7 @@ class Encoder(Protocol):
 
 
 def open_encoder(spec: str = "use") -> Encoder:
-    """Open an encoder by name; its model is loaded when the first text is encoded, or at once for "st:".
+    """Open an encoder by name; its model is loaded when the first text is encoded, or immediately for "st:".
 
     Args:
         spec: "use", or "st:" and the name or folder of a sentence-transformers model.

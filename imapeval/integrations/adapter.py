@@ -151,7 +151,7 @@ class HostScorer:
     Args:
         scorer: A scorer that is already open, in place of `options`.
         threshold: A limit on the score of the first metric; see `make_threshold`.
-        name: A name for the metric in place of its own; for a single metric only.
+        name: Another name for the metric; for a single metric only.
         question_key, response_key, reference_key: Keys of the texts in the host's dicts; None tries the usual names.
         **options: Options of `imapeval.Scorer`.
 

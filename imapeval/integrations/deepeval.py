@@ -286,8 +286,8 @@ class DeepEvalModel:
         """Ask the model; see `Model.complete`.
 
         Raises:
-            ProviderError: As there.
-            ServiceError: As there.
+            ProviderError: See `Model.complete`.
+            ServiceError: See `Model.complete`.
         """
         who = f"the model {self._identity!r}"
         if request.given:

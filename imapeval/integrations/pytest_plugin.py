@@ -94,14 +94,14 @@ class ImapScoreFixture:
 
         Args:
             response: The answer.
-            question: What was asked.
-            reference: The clinician's answer, or several, which count as the scorer's `references` says.
+            question: The question.
+            reference: The clinician's answer, or several, which the scorer's `references` combines.
             turns: A dialogue in place of `question`; its last turn is the user's.
-            lang: "en" or "zh"; None to tell by the question's script.
+            lang: "en" or "zh"; None detects it from the question's script.
             id: Id of the answer.
             at_least: The lowest score that passes: of the first metric, or by metric.
-            at_most: The highest score that passes, for metrics of which lower is better. Without either, the
-                first metric must give a score, whatever it is.
+            at_most: The highest score that passes, for metrics of which lower is better. Without either limit, the
+                first metric must have a score, of any value.
 
         Raises:
             AssertionError: A score is not good enough, or there is none.

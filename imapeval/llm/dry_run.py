@@ -32,12 +32,12 @@ class RecordedRequest:
 
 
 class DryRunModel:
-    """A `Model` that stands in for another model, to which nothing is to be sent.
+    """A `Model` that replaces another model, to which nothing is to be sent.
 
     It wraps the completion cache instead of being wrapped by it: simulated replies must never be cached.
 
     Args:
-        identity: Identity of the model that it stands in for.
+        identity: Identity of the model that it replaces.
         find: Looks up a cached completion.
         reply: Returns the reply to any other request: a completion, or an error to raise.
 

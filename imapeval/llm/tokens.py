@@ -24,7 +24,7 @@ _WIDE = 1.1
 """Characters per token in Chinese."""
 
 _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 256, 16
-"""Room for what a chat template adds: a system message of its own, and control tokens around each message."""
+"""Tokens that a chat template may add: a default system message, and control tokens around each message."""
 
 
 def estimate(text: str) -> int:

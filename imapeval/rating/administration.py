@@ -75,7 +75,7 @@ def reissue(study: RatingStudy, name: str) -> str:
 
 
 def revoke(study: RatingStudy, name: str) -> None:
-    """Revoke a rater's link at once. The rater's entries and items stay.
+    """Revoke a rater's link immediately. The rater's entries and items stay.
 
     Raises:
         UsageError: There is no such rater.

@@ -41,7 +41,7 @@ COMPLETE = sa.exists().where(schema.entries.c.token == schema.assignments.c.toke
 class RatingStudy:
     """An open study of ratings. Its methods may be called from several threads; each is one transaction.
 
-    Call `identify` for every request, so that a revoked link stops at once. Nothing that the other methods return
+    Call `identify` for every request, so that a revoked link stops working. Nothing that the other methods return
     names a system, another rater or the id of an answer.
 
     Args:

@@ -38,7 +38,7 @@ def strip_answer(text: str) -> str:
 
 
 def strip_yes_no(text: str) -> str:
-    """Return a text without "yes" or "no", or a Chinese equivalent as a clause of its own, at its start.
+    """Return a text without "yes" or "no", or a Chinese equivalent that is a separate clause, at its start.
 
     >>> strip_yes_no("no. rest"), strip_yes_no("不能，要休息"), strip_yes_no("不能吃")
     ('rest', '要休息', '不能吃')

@@ -243,7 +243,7 @@ async def _score_sample(sample: Sample, metrics: Sequence[Metric], work: DryRun)
 
 
 async def _await_pending_tasks() -> None:
-    """Wait for pending tasks: if one text fails its sample at once, the others have yet to send their requests."""
+    """Wait for pending tasks: if one text fails its sample early, the others have yet to send their requests."""
     while others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others)
 

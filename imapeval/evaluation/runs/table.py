@@ -36,7 +36,7 @@ _MAX_ROWS = 1_048_576
 _CUT = " [cut]"
 
 _SHARD_ROWS = 100_000
-"""Outcomes of a shard: some megabytes, and all that is in memory at once."""
+"""Outcomes of a shard. Only one shard, some megabytes, is in memory at a time."""
 
 
 def check_format(kind: TableFormat) -> None:

@@ -314,9 +314,9 @@ class _MergedCells:
         self._covered: dict[int, tuple[int, _Cell | None]] = {}
 
     def split(self, line: int, cells: dict[int, _Cell]) -> tuple[dict[int, _Cell], dict[int, _Cell]]:
-        """Return the cells of a row that have a value of their own, and those that have the value of a cell above.
+        """Return the cells of a row with their own value, and those that take the value of a merged cell begun above.
 
-        Rows are given in their order.
+        Must be called for the rows in their order.
         """
         self._covered = {column: found for column, found in self._covered.items() if found[0] >= line}
         spread = {column: cell for column, (_, cell) in self._covered.items() if cell is not None}

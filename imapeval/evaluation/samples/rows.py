@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class UnusableCell:
-    """A cell without a value of its own, such as a spreadsheet's #N/A.
+    """A cell without a usable value, such as a spreadsheet's #N/A.
 
     Attributes:
         problem: What is wrong with it, for a message.

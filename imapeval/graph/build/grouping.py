@@ -77,7 +77,7 @@ class Rule:
     Attributes:
         why: Reason, for the report.
         find: Returns the group that a record joins by this rule, or None.
-        repeats_source: Whether it may join a group that has a record of its own source already.
+        repeats_source: Whether it may join a group that already has a record of the same source.
     """
 
     why: str

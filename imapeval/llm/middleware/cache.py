@@ -45,7 +45,7 @@ _BUSY_PAUSE = 0.01
 
 _LEASE = 10.0
 """Seconds after which a claim that is not renewed expires: how long a killed process holds up processes on other
-machines. On the same machine its death is detected at once."""
+machines. On the same machine its death is detected immediately."""
 
 _RENEWAL = 2.0
 """Seconds between renewals of a claim. Some may be missed, for example while the event loop is blocked."""
@@ -335,7 +335,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _write_ahead(connection: sqlite3.Connection) -> None:
     """Switch to write-ahead logging, in which readers and writers do not block each other.
 
-    If another process is creating the same file, SQLite reports "busy" at once, whatever the timeout.
+    If another process is creating the same file, SQLite reports "busy" immediately, whatever the timeout.
     """
     give_up = time.monotonic() + _BUSY_SECONDS
     while True:

@@ -61,7 +61,7 @@ _LONGEST_OUTAGE_AT_START = 10.0
 """Seconds to wait for a server that has never answered: the address is probably wrong."""
 
 _VERDICT_SECONDS = 30.0
-"""How long later requests fail at once after the server was given up."""
+"""How long later requests fail immediately after the server was given up."""
 
 _log = get_logger(__name__)
 

@@ -57,7 +57,7 @@ def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
         why = f"it holds {len(fitting)} different objects with {key!r}"
         raise unreadable_error(completion, why, kind="different-objects")
     if fitting and fitting[0].get("error"):
-        # What stands beside an error, such as an empty list, is not the model's answer.
+        # Other content beside a reported error, such as an empty list, is not the model's answer.
         raise unreadable_error(completion, "its JSON object reports an error")
     if fitting:
         return fitting[0]
