@@ -1,4 +1,4 @@
-"""What tasks give to answers that know nothing: one answer to all items, and right answers dealt out at random."""
+"""Baseline scores of a task: the same answer to all items, and the right answers permuted at random."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from imapeval.study.closed.drbenchmark.tasks import Kind, Task
 
 _ANSWERS = 1000
-"""Answers dealt out, if that takes neither fewer deals nor more: the standard error of an accuracy is then .016."""
+"""Target for the total number of permuted answers: the standard error of an accuracy is then .016."""
 
 _FEWEST_DEALS, _MOST_DEALS = 10, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What one metric of a task gives to answers that know nothing of the items.
+    """Values of a metric for answers that do not depend on the items.
 
     Attributes:
         task, metric: The task and the metric.
-        majority: With the most frequent right answer to every item; with the most frequent tag of every token, and with
-            the median of grades.
-        chance: With the right answers, or the tags of all tokens, dealt out at random: the mean over many deals.
+        majority: Value for always giving the most frequent right answer, the most frequent tag of every token, or the
+            median grade.
+        chance: Mean value over random permutations of the right answers, or of the tags of all tokens.
     """
 
     task: str
@@ -44,8 +44,8 @@ def measure_baselines(runs: Sequence[TaskRun], *, seed: int = 0) -> list[Baselin
     """Measure the baselines of each metric of each task.
 
     Args:
-        runs: Of one model or more; those of one task have the same right answers.
-        seed: Random seed of the deals.
+        runs: Runs of one model or more; those of one task have the same right answers.
+        seed: Random seed of the permutations.
 
     Raises:
         MissingExtraError: scikit-learn, seqeval or scipy is not installed.

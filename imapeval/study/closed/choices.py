@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Reading = Literal["read", "several", "refused", "cut", "unread", "missing"]
-"""How an answer was read: `cut` is one that ended at the token limit before it chose, `missing` one that is not there.
-"""
+"""How an answer was read: `cut` if it ended at the token limit before choosing, `missing` if there is no answer."""
 
 READINGS: tuple[Reading, ...] = ("read", "several", "refused", "cut", "unread", "missing")
 
@@ -59,14 +58,14 @@ _WHY = r"because|since|as|due|given|for|which|car|parce|puisque|因为|由于"
 """Words that begin an explanation."""
 
 _ARTICLE = re.compile(rf"a\s+[^\W\d_]|A\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]")
-"""Begins with "a" as an article, or the French verb; "A Aspirin" begins with a label."""
+"""Matches a beginning "a" that is an article or the French verb; "A Aspirin" begins with a label."""
 
 _CLAUSE = re.compile(r"[.,:;!?。，：；！？]|\b(?:but|so|therefore|mais|donc)\b|但|所以|因此", re.IGNORECASE)
 _REACH = 30
-"""Characters before a statement in which it may be denied or called final."""
+"""Number of characters before a statement that are searched for a denial or for "final"."""
 
 _ANSWER_IS = r"(?:answer|r[ée]ponse|答案)\s*(?:is|est|是|为|:|=)+\s*(?:option|choice)?\s*"
-"""Before a label it says that the answer is that option; "option A is wrong" does not."""
+"""Phrases before a label that state it as the answer, unlike in "option A is wrong"."""
 
 _EXPLAINS = re.compile(
     r"explan|explic|rational|reason|because|why|incorrect|wrong|other option|"
@@ -87,12 +86,12 @@ _JOINT = r"(?:\s*(?:,|/|&|\+|、|，|and|or|et|ou|和|与|或|及|还是)\s*){1,
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What an answer chose.
+    """The choice that an answer makes.
 
     Attributes:
         label: The label of the option; None unless `reading` is "read", or if several are chosen.
         reading: How it was read.
-        several: The labels that are chosen together, such as "A and C"; empty if the answer does not join them.
+        several: Labels chosen together, as in "A and C"; empty if the answer does not join several.
     """
 
     label: str | None
@@ -107,19 +106,19 @@ def read_choice(
 
     Args:
         answer: The text; None if there is none.
-        labels: Of the options, such as A to E; "yes", "no" and "maybe" likewise.
+        labels: Labels of the options, such as A to E, or "yes", "no" and "maybe".
         texts: Text of each option by its label, if it is known.
         cut: Whether the answer ended at the token limit.
 
     Returns:
-        The choice; in `answer`, upper and lower case are the same.
+        The choice. Upper and lower case in `answer` are not distinguished.
     """
     if answer is None or not answer.strip():
         return Choice(None, "missing")
     text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", strip_reasoning(answer)))
     known = {label.casefold(): label for label in labels}
     pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
-    # "B) Aspirin" keeps a mark after its label.
+    # Keep a punctuation mark after the label of "B) Aspirin".
     text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
     text = _part_joined(" ".join(text.translate(_BRACKETS).split()), labels)
     found = _find_leading(text, pattern, known)

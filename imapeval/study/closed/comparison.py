@@ -4,7 +4,7 @@ One run each: `imapeval.study.systems.differences`, whose permutation test of an
 McNemar's exact test (McNemar 1947). Several runs each, such as fine-tuning with four seeds: both questions and runs are
 samples, so the variance of a difference is at most that over questions plus that over runs (crossed random effects;
 Searle, Casella and McCulloch 1992, Variance Components, chapter 4), with Satterthwaite's degrees of freedom. Student's
-t-test over the runs' accuracies, which papers report, is given beside it: it takes the questions for the only ones.
+t-test over the runs' accuracies, which papers report, is given beside it; it treats the questions as fixed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ACCURACY = "accuracy"
 """Name of what is compared."""
 
 _ROUNDING = 1e-12
-"""Values of runs that differ by less are equal."""
+"""Values of runs that differ by less count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RunTest:
         difference: Mean accuracy of the first minus that of the second.
         low, high: Bounds of its 95% interval, over questions and runs.
         p: Two-sided p-value, over questions and runs.
-        p_over_runs: Of Student's t-test on the accuracies of the runs; None where they are all equal, or single.
+        p_over_runs: p-value of Student's t-test on the accuracies of the runs; None if all are equal, or with one run.
     """
 
     task: str
@@ -71,8 +71,8 @@ def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None)
     Questions of one group count together, in proportion to their number, so that means are those over questions.
 
     Args:
-        answers: Of two models or more.
-        metric: A metric of the logs; None takes the accuracy of what was read.
+        answers: Answers of two models or more.
+        metric: A metric of the logs; None takes the accuracy of the choices read.
 
     Raises:
         UsageError: There are fewer than two models, or no log has the metric.
@@ -123,8 +123,8 @@ def compare_models(
     """Compare models in pairs, over all tasks and within each.
 
     Args:
-        answers: Of two models or more.
-        metric: A metric of the logs; None takes the accuracy of what was read.
+        answers: Answers of two models or more.
+        metric: A metric of the logs; None takes the accuracy of the choices read.
         against: Compare each of the other models with this one; None compares all pairs.
         margin: Difference below which two models count as equivalent.
         seed: Random seed of intervals and permutations.
@@ -202,10 +202,10 @@ def compare_runs(
         first: Name of the first model.
         second: Name of the second model.
         one: Scores of the first by item and run, shape (items, runs), two or more items. With a single run each,
-            runs are not what the difference is to hold for.
+            the result does not generalise over runs.
         two: Scores of the second, on the same items.
-        most: The largest difference that there can be.
-        groups: Of each item, whose items are not independent; None where all are.
+        most: The largest possible difference.
+        groups: Group of each item; items of a group are not independent. None if all items are.
 
     Raises:
         MissingExtraError: scipy is not installed.
@@ -218,13 +218,13 @@ def compare_runs(
         reach = float(stats.t.ppf(0.975, freedom)) * math.sqrt(variance)
         p = float(2 * stats.t.sf(abs(difference) / math.sqrt(variance), freedom))
     else:
-        # All alike, which is no certainty: Wilson's bound for none of so many, and the exact test of signs.
+        # All differences are equal, which is no certainty: take Wilson's bound for 0 of n, and the exact sign test.
         independent = len(one) if groups is None else len(set(groups))
         reach = most * wilson_interval(0.0, independent, quantile=normal_quantile(0.95)).high
         p = 1.0 if difference == 0 else 2.0 ** (1 - independent)
     means = one.mean(axis=0), two.mean(axis=0)
     if min(map(len, means)) > 1 and any(np.ptp(mean) > _ROUNDING for mean in means):
-        # From means and deviations: `ttest_ind` warns where the runs of one model are equal.
+        # From means and standard deviations, because `ttest_ind` warns if the runs of one model are equal.
         described = [(mean.mean(), mean.std(ddof=1), len(mean)) for mean in means]
         over_runs = float(stats.ttest_ind_from_stats(*described[0], *described[1]).pvalue)
     low, high = max(-most, difference - reach), min(most, difference + reach)
@@ -239,13 +239,13 @@ def find_variance(
     Args:
         one: Scores by item and run, shape (items, runs), two or more items.
         two: Scores of the other model, on the same items.
-        groups: Of each item, as in `compare_runs`. The variance over questions is then the cluster-robust one of a mean
-            (Cameron and Miller 2015, Journal of Human Resources 50, equation 11, with G / (G - 1)).
+        groups: Group of each item, as in `compare_runs`. The variance over questions is then the cluster-robust one of
+            a mean (Cameron and Miller 2015, Journal of Human Resources 50, equation 11, with G / (G - 1)).
     """
     both = (one,) if two is None else (one, two)
     by_item = one.mean(axis=1) if two is None else one.mean(axis=1) - two.mean(axis=1)
-    # The variance of a run's mean holds that of its single answers, which is in that over questions as well: it is not
-    # taken off, since two or four runs are too few to estimate what would be left. A single run says nothing of it.
+    # The variance over runs includes that of single answers, which the variance over questions includes as well. It is
+    # not subtracted, since two or four runs are too few to estimate the rest. A single run gives no estimate.
     clusters = number_clusters(range(len(one)) if groups is None else groups)
     sums = np.bincount(clusters, weights=by_item - by_item.mean())
     if len(sums) < 2:

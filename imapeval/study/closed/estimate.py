@@ -17,24 +17,23 @@ if TYPE_CHECKING:
     from imapeval.study.bootstrap import Interval
 
 _MOST_GROUPS = 2000
-"""Groups of answers that are left out, one at a time, for the variance, which is then known to within 3%."""
+"""Maximum number of jackknife groups of answers; from this many the variance is known to within 3%."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricFamily:
-    """Metrics that are computed together.
+    """A family of metrics that are computed together.
 
     Attributes:
-        names: Of the metrics.
-        weigh: The weight of each answer in, shape (answers,), whole numbers (a weight of 2 stands for two equal
-            answers, 0 for one that is not there); the value of each metric out, 0..1, NaN where it is undefined.
-        values: What a library says of the answers, by metric; the weighing, which says the same, is for leaving answers
-            out, which is done too often for a library that takes milliseconds. A metric that no library has is not
-            there.
+        names: Names of the metrics.
+        weigh: Takes the weight of each answer, shape (answers,), whole numbers (2 stands for two equal answers, 0 for
+            one that is left out); returns the value of each metric, 0..1, NaN where it is undefined.
+        values: Values computed by a library, by metric, for metrics that a library has. `weigh` gives the same values;
+            it serves the jackknife, which would take too many library calls of milliseconds each.
         undefined: Why a metric has no value on these answers, by its name.
-        shares: Metrics that count an answer as right or wrong, and are the share of the right ones.
-        sizes: By metric, how many independent answers it rests on; all answers where it is not there.
-        most: By metric, how many it rests on at most, in intervals; no bound where it is not there.
+        shares: Metrics that are the share of right answers.
+        sizes: Number of independent answers that a metric is based on, by metric; all answers by default.
+        most: Maximum of that number in intervals, by metric; unbounded by default.
     """
 
     names: tuple[str, ...]
@@ -52,8 +51,8 @@ class MetricEstimate:
 
     Attributes:
         metric: Name of the metric.
-        value: 0..1, or None where it is undefined.
-        low, high: Bounds of its interval; None where the value is, or with fewer than two answers.
+        value: Value of the metric, 0..1; None where it is undefined.
+        low, high: Bounds of its interval; None where the value is None, or with fewer than two answers.
         n: Number of answers.
         reason: Why there is no value.
     """
@@ -75,12 +74,12 @@ def estimate_metrics(
 ) -> list[MetricEstimate]:
     """Compute metrics with Wilson's score intervals.
 
-    Shares of right answers have Wilson's interval itself; the others that of as many answers as would give them their
-    variance, by leaving out each answer in turn (`intervals.score_interval`).
+    Shares of right answers have Wilson's interval; other metrics have that of an effective number of answers, derived
+    from their jackknife variance (`intervals.score_interval`).
 
     Args:
-        families: Of the task, as `measure_labels` and the others give them.
-        answers: How many there are.
+        families: Metrics of the task, from `measure_labels` and the like.
+        answers: Number of answers.
         metrics: Metrics in the order of the result; None takes all.
         confidence: Confidence level, above 0 and below 1.
 
@@ -109,7 +108,7 @@ def estimate_metrics(
 def _find_intervals(
     family: MetricFamily, names: Sequence[str], values: Mapping[str, float], answers: int, confidence: float
 ) -> dict[str, Interval | None]:
-    """Return intervals by metric; none where fewer than two answers say nothing of how far they spread."""
+    """Return intervals by metric; None with fewer than two answers, which have no variance."""
     if answers < 2:
         return {}
     quantile = normal_quantile(confidence)
@@ -136,8 +135,8 @@ def average_over_answers(names: tuple[str, ...], rows: Sequence[Sequence[float]]
     """Return metrics that are means over the answers.
 
     Args:
-        names: Of the metrics.
-        rows: What each answer counts for each metric, shape (answers, metrics).
+        names: Names of the metrics.
+        rows: Value of each metric for each answer, shape (answers, metrics).
     """
     table = np.array(rows, dtype=np.float64)
     right_or_wrong = [set(column) <= {0.0, 1.0} for column in zip(*rows, strict=True)]
@@ -149,15 +148,15 @@ def average_over_answers(names: tuple[str, ...], rows: Sequence[Sequence[float]]
 
 
 def count_effective(classes: Sequence[Sequence[int]]) -> float:
-    """Return how many equally weighted answers a mean over classes rests on (Kish 1965, Survey Sampling, 8.2).
+    """Return the effective number of answers behind a mean over classes (Kish 1965, Survey Sampling, 8.2).
 
-    Every class has the same weight in such a mean, so that each answer of a class of few weighs more.
+    Every class has the same weight in such a mean, so an answer of a small class weighs more.
 
     Args:
-        classes: Of each answer, numbered from 0; several, or none.
+        classes: Classes of each answer, numbered from 0; an answer may have several, or none.
 
     Returns:
-        The square of the sum of the answers' weights by the sum of their squares; the number of answers where classes
+        The squared sum of the answers' weights divided by the sum of their squares; the number of answers where classes
         are of equal size. 0 where no answer has a class.
     """
     sizes = np.bincount(np.array([one for own in classes for one in own], dtype=np.int64))

@@ -1,4 +1,4 @@
-"""All findings about the outputs of some models: what tables, the page and JSON are made of."""
+"""All findings about the outputs of models: the data of tables, the page and JSON."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ OPEN_FORM = "open form"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of the table over everything: a metric of a model on a task.
+    """One cell of the overall table: a metric of a model on a task.
 
     Attributes:
         task, metric, model: The task, the metric and the model.
         items: Number of items.
-        mean: Over items and runs.
+        mean: Mean over items and runs.
         spread: Standard deviation over runs; None with a single run, and for closed questions.
         low, high: Bounds of the mean's 95% interval; None where there is none.
         best: Whether it is the best of several models that were all compared with it.
-        as_best: Whether it cannot be told from the best one; None where it was not compared.
-        majority, chance: What answers reach that know nothing: always the most frequent right one, and guessed ones.
+        as_best: Whether it does not differ significantly from the best; None where it was not compared.
+        majority, chance: Baselines: always the most frequent right answer, and guessing.
     """
 
     task: str
@@ -71,20 +71,20 @@ class MissingAnswers:
 
 @dataclass(frozen=True, slots=True)
 class ClosedFindings:
-    """What the outputs show.
+    """Findings about the outputs of models.
 
     Attributes:
         scores: Every metric of every model on every task, on all the training data: one leaderboard.
         models: Each model on each task of closed questions.
         orders: Each model on questions with options in several orders.
         leaderboard: Models over all closed questions; empty with one model.
-        differences: Of the models in pairs, over all closed questions and within each task.
+        differences: Differences between pairs of models, over all closed questions and within each task.
         runs: Pairs of models with several runs.
         open: Open answers to the same items; None without any.
         results: Each model on each task of another kind, by share of the training data.
-        tests: Of the models in pairs on these.
-        missing: Missing answers to these.
-        metric: What was compared on closed questions.
+        tests: Tests of pairs of models on these tasks.
+        missing: Missing answers to these tasks.
+        metric: The metric compared on closed questions.
         seed: Random seed of intervals and p-values.
         left_out: Number of answers to open-ended questions, by task: they have no right option.
     """
@@ -123,11 +123,11 @@ def analyse_closed_answers(
     """Summarise and compare the models.
 
     Args:
-        answers: To closed questions; those to open-ended ones, without labels, are left out.
-        opened: What open answers to the same items show; passed on.
-        runs: Of models on tasks of other kinds.
+        answers: Answers to closed questions; those to open-ended ones, without labels, are left out.
+        opened: Findings about open answers to the same items; passed on unchanged.
+        runs: Runs of models on tasks of other kinds.
         missing: Number of missing answers in `runs`, by task and model.
-        metric: A metric of the logs to compare models by; None takes the accuracy of what was read.
+        metric: A metric of the logs to compare models by; None takes the accuracy of the choices read.
         against: Compare each of the other models with this one; None compares all pairs.
         margin: Difference below which two models count as equivalent.
         seed: Random seed of intervals and permutations.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 NO_ANSWER = ""
-"""The prediction of one who gave none: it is wrong, and predicts nothing."""
+"""The prediction where none was given: it counts as wrong, and as no label."""
 
 
 def measure_labels(
@@ -32,12 +32,12 @@ def measure_labels(
 
     `auc` is the area under the ROC curve and `pr-auc` the average precision (scikit-learn's `roc_auc_score` and
     `average_precision_score`), each the mean over the labels that have scores, every label against the rest. They are
-    undefined where a label has scores and no answer is of it.
+    undefined where a label has scores but no answer has the label.
 
     Args:
         gold: The right label of each answer, not empty.
-        predicted: The label that was given; `NO_ANSWER` where none was.
-        scores: How likely each answer has a label, by label; higher is likelier. For two labels those of one are
+        predicted: The predicted label; `NO_ANSWER` where there is none.
+        scores: Scores of the answers for a label, by label; higher is likelier. With two labels, those of one are
             enough.
 
     Raises:
@@ -53,12 +53,12 @@ def measure_labels(
 def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) -> list[MetricFamily]:
     """Measure sets of labels: Hamming loss, exact-match ratio, precision, recall and F1 (micro, macro, weighted).
 
-    `hamming-loss` is the share of labels that are wrongly there or not there, of all labels that any answer has:
-    lower is better. `exact-match-ratio` is the share of answers whose set is right altogether.
+    `hamming-loss` is the share of wrongly present or absent labels, among all labels that any answer has: lower is
+    better. `exact-match-ratio` is the share of answers whose whole set is right.
 
     Args:
         gold: The right labels of each answer.
-        predicted: Those that were given.
+        predicted: The predicted labels.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -101,7 +101,7 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
 
 
 def _weigh_precision(is_label: Bools, scores: Floats) -> Callable[[Floats], float]:
-    """Return the weighing of average precision; NaN where no answer with the label has a weight."""
+    """Return a function of weights for average precision; NaN if no answer with the label has positive weight."""
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(scores[order]) != 0))
 
@@ -111,7 +111,7 @@ def _weigh_precision(is_label: Bools, scores: Floats) -> Callable[[Floats], floa
         above = np.add.reduceat(ordered, starts).cumsum()
         if not both.any():
             return np.nan
-        # Precision at each distinct score, by how much recall grows there.
+        # Precision at each distinct score, weighted by the increase in recall.
         return float((both.cumsum() / np.maximum(1.0, above)) @ both / both.sum())
 
     return weigh
@@ -122,7 +122,7 @@ AVERAGES = ("micro", "macro", "weighted")
 NAMES = tuple(f"{measure}-{average}" for average in AVERAGES for measure in ("precision", "recall", "f1"))
 
 _NONE = 0
-"""The number of no label."""
+"""The number that stands for no label."""
 
 
 def require_scikit_learn() -> Any:
@@ -139,16 +139,16 @@ def require_scikit_learn() -> Any:
 def measure_sets(
     gold: Sequence[Set[Hashable]], predicted: Sequence[Set[Hashable]], *, label: Callable[..., str] = str
 ) -> MetricFamily:
-    """Return precision, recall and F1 of what each answer holds: a label, several, or entities.
+    """Return precision, recall and F1 for answers that hold a label, several labels, or entities.
 
     "micro" counts all labels as one; "macro" is the mean over the labels that gold or prediction have; "weighted" the
     mean by how often gold has them. A label that is never predicted has a precision of 0, one that gold never has a
     recall of 0: the conventions of scikit-learn and seqeval.
 
     Args:
-        gold: What is right, by answer.
-        predicted: What was given, by answer.
-        label: The label of a thing that an answer holds; its own where things are labels.
+        gold: The right items of each answer.
+        predicted: The predicted items of each answer.
+        label: Returns the label of an item; by default the item is its own label.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -157,9 +157,9 @@ def measure_sets(
     codes: dict[str, int] = {}
     items: list[tuple[int, int, int]] = []
     for row, (right, given) in enumerate(zip(gold, predicted, strict=True)):
-        for thing in sorted(right | given, key=str):  # sums do not depend on the order of a set then
+        for thing in sorted(right | given, key=str):  # sorted, so that sums do not depend on set order
             code = codes.setdefault(label(thing), len(codes) + 1)
-            # Each thing is an item of its own, without a label on the side that lacks it.
+            # Each thing is an item of its own; the side that lacks it gets no label.
             items.append((code if thing in right else _NONE, code if thing in given else _NONE, row))
     expected, found, rows = np.array(items, dtype=np.int64).reshape(-1, 3).T
     labels = list(codes.values())
@@ -190,14 +190,14 @@ def measure_sets(
         NAMES,
         weigh,
         dict(zip(NAMES, values, strict=True)),
-        # What one answer holds may be right or wrong together: where all is right, answers count.
+        # The contents of an answer may be right or wrong together, so if all are right, the answers count.
         sizes=dict.fromkeys(macro, answers),
         most=dict.fromkeys(macro, things),
     )
 
 
 def _average(hits: Floats, predicted: Floats, actual: Floats) -> list[float]:
-    """Return the values of `NAMES` of the counts by label."""
+    """Return the values of the metrics in `NAMES` from counts by label."""
     present = predicted + actual > 0
     shares = np.where(present, 1.0, 0.0), actual
     micro = _rate(*(side.sum(keepdims=True) for side in (hits, predicted, actual)))[:, 0]
@@ -216,12 +216,12 @@ def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequenc
     """Measure tagged sequences: entity-level precision, recall and F1 (micro, macro, weighted over types).
 
     An entity is right where its type, its first and its last token are. Tags are `O` or a letter of B, I, E, S, a
-    hyphen and a type, such as `B-DRUG`; an entity may begin with I, as seqeval's default mode allows. Whole sequences
-    are drawn for the interval.
+    hyphen and a type, such as `B-DRUG`; an entity may begin with I, as seqeval's default mode allows. Intervals treat
+    whole sequences as the units.
 
     Args:
         gold: The right tags of each sequence.
-        predicted: Those that were given, as many.
+        predicted: The predicted tags, as many as in `gold`.
 
     Raises:
         MissingExtraError: seqeval or scikit-learn is not installed.
@@ -239,5 +239,5 @@ def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequenc
 
 def _find_entities(labelling: Any, tags: Sequence[str]) -> set[tuple[str, int, int]]:
     """Return type, first and last token of each entity."""
-    # seqeval would take an empty list for one of sequences.
+    # seqeval would take an empty list for a list of sequences.
     return set(labelling.get_entities(list(tags))) if tags else set()

@@ -1,4 +1,4 @@
-"""Models on closed questions: what each got right, what could not be read, and how the place of an option counts."""
+"""Results of models on closed questions: accuracy, answers that could not be read, and effects of option order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from imapeval.study.closed.logs import ClosedAnswer
 
 _Question = tuple[str, frozenset[str]]
-"""Its text, and the set of its options."""
+"""The text of a question, and the set of its options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class ModelResult:
         task, model: The task and the model.
         items: Number of questions.
         runs: Number of runs of the model.
-        accuracy: Share of right answers; an answer that chooses nothing is not right.
-        low, high: Bounds of its 95% interval: Wilson's, or by leaving out each question or group in turn if there are
+        accuracy: Share of right answers; an answer without a choice counts as wrong.
+        low, high: Bounds of its 95% interval: Wilson's, or from the jackknife over questions or groups if there are
             several runs or groups; None with fewer than two.
-        accuracy_of_read: Share of right answers among those that choose an option; None if none does.
+        accuracy_of_read: Share of right answers among those with a choice; None if there are none.
         readings: Number of answers by how they were read (`imapeval.study.closed.choices`); those with 0 are left out.
         by_log: Mean of each metric in the log.
         always_one: Accuracy of always choosing the option that is right most often.
@@ -64,10 +64,10 @@ class OrderEffect:
         items: Number of questions with several orders.
         pairs: Number of pairs of answers to the same question in different orders, where both choose an option.
         same_option: Share of pairs that choose the same option.
-        same_place: Share of pairs that choose the same place, and so another option.
-        by_place: Accuracy by the place of the right option, counted from 1; without places where no question has it.
-        by_order: Accuracy by the order of the options: "2 1 3" has first what is second in the order in which any model
-            saw the question first.
+        same_place: Share of pairs that choose the same position, and so another option.
+        by_place: Accuracy by position of the right option, counted from 1; positions that never occur are absent.
+        by_order: Accuracy by order of the options: "2 1 3" shows the second option first, numbered in the order in
+            which the question was first seen.
     """
 
     task: str
@@ -101,7 +101,7 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidenc
         for answer in by_item
         for right in ([answer.gold] if answer.every else [frozenset({label}) for label in answer.gold])
     )
-    # Of all sets of options but the empty one, one is right.
+    # Of all non-empty sets of options, one is right.
     sizes = [
         1 / (2 ** len(answer.labels) - 1) if answer.every else len(answer.gold) / len(answer.labels)
         for answer in by_item
@@ -124,7 +124,7 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidenc
 
 
 def measure_order_effects(answers: Sequence[ClosedAnswer]) -> list[OrderEffect]:
-    """Measure how the place of an option moves the choice, for models whose log has several orders of a question.
+    """Measure how the position of an option affects the choice, for models whose log has several orders of a question.
 
     Two answers are to the same question if its text and the set of its options are the same.
     """

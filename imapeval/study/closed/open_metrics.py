@@ -52,19 +52,19 @@ def tell_how_to_score(metric: str) -> str:
 
 
 CLUSTER_CORRELATION = 0.5
-"""Metrics are in one cluster where their mean absolute correlation (average linkage) is at least this: our choice, the
-paper names its clusters by eye."""
+"""Minimum mean absolute correlation (average linkage) within a cluster of metrics. The value is our choice; the paper
+identifies its clusters by eye."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFindings:
-    """What the open answers to closed items show.
+    """Findings about open answers to closed items.
 
     Attributes:
         metric: The metric that `forms` counts by.
-        threshold: The score from which on an open answer is right there.
-        correlations: Of every metric with the right choice.
-        forms: What each model knows in which form.
+        threshold: Score by that metric from which an open answer counts as right.
+        correlations: Correlations of every metric with the right choice.
+        forms: Counts of right answers in either form, by model.
         leaderboards: Models by right choices and by each metric, on the same items.
         matrix: Correlations among the metrics; None with fewer than two.
         clusters: Metrics that rank the answers alike, in the order of the matrix.
@@ -95,10 +95,10 @@ def analyse_open_answers(
     """Relate all metrics of open answers to the choices of the same models on the same items.
 
     Args:
-        answers: To the closed form.
-        runs: With answers to the open form; see `join_open_answers`.
-        metric: What tells whether an open answer is right.
-        threshold: From which score on it is.
+        answers: Answers to the closed form.
+        runs: Runs with answers to the open form; see `join_open_answers`.
+        metric: The metric that decides whether an open answer is right.
+        threshold: Score from which an open answer counts as right.
         item_column: Column of the open data that has the closed item's id; None takes the answers' ids.
         seed: Random seed of intervals and permutations.
 

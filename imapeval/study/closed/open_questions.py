@@ -1,7 +1,7 @@
-"""Open answers beside closed ones: the same questions with options and without (CareQA, Arias-Duart et al. 2025).
+"""Compares open with closed answers: the same questions without and with options (CareQA, Arias-Duart et al. 2025).
 
 Items are joined by model and id. Whether a model chose a right option takes the place of a rating, so that every
-coefficient and interval of a study applies: how well does an open score say that the model knows the answer?
+coefficient and interval of a study applies: how well does an open score tell whether the model knows the answer?
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from imapeval.study.systems.ranking import Standing
 
 RIGHT_CHOICE = "right choice"
-"""The rating: 1 for a right option, 0 for another one or none; the mean over several runs."""
+"""Name of the rating: 1 for a right option, 0 for a wrong one or none; the mean over several runs."""
 
 _LANGS: tuple[Lang, ...] = get_args(Lang)
 
@@ -50,7 +50,7 @@ class OpenAnswers:
 
     Attributes:
         rated: The answers with their scores and, as ratings, the choices; questions are numbered by item.
-        repeats: The same answers in other words, and several answers of a model to one item; perhaps none.
+        repeats: Rewordings of the answers, and several answers of a model to one item; may be empty.
     """
 
     rated: Rated
@@ -59,16 +59,16 @@ class OpenAnswers:
 
 @dataclass(frozen=True, slots=True)
 class FormCounts:
-    """What one model knows in which form.
+    """Counts of questions that one model answers rightly in either form.
 
     Attributes:
         model: Name of the model.
-        items: Questions that it was asked in both forms.
+        items: Number of questions asked in both forms.
         mean_choice: Share of right choices.
         mean_score: Mean open score.
-        both, closed_only, open_only, neither: Numbers of questions: right with options, right without (a score from the
-            threshold on). Over several runs, right means right in more than half of them; over several open answers to
-            an item, their mean score counts.
+        both, closed_only, open_only, neither: Numbers of questions: right with options, right without (a score that
+            reaches the threshold). Over several runs, right means right in more than half of them; over several open
+            answers to an item, their mean score counts.
         closed_only_ids, open_only_ids: The open answers, the first of each item, to the items of these counts.
     """
 
@@ -93,8 +93,8 @@ def join_open_answers(
     `original`, as `imapeval study paraphrase` writes). A metric has one signature for all answers of a model.
 
     Args:
-        answers: To the closed form.
-        runs: With answers to the open form, at least one; their systems are named as the models are.
+        answers: Answers to the closed form.
+        runs: Runs with answers to the open form, at least one; their systems have the names of the models.
         item_column: Column of the open data that has the closed item's id; None takes the answers' ids.
 
     Raises:
@@ -159,7 +159,7 @@ def _read_choices(answers: Sequence[ClosedAnswer]) -> dict[_Key, list[float]]:
 
 
 def _read_runs(runs: Sequence[Run]) -> tuple[dict[_Key, Sample], dict[tuple[_Key, str], float]]:
-    """Return the answers by model and id, and their scores by that and the metric."""
+    """Return the answers by model and id, and their scores by these and the metric."""
     samples: dict[_Key, Sample] = {}
     scores: dict[tuple[_Key, str], float] = {}
     signatures: dict[tuple[str, str], tuple[str, Run]] = {}
@@ -238,7 +238,7 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
     """Rank models by right choices and by each open metric, over the same items.
 
     Returns:
-        The leaderboards, that of right choices first.
+        The leaderboards, with that of right choices first.
     """
     models = tuple(dict.fromkeys(rated.systems))
     systems = SystemAnswers(
@@ -258,13 +258,12 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
 
 
 def count_forms(rated: Rated, metric: str, *, threshold: float) -> list[FormCounts]:
-    """Count what each model knows with options, without, in both forms and in neither.
+    """Count the questions that each model answers rightly with options, without, in both forms and in neither.
 
     Args:
         rated: From `join_open_answers`; answers without a score are left out.
-        metric: Of the open answers.
-        threshold: An open answer counts as right from this score on; of a metric of which low scores are good, up to
-            it.
+        metric: Metric of the open answers.
+        threshold: An open answer counts as right from this score on, or up to it if low scores are good.
     """
     scores, choices = rated.scores_of(metric), rated.ratings_of(RIGHT_CHOICE)
     sign = -1.0 if metric in rated.lower_is_better else 1.0

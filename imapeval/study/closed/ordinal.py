@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MAX_CLASSES = 50
-"""Time grows with their square, and scales with more grades are not in use."""
+"""Maximum number of classes: time grows with their square, and scales with more grades are not in use."""
 
 
 _EXACT = 2.0**53
@@ -59,7 +59,7 @@ def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable
     numbers = scores[order]
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
     present, classes = np.unique(gold, return_inverse=True)
-    # Of each class a column, of each answer a row, in the order of the numbers.
+    # A column per class and a row per answer, in the order of the numbers.
     is_class = classes[order][:, None] == np.arange(len(present))
 
     def weigh(weights: Floats) -> float:
@@ -68,20 +68,20 @@ def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable
         if not sizes.all():
             return np.nan
         choices = float(sizes.prod())
-        # Numbers are exact, shares do not overflow.
+        # Counts are exact as long as they fit; shares do not overflow.
         return _count_chains(ties) / choices if choices < _EXACT else _count_chains(ties / sizes)
 
     return weigh
 
 
 def _count_chains(ties: Floats) -> float:
-    """Return how many choices of one answer per class are in the right order; of shares, the share.
+    """Return how many choices of one answer per class are in the right order; given shares, their share.
 
     Args:
         ties: Answers of each class, or their share, at each distinct number; shape (numbers, classes), numbers
             ascending.
     """
-    # At each number, the chains of the first k classes that end before it.
+    # For each number, the count of chains of the first k classes that end before it.
     before = [np.ones(len(ties))]
     ending = np.zeros(len(ties))
     for upto in range(1, ties.shape[1] + 1):
@@ -96,7 +96,8 @@ def _count_chains(ties: Floats) -> float:
 
 
 TOP = 5
-"""Answers that BioASQ takes to a factoid question (Tsatsaronis et al. 2015, BMC Bioinformatics 16:138, table 14)."""
+"""Number of answers to a factoid question that BioASQ takes into account (Tsatsaronis et al. 2015, BMC Bioinformatics
+16:138, table 14)."""
 
 
 def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequence[str]]) -> list[MetricFamily]:
@@ -104,11 +105,11 @@ def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequen
 
     `strict-accuracy` is the share of questions whose first answer is right, `lenient-accuracy` of those with a right
     one among the first 5, `mrr` the mean of 1 / rank of the first right one, 0 where none of the 5 is. An answer is
-    right where it equals one of the right ones but for case and outer white space.
+    right if it equals one of the right ones, ignoring case and surrounding white space.
 
     Args:
         gold: The right answers of each question: one thing with its synonyms.
-        predicted: What was answered, best first; an empty list where nothing was.
+        predicted: The answers given, best first; an empty list where there are none.
     """
     rows: list[tuple[float, float, float]] = []
     for right, answers in zip(gold, predicted, strict=True):
@@ -127,14 +128,14 @@ def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Sca
 
     EDRM ("exactitude en distance relative à la solution moyenne") is the mean of 1 - |right - given| / the largest
     distance that a grade on the scale can have from the right one: 1 where all are right, 0 where each is as wrong as
-    can be. The measure of the French evaluation DEFT 2020 (Cardon et al. 2020) for graded similarity of medical
+    possible. The measure of the French evaluation DEFT 2020 (Cardon et al. 2020) for graded similarity of medical
     sentences, as computed by DrBenchmark (Labrak et al. 2024), which first cuts what lies beyond the scale off at its
     ends.
 
     Args:
         gold: The right grades, on the scale.
-        predicted: What was given; finite.
-        scale: From the lowest to the highest grade.
+        predicted: The grades given; finite.
+        scale: The scale of the grades.
     """
     rows: list[tuple[float]] = []
     for right, given in zip(gold, predicted, strict=True):

@@ -1,4 +1,4 @@
-"""Sorts files of model outputs by what they hold, and reads them all."""
+"""Sorts files of model outputs by content, and reads them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What the files hold.
+    """The contents of the files.
 
     Attributes:
-        answers: To closed questions.
-        runs: Of models on tasks of other kinds.
+        answers: Answers to closed questions.
+        runs: Runs of models on tasks of other kinds.
         missing: Number of missing answers in `runs`, by task and model.
     """
 
@@ -37,12 +37,12 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class OutputFiles:
-    """Files by what they hold.
+    """Files by content.
 
     Attributes:
         logs: Answers to closed questions: logs of harnesses, and tables.
         tables: Tables of tasks of several kinds.
-        runs: What DrBenchmark's scripts write.
+        runs: Files written by DrBenchmark's scripts.
         predictions: Tables of predictions for DrBenchmark's tasks.
     """
 
@@ -93,9 +93,9 @@ def read_outputs(files: OutputFiles, data: Path | None = None) -> Outputs:
         data: Folder with the data sets that predictions are for.
 
     Raises:
-        InputError: A file cannot be read, or runs of one task are not about the same items.
+        InputError: A file cannot be read, or runs of one task do not have the same items.
         UsageError: A table has another task by the name of one of DrBenchmark's.
-        MissingExtraError: What a format needs is not installed.
+        MissingExtraError: A package that a format needs is not installed.
     """
     tables, missing = read_task_table(files.tables)
     runs = [(run, path) for path in files.runs for run in read_runs(path)]

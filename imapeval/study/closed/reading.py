@@ -36,12 +36,12 @@ class AnswerColumns:
     """Columns of a file of answers.
 
     Attributes:
-        gold: What is right.
-        predicted: What was answered; for the tasks "ordinal" and "grade" a number.
+        gold: The right answer.
+        predicted: The answer given; for the tasks "ordinal" and "grade" a number.
         scores: For the task "labels": a number, or an object of a number for each label.
-        positive: The label that numbers are of; None takes "1", "yes" or "true".
+        positive: The label that single numbers refer to; None takes "1", "yes" or "true".
         order: For the task "ordinal": the labels, lowest first; None where they are numbers.
-        scale: For the task "grade": from the lowest to the highest grade.
+        scale: For the task "grade": the scale of the grades.
     """
 
     gold: str
@@ -54,7 +54,7 @@ class AnswerColumns:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One value, and where it stands."""
+    """One value, and its location."""
 
     value: Any
     column: str
@@ -76,7 +76,7 @@ def read_closed_answers(
         The metrics, and the number of answers.
 
     Raises:
-        UsageError: A column is named that the task has no use for.
+        UsageError: A column is given that the task does not use.
         InputError: The file is unreadable, lacks a column, or a value is invalid for the task.
         MissingExtraError: A package that is needed is not installed.
     """
@@ -127,13 +127,13 @@ def _parse_all(parse: Callable[[_Cell], Any], cells: Sequence[_Cell]) -> list[An
 
 
 def _parse_text(cell: _Cell) -> str:
-    """Return a label as text: JSON's true and CSV's true are the same."""
+    """Return a label as text, so that true in JSON equals true in CSV."""
     if cell.value is None or (isinstance(cell.value, float) and not math.isfinite(cell.value)):
         return NO_ANSWER  # Parquet's empty cells are NaN
     if isinstance(cell.value, bool):
         return "true" if cell.value else "false"
     if isinstance(cell.value, float) and cell.value.is_integer():
-        return str(int(cell.value))  # Parquet makes floats of a column of whole numbers with gaps
+        return str(int(cell.value))  # Parquet stores a column of whole numbers with gaps as floats
     if isinstance(cell.value, (str, int, float)):
         return str(cell.value).strip()
     raise cell.refuse("which is no label", "Give a text or a number.")
@@ -206,7 +206,7 @@ def _read_scores(cells: Sequence[_Cell], gold: Sequence[str], positive: str | No
     if isinstance(tables[0], dict):
         if positive is not None:
             raise UsageError("--positive is for scores that are one number a row; here each label has its own.")
-        # A label that no answer is of is kept: it has no AUC, and says so.
+        # A label that no answer has is kept, so that its AUC is reported as undefined.
         objects = [cast("dict[str, Any]", table) for table in tables if isinstance(table, dict)]
         scored = dict.fromkeys([*labels, *(label for table in objects for label in table)])
         return {label: [_score_of(label, t, c) for t, c in zip(tables, cells, strict=True)] for label in scored}

@@ -1,4 +1,4 @@
-"""Answers to tasks of several kinds in one table: a row an answer, with what is right beside it."""
+"""Answers to tasks of several kinds in one table: a row per answer, together with the right one."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "grade": ("grade", ("edrm", "spearman")),
     "ranking": ("ranking", ("strict-accuracy", "lenient-accuracy", "mrr")),
 }
-"""What stands in the column `kind`, and the metrics."""
+"""Values of the column `kind`, with the kind of task and its metrics."""
 
 _NEEDED = ("task", "kind", "id", "gold", "predicted")
 _MODEL = ("model", "system")
 _RUN = ("run", "seed")
 _NONE: Mapping[Kind, Any] = {"labels": NO_ANSWER, "multilabel": frozenset(), "ranking": []}
-"""What counts where there is no answer; grades and tags have no such value."""
+"""Value used for a missing answer; grades and tags have no such value."""
 
 
 def holds_tasks(path: Path) -> bool:
@@ -54,8 +54,8 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
         The runs, and the number of missing answers by task and model.
 
     Raises:
-        InputError: A file cannot be read, a column is missing, a value is invalid, an answer is there twice, runs of a
-            task are not about the same items, or all its items are in one group.
+        InputError: A file cannot be read, a column is missing, a value is invalid, an answer occurs twice, runs of a
+            task do not have the same items, or all its items are in one group.
     """
     tasks: dict[str, tuple[str, Task]] = {}
     found: dict[tuple[str, str, str, float], tuple[Path, dict[str, tuple[Any, Any]]]] = {}
@@ -134,7 +134,7 @@ def _make_task(name: str, row: Row) -> Task:
 
 
 def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
-    """Return what is right and what was answered."""
+    """Return the right answer and the answer given."""
     sides: list[Any] = []
     for column in ("gold", "predicted"):
         value = row.fields[column]

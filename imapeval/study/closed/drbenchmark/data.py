@@ -25,8 +25,8 @@ class TaskData:
 
     Attributes:
         task: The task.
-        gold: What is right, by id.
-        texts: What a model reads, by id: words, where the data set has them, else texts.
+        gold: The right answer, by id.
+        texts: The model's input, by id: words if the data set has them, otherwise texts.
         labels: The names of the classes, by their numbers; empty if the data set has no numbers.
     """
 
@@ -43,7 +43,7 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
     `recipes/quaero/data/local_hf_emea/test/data-00000-of-00001.arrow`, `QUAERO/emea/test-00000-of-00001.parquet`.
 
     Raises:
-        InputError: There is none, several copies are there, or it has not the columns that the task is declared with.
+        InputError: There is no copy, there are several, or it lacks columns that the task declares.
         MissingExtraError: pyarrow is not installed.
     """
     files = [path for path in folder.rglob("*") if path.suffix in {".arrow", ".parquet"} and _is_of(path, folder, task)]
@@ -84,7 +84,7 @@ def _is_of(path: Path, folder: Path, task: BenchmarkTask) -> bool:
 
 
 def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
-    """Return the rows, and the names of the classes of each column that has numbers of classes."""
+    """Return the rows, and the class names of each column that holds class numbers."""
     needed_for = "Data sets on disk"
     try:
         if path.suffix == ".parquet":

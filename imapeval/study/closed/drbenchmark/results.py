@@ -1,6 +1,6 @@
-"""Models on the tasks of a benchmark, several runs each: means, spread, paired tests, best, and learning curves.
+"""Results of models on the tasks of a benchmark with several runs: means, spread, paired tests, learning curves.
 
-Metrics such as F1 are no means of items. The jackknife's pseudo-value of each item (Tukey 1958; Miller 1974,
+Metrics such as F1 are not means over items. The jackknife's pseudo-value of each item (Tukey 1958; Miller 1974,
 Biometrika 61, 1-15) takes the place of its score, and everything else is as for accuracies (`comparison`): items and
 runs are both samples, with Student's t-test over the runs beside it.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from imapeval.study.closed.drbenchmark.tasks import Task
 
 _MOST_GROUPS = 400
-"""Groups of items that are left out, one at a time: the variance is then known to within 7%."""
+"""Maximum number of jackknife groups of items; from this many the variance is known to within 7%."""
 
 _LEVEL = 0.05
 
@@ -45,14 +45,14 @@ class TaskResult:
         task, metric, model: The task, the metric and the model.
         share: Share of the training data.
         items: Number of test items.
-        cut: Test items of which the model tagged a part only.
+        cut: Number of test items that the model tagged only in part.
         runs: The metric of each run.
-        reported: What the file of each run says of it; None where it says nothing.
+        reported: The value in the file of each run; None where it has none.
         mean: Their mean.
         spread: Their standard deviation; None with a single run.
         low, high: Bounds of the mean's 95% interval, over items and runs.
-        best: Whether no other model has a higher mean on all the training data that any model had.
-        as_best: Whether it cannot be told from the best one; None where it was not compared.
+        best: Whether no other model has a higher mean on the largest share of the training data.
+        as_best: Whether it does not differ significantly from the best; None where it was not compared.
     """
 
     task: str
@@ -80,8 +80,8 @@ class TaskTest:
         difference: Mean of the first minus that of the second.
         low, high: Bounds of its 95% interval, over items and runs.
         p: Two-sided p-value, over items and runs.
-        p_adjusted: The same, by Holm's correction over the pairs of the task.
-        p_over_runs: Of Student's t-test on the values of the runs; None where there is nothing to compare.
+        p_adjusted: The p-value after Holm's correction over the pairs of the task.
+        p_over_runs: p-value of Student's t-test on the values of the runs; None where there is nothing to compare.
     """
 
     task: str
@@ -101,7 +101,7 @@ class TaskFindings:
     """All results.
 
     Attributes:
-        results: By task, metric, model and share.
+        results: Results by task, metric, model and share.
         tests: Pairs of models, on the largest share of the training data of each task.
     """
 
@@ -113,7 +113,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
     """Measure and compare models.
 
     Args:
-        runs: Of one model or more; those of one task have the same items, two or more.
+        runs: Runs of one model or more; those of one task have the same items, two or more.
 
     Raises:
         MissingExtraError: scikit-learn, seqeval or scipy is not installed.
@@ -151,7 +151,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
 
 
 def _count_cut(cells: Mapping[tuple[str, float], Sequence[TaskRun]]) -> dict[tuple[str, float], int]:
-    """Return of how many items each model has fewer tags than another one."""
+    """Return for how many items each model has fewer tags than another one."""
     if next(iter(cells.values()))[0].task.kind != "sequence":
         return dict.fromkeys(cells, 0)
     sizes: dict[str, int] = {}
@@ -178,7 +178,7 @@ def _summarise(table: Floats, *, lowest: float) -> dict[str, Any]:
     spread = float(values.std(ddof=1)) if len(values) > 1 else None
     low, high = max(lowest, mean - reach), min(1.0, mean + reach)
     if variance <= 0:
-        # All items alike say nothing of their spread: twenty right ones of twenty are no certainty.
+        # Equal items do not imply zero variance: twenty right of twenty are no certainty.
         share = min(1.0, max(0.0, (mean - lowest) / (1 - lowest)))
         ends = wilson_interval(share, len(table), quantile=normal_quantile(0.95))
         low, high = (lowest + (1 - lowest) * end for end in (ends.low, ends.high))
@@ -212,11 +212,11 @@ def _find_pseudo_values(run: TaskRun, metric: str) -> Floats:
 
 
 def measure_task(task: Task, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], Floats]:
-    """Return what computes a metric under each row of weights of the items, shape (rows, items)."""
+    """Return a function that computes a metric under each row of item weights, shape (rows, items)."""
     families: list[MetricFamily]
     if metric == "spearman":
         sides, rho = (np.array(gold), np.array(predicted)), find_coefficient("spearman")
-        # Grades that are all alike order nothing.
+        # Constant grades have no rank correlation; count it as 0.
         return lambda weights: np.nan_to_num(rho.weighted(*sides, weights))
     if task.scale is not None:
         families = measure_grades(gold, predicted, task.scale)

@@ -37,9 +37,9 @@ class TaskRun:
         model: Name of the model.
         run: Which of several runs, such as a seed.
         share: Share of the training data that the model was trained on, above 0, at most 1.
-        answers: What is right and what was answered, by item: labels, sets of labels, lists of tags or numbers.
-        reported: Metrics that the file of the run has itself.
-        groups: Group of each item that is not independent of others, such as several questions on one text.
+        answers: The right answer and the answer given, by item: labels, sets of labels, lists of tags or numbers.
+        reported: Metrics stored in the file of the run.
+        groups: Groups of items that are not independent, such as several questions on one text.
     """
 
     task: Task
@@ -61,7 +61,7 @@ _REPORTED = {
     "edrm": ("EDRM",),
     "spearman": ("spearman_correlation_coef",),
 }
-"""What its scripts call the metrics."""
+"""Names of the metrics in the files of DrBenchmark's scripts."""
 
 
 def holds_runs(path: Path) -> bool:
@@ -75,7 +75,7 @@ def read_runs(folder: Path) -> list[TaskRun]:
     Files of tasks that are none of the twenty, such as the classification of CAS, are left out.
 
     Raises:
-        InputError: There is none, one is damaged, or two of a task are not about the same items.
+        InputError: There is no such file, one is damaged, or two of a task do not have the same items.
     """
     files = sorted(folder.rglob(_RUNS)) if folder.is_dir() else [folder]
     runs = [_read_run(file, task) for file in files if (task := _find_task(file)) is not None]
@@ -90,10 +90,10 @@ def read_runs(folder: Path) -> list[TaskRun]:
 
 
 def require_same_items(runs: Iterable[tuple[TaskRun, Path]]) -> None:
-    """Refuse runs of one task that are not about the same items, or not with the same right answers.
+    """Refuse runs of one task that differ in their items or right answers.
 
     Raises:
-        InputError: Names the file of the run.
+        InputError: Two runs differ; the message names the file of the run.
     """
     first: dict[str, tuple[TaskRun, Path]] = {}
     for run, path in runs:
@@ -120,7 +120,7 @@ def check_length(right: Any, given: Any, item: str) -> None:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Return whether right answers are the same, for tags as far as both go: models cut long texts."""
+    """Return whether right answers are equal; tags are compared up to the shorter list, as models cut long texts."""
     if isinstance(one, list):
         return all(a == b for a, b in zip(cast("list[str]", one), cast("list[str]", other), strict=False))
     return one == other

@@ -21,14 +21,14 @@ Kind = Literal["labels", "multilabel", "sequence", "grade", "ranking"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is asked for, and how answers are measured.
+    """A task: its kind of answers, and its metrics.
 
     Attributes:
-        name: Unique.
-        kind: Of its answers.
-        metrics: The main one first.
-        labels: The classes, in the order of their numbers; empty where there are many.
-        scale: Of grades.
+        name: Unique name.
+        kind: Kind of its answers.
+        metrics: Names of its metrics, the main one first.
+        labels: The classes, in the order of their numbers; empty if there are many.
+        scale: Scale of the grades.
     """
 
     name: str
@@ -40,14 +40,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkTask(Task):
-    """One task of a benchmark, by its name there.
+    """One task of a benchmark, under the benchmark's name for it.
 
     Attributes:
         dataset, config: Name and configuration of its data set; "" if it has only one.
-        id, gold: Columns of the data set.
-        texts: Columns with what a model reads.
+        id, gold: Columns of the data set with ids and right answers.
+        texts: Columns with the model's input.
         test: Number of test items, as published.
-        run: What is in the names of the files that the benchmark's own scripts write.
+        run: Part of the names of the files that the benchmark's own scripts write.
         source, citation: Where the data set is from.
     """
 
@@ -70,15 +70,15 @@ def load_tasks() -> tuple[BenchmarkTask, ...]:
 
 
 def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
-    """Return an answer as it is measured: a label, a set of labels, a list of tags or of answers, or a number.
+    """Return an answer as metrics take it: a label, a set of labels, a list of tags or of answers, or a number.
 
     Args:
-        value: As JSON, a cell of a table or a data set has it; labels may be their numbers.
-        task: Its task.
-        names: Of the classes; those of the task by default.
+        value: Value from JSON, a table or a data set; labels may be given as numbers.
+        task: The task.
+        names: Names of the classes; those of the task by default.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is not an answer to the task.
     """
     known = names or task.labels
     if isinstance(value, str) and value.lstrip().startswith("["):

@@ -26,10 +26,10 @@ class ClosedAnswer:
         labels: Labels of the options in the order shown, such as A to D; empty if the question is open-ended.
         options: Their texts, in the same order; empty if the log has none.
         gold: The right labels.
-        text: What the model wrote; None where the log has the likelihoods of the options only.
-        choice: What it chose, read by the rules of `imapeval.study.closed.choices` or the likeliest option.
-        scores: What the harness says of the answer, by the name of its metric.
-        every: Whether all right labels have to be chosen, and no other; else any of them is right.
+        text: Text by the model; None where the log has only the likelihoods of the options.
+        choice: Its choice, read by the rules of `imapeval.study.closed.choices` or the likeliest option.
+        scores: Scores by the harness, by name of the metric.
+        every: Whether exactly all right labels have to be chosen; otherwise any of them is right.
         group: Answers of one group are not independent, such as several questions on one text; "" if there is none.
     """
 
@@ -115,7 +115,7 @@ def _label(texts: Sequence[Any], labels: Sequence[Any] | None) -> tuple[tuple[st
 
 
 def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> frozenset[str]:
-    """Return the right labels, from a label, the text of an option, a place counted from 0, or a list of these.
+    """Return the right labels from a label, the text of an option, a position counted from 0, or a list of these.
 
     Without options the answer itself is the label, such as "yes".
     """
@@ -128,7 +128,7 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
     if text.casefold() in folded:
         return frozenset({folded[text.casefold()]})
     worded = text.casefold()
-    # All of them where several options have the same text.
+    # If several options have the same text, all are right.
     if found := frozenset(
         label for label, option in zip(labels, options, strict=False) if option.strip().casefold() == worded
     ):
@@ -149,8 +149,8 @@ def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
 def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     """Return the labels of a task whose questions have no options, such as yes, no and maybe; empty if open-ended.
 
-    Labels are right answers that are few and come again: at most ten, and each five times on average. Yes stands for no
-    as well, and true for false: all answers of a small sample may be yes.
+    Right answers count as labels if they are few and repeated: at most ten, each five times on average. Yes implies no
+    as a label, and true implies false, since all answers of a small sample may be yes.
 
     Args:
         golds: The right answer to each question, or a list of them.
@@ -164,9 +164,9 @@ def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
 
 
 def complete_labels(golds: Iterable[str]) -> tuple[str, ...]:
-    """Return the different right answers in their order, with yes or no, true or false where only one of two is there.
+    """Return the distinct right answers in order, completed with the missing one of yes and no, or true and false.
 
-    Any is written as the first right answer is: "No" beside "Yes".
+    The added one follows the case of the first right answer: "No" beside "Yes".
     """
     labels = sorted(set(golds))
     folded = {label.casefold() for label in labels}
@@ -184,8 +184,8 @@ def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | 
     """Return whether a table counts right options from 0 or from 1; None if it does not say.
 
     CareQA's `cop` counts from 1 (its task in lm-evaluation-harness takes 1 off). MedMCQA's counts from 1 in its
-    authors' files (github.com/medmcqa/medmcqa), and from 0 in openlifescienceai/medmcqa on Hugging Face: a place that
-    is possible in one of the two only decides. Other tables count from 0.
+    authors' files (github.com/medmcqa/medmcqa), and from 0 in openlifescienceai/medmcqa on Hugging Face: a position
+    that is possible in only one of the two decides. Other tables count from 0.
 
     Args:
         record: A row of the table.
@@ -206,7 +206,7 @@ def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | 
 def choose(
     text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False, every: bool = False
 ) -> Choice:
-    """Return what an answer chooses, see `read_choice`; with `every`, several labels together are a choice."""
+    """Return the choice of an answer (see `read_choice`); with `every`, several labels together are a choice."""
     texts = dict(zip(labels, options, strict=False)) if options else None
     choice = read_choice(text, labels, texts=texts, cut=cut)
     return replace(choice, reading="read") if every and choice.several else choice

@@ -18,7 +18,7 @@ _QUALITY = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_pre
 """Metrics of HELM that judge a choice; its files hold many more, such as numbers of tokens."""
 
 _SEPARATE = {"original", "calibration"}
-"""Modes of requests that ask about one option at a time, or about none: the joint question is what counts."""
+"""Modes of requests that ask about one option at a time, or none; only the joint question counts."""
 
 
 class _Text(BaseModel):
@@ -69,7 +69,7 @@ class _StatName(BaseModel):
 class _Stat(BaseModel):
     name: _StatName
     count: int = Field(ge=0, le=2**53)
-    # NaN where a metric of no interest here is not defined; `read_helm` checks the others.
+    # May be NaN for metrics that are not used here; `read_helm` checks the others.
     sum: float = 0.0
 
 
@@ -105,7 +105,7 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
     folder = path if path.is_dir() else path.parent
     state = _read(folder / "scenario_state.json", TypeAdapter(_ScenarioState))
     spec = _read(folder / "run_spec.json", TypeAdapter(_RunSpec))
-    # Every metric of a run adds an entry of its own.
+    # Each metric has an entry of its own for an answer.
     scores: dict[tuple[str, int], dict[str, float]] = {}
     for entry in _read(folder / "per_instance_stats.json", _STATS):
         if entry.perturbation is None:

@@ -28,7 +28,8 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a log.
 
     A solver that shows options shuffled logs them, and the answer, in their original order; a data set that is shuffled
-    is logged as it was shown. What Inspect's scorer read is taken as it is, else the answer is read.
+    is logged as it was shown. The choice read by Inspect's scorer is used if
+    there is one; otherwise the answer is read here.
 
     Raises:
         InputError: The file is not a log of Inspect.
@@ -70,7 +71,7 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
 
 
 def _find_question(row: Mapping[str, Any]) -> str:
-    """Return what was asked last: what comes before it are examples."""
+    """Return the last question; earlier ones are few-shot examples."""
     if "question" in row:
         return str(row["question"])
     return next((turn["content"] for turn in reversed(row["turns"]) if turn["role"] == "user"), "")

@@ -46,7 +46,7 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
     named = _NAME.fullmatch(path.name)
     task = named["task"] if named else path.stem.removeprefix("samples_")
     model = path.resolve().parent.name.replace("__", "/")
-    # By document and filter.
+    # Line number and record, by document and filter.
     documents: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -55,7 +55,7 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
             record = _read_record(line, path, number)
             filtered = documents.setdefault(str(record["doc_id"]), {})
             first, known = filtered.setdefault(_filter_of(record), (number, record))
-            # As text, because NaN is not equal to itself.
+            # Compared as text, because NaN is not equal to itself.
             if json.dumps(known) != json.dumps(record):
                 raise InputError(
                     f"has another sample of document {record['doc_id']!r} and filter {_filter_of(record)!r} than line "
@@ -138,7 +138,7 @@ def _read_document(
 
 def _choose_likeliest(likelihoods: Sequence[float], labels: Sequence[str]) -> Choice:
     highest = max(likelihoods)
-    # NaN, or no possible option: which one the model prefers is not known.
+    # With NaN, or no possible option, the preferred option is unknown.
     if any(map(math.isnan, likelihoods)) or math.isinf(highest):
         return Choice(None, "unread")
     return Choice(labels[likelihoods.index(highest)], "read")

@@ -26,8 +26,8 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
     A folder stands for all logs below it.
 
     Raises:
-        InputError: A file is in no known format or damaged, a folder has no log, an answer is there twice, two options
-            have the same label, or the right answer to a question is none of its options.
+        InputError: A file is in no known format or damaged, a folder has no log, an answer occurs twice, two options
+            have the same label, or the right answer to a question is not among its options.
     """
     answers: list[ClosedAnswer] = []
     origin: dict[tuple[str, str, str, str], Path] = {}
@@ -103,7 +103,7 @@ def _read_file(path: Path) -> Iterator[ClosedAnswer]:
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """Return the first record of a JSON Lines file, {} if it is none."""
+    """Return the first record of a JSON Lines file; {} if it is not one."""
     try:
         with path.open(encoding="utf-8") as lines:
             head = json.loads(next((line for line in lines if line.strip()), ""))

@@ -44,8 +44,8 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a table.
 
     Raises:
-        InputError: The file cannot be read, a column is missing, a right answer is none of the options, or its place
-            may count from 0 or from 1.
+        InputError: The file cannot be read, a column is missing, a right answer is not among the options, or it is
+            unclear whether its position counts from 0 or 1.
     """
     answers: list[ClosedAnswer] = []
     rows = list(read_file(str(path)))
@@ -125,7 +125,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
 
 
 def _read_place(given: Any) -> int | None:
-    """Return a whole number of three digits at most, None if it is none."""
+    """Return a whole number of at most three digits; None if the value is not one."""
     text = str(given).strip()
     return int(text) if text.isdecimal() and len(text) <= 3 else None
 
