@@ -17,6 +17,7 @@ from imapeval._optional import require
 from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
 from imapeval.files import lock_file
+from imapeval.redaction import redact, register_url_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -86,12 +87,14 @@ class Output:
         if is_url(place):
             self._url = place.rstrip("/")
             self._storage, self._place = _open_storage(self._url)
+            if self._place.rpartition("/")[2] in ("", ".", ".."):
+                raise InputError("the output has no name", path=self._url, fix="End the URL with a name.")
             staging = cache_folder() / "output" / hashlib.sha256(self._url.encode()).hexdigest()[:16]
             self.path = staging / Path(self._place).name
 
     def show(self, path: Path) -> str:
         """Return the name of the output, or of a file in it, for people."""
-        return "/".join((self._url, *path.relative_to(self.path).parts)) if self._url else str(path)
+        return redact("/".join((self._url, *path.relative_to(self.path).parts))) if self._url else str(path)
 
     @contextmanager
     def open(self) -> Generator[Path]:
@@ -127,11 +130,21 @@ class Output:
                 shutil.rmtree(staging)
 
     def _download(self) -> None:
+        """Copy what is there; nothing is in its place before all of it has arrived."""
+        home = Path(self._place).parent
+        draft = self.path.parent.with_suffix(".draft")
+        shutil.rmtree(draft, ignore_errors=True)
         for place in self._list_places():
             for file in self._storage.find(place):
-                copy = self.path.parent / Path(file).relative_to(Path(self._place).parent)
+                name = Path(file).relative_to(home)
+                if ".." in name.parts:
+                    raise ValueError(f"the name {file!r} leads out of the folder")
+                copy = draft / name
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 self._storage.get_file(file, str(copy))
+        if draft.exists():
+            self.path.parent.rmdir()
+            draft.rename(self.path.parent)
 
     def _upload(self) -> None:
         for place in self._list_places():
@@ -160,8 +173,7 @@ def _report_errors(url: str, problem: str) -> Generator[None]:
 
 def _open_storage(url: str) -> tuple[Any, str]:
     """Return the storage of a URL and the place in it."""
+    register_url_secrets(url)
     fsspec: Any = require("fsspec", distribution="fsspec", extra="remote", needed_for=f"{url.partition(':')[0]}://")
-    try:
+    with _report_errors(url, "cannot be opened"):  # some storages connect here
         return fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        raise InputError(str(error), path=url, fix=_FIX) from error

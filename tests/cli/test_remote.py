@@ -151,3 +151,40 @@ def test_no_output_at_a_url_from_a_file(imapeval: Run_, tmp_path: Path, write_da
     done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1")
     assert done.returncode == 2
     assert "imapeval.toml, line 2" in done.stderr
+
+
+def test_a_broken_download_leaves_the_run_as_it_was(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.pipe_file("/runs/one/corrections.jsonl", b"a\nb\n")
+    memory.pipe_file("/runs/one/results.jsonl", b"c\n")
+    output = Output("memory://runs/one")
+
+    def get_half(place: str, local: str) -> None:
+        Path(local).write_bytes(memory.cat(place)[:2])
+        if place.endswith("results.jsonl"):
+            raise ConnectionResetError("reset")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "get_file", get_half)
+        with pytest.raises(InputError), output.open():
+            pytest.fail("opened")
+    with output.open() as folder:
+        assert (folder / "corrections.jsonl").read_bytes() == b"a\nb\n"
+    assert memory.cat("/runs/one/corrections.jsonl") == b"a\nb\n"
+
+
+def test_names_that_lead_out_of_the_folder(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "find", lambda _: ["/runs/one/../../../escaped"])
+        with pytest.raises(InputError, match="escaped"), Output("memory://runs/one").open():
+            pytest.fail("opened")
+    with pytest.raises(InputError):
+        Output("memory://runs/..")
+
+
+def test_no_password_of_a_url_is_shown(imapeval: Run_, write_data: Callable[..., Path]) -> None:
+    # Nobody listens there; fsspec's FTP connects when it is opened.
+    done = imapeval(
+        "score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "ftp://user:hunter22pw@127.0.0.1:1/x/run"
+    )
+    assert done.returncode == 2
+    assert "hunter22pw" not in done.stdout + done.stderr

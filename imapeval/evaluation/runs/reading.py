@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from imapeval.errors import InputError
@@ -193,7 +194,7 @@ class Run:
                 if _parse_result(first, path, number) != result:
                     raise invalid(
                         f"the outcome of {result.id[:60]!r} and {result.metric!r} differs from line "
-                        f"{_line_valueat(path, of_metric[place] - 1)}",
+                        f"{_find_line_number(path, of_metric[place] - 1)}",
                         "Remove the wrong line, or remove both and repeat the command.",
                     )
             begin += len(line) + 1
@@ -302,7 +303,7 @@ def _read_line(path: Path, begin: int) -> bytes:
         return file.readline()[:-1]
 
 
-def _line_valueat(path: Path, begin: int) -> int:
+def _find_line_number(path: Path, begin: int) -> int:
     """Return the 1-based number of the line that begins at this offset."""
     with path.open("rb") as file:
         return file.read(begin).count(b"\n") + 1
@@ -331,9 +332,12 @@ def _parse_result(line: bytes, path: Path, number: int) -> Result:
 
 
 def _list_numbers(result: Result, ranges: Mapping[str, Range]) -> Iterator[tuple[str, float, Range]]:
-    """Yield the score and its parts: what each is, the number and its range, if one is declared."""
+    """Yield the score, its repetitions and its parts: what each is, the number and its range, if one is declared."""
     if isinstance(result.outcome, Score):
-        yield "score", result.outcome.value, ranges.get(result.metric, (None, None))
+        span = ranges.get(result.metric, (None, None))
+        yield "score", result.outcome.value, span
+        for number in chain.from_iterable(result.outcome.repetitions):
+            yield "repetition", number, span
         for part, number in result.outcome.parts.items():
             yield f"part {part[:60]!r}", number, ranges.get(f"{result.metric}.{part}", (None, None))
 

@@ -135,6 +135,8 @@ class ResultLine(_StrictModel):
     def _check_outcome(self) -> "ResultLine":
         if (self.score is None) == (self.failure is None):
             raise ValueError("there must be either a score or a failure")
+        if len(set(map(len, self.repetitions))) > 1:
+            raise ValueError("the repetitions must be rows of one length")
         return self
 
     def outcome(self) -> Outcome:
