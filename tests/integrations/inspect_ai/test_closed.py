@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -33,7 +33,7 @@ OPTIONS = ["Aspirin", "Paracetamol", "Rest", "Tea"]
 SAID = ["ANSWER: B", "ANSWER: A", "B) Paracetamol", "Sorry, I cannot help with that.", "ANSWER: A, B", "It depends"]
 
 
-def run(folder: Path, *, epochs: int = 1) -> EvalLog:
+def run(folder: Path, *, epochs: int = 1, log_format: Literal["eval", "json"] = "eval") -> EvalLog:
     outputs = [ModelOutput.from_content("mockllm/model", text) for text in SAID for _ in range(epochs)]
     outputs[-1].choices[0].stop_reason = "max_tokens"
     for output in outputs:
@@ -42,14 +42,20 @@ def run(folder: Path, *, epochs: int = 1) -> EvalLog:
     samples = [Sample(id=f"q{n}", input=f"{n}: what helps?", choices=OPTIONS, target="B") for n in range(len(SAID))]
     task = inspect_ai.Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice(), epochs=epochs)
     model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
-    (log,) = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", max_samples=1)
+    (log,) = inspect_ai.eval(
+        task, model=model, log_dir=str(folder), log_format=log_format, display="none", max_samples=1
+    )
     assert log.status == "success", log.error
     return log
 
 
-def test_accuracy_is_inspects_own(tmp_path: Path):
-    log = run(tmp_path)
+@pytest.mark.parametrize("log_format", ["eval", "json"])
+def test_accuracy_is_inspects_own(log_format: Literal["eval", "json"], tmp_path: Path):
+    log = run(tmp_path, log_format=log_format)
     answers = read_logs([tmp_path])
+    (file,) = tmp_path.iterdir()
+    assert file.suffix == f".{log_format}"
+    assert read_logs([file]) == answers
     assert log.samples is not None
     theirs = {str(sample.id): float((sample.scores or {})["choice"].value == "C") for sample in log.samples}
     assert {answer.item: answer.scores["choice"] for answer in answers} == theirs

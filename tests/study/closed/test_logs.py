@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from imapeval.errors import InputError, UsageError
+from imapeval._optional import installed
+from imapeval.errors import InputError, MissingExtraError, UsageError
 from imapeval.study.closed.findings import analyse_closed_answers
-from imapeval.study.closed.logs import read_logs
+from imapeval.study.closed.logs import holds_logs, read_logs
 from imapeval.study.closed.logs.answers import find_gold, find_options, infer_labels
 
 HERE = Path(__file__).parent / "logs"
@@ -76,6 +77,20 @@ def test_logs_of_the_harness_give_its_own_accuracy_to_the_item():
         assert all(len(answer.labels) == len(answer.options) == 4 for answer in part)
         assert all(answer.gold <= set("ABCD") and len(answer.gold) == 1 for answer in part)
     assert all((answer.text is None) == (answer.task == "kinds_mc") for answer in answers)
+
+
+def test_json_logs_of_inspect_are_told_from_tables(tmp_path: Path):
+    """The head is what Inspect 0.3.285 writes; its logs are read in tests/integrations/inspect_ai."""
+    (tmp_path / "other.json").write_text('{"version": 2, "name": "something else"}', encoding="utf-8")
+    assert not holds_logs(tmp_path)
+    log = tmp_path / "2026-11-26T11-55-43-00-00_task_LAoFmezWvNHXxX5bDBKsok.json"
+    log.write_text('{\n  "version": 2,\n  "status": "success",\n  "eval": {\n', encoding="utf-8")
+    assert holds_logs(tmp_path)
+    # Without Inspect its reader is missing; with it, this log is damaged. A table would lack a column.
+    error = InputError if installed("inspect-ai") else MissingExtraError
+    for given in (log, tmp_path):
+        with pytest.raises(error):
+            read_logs([given])
 
 
 def sample(n: int, doc: dict[str, Any], target: Any, responses: list[Any], **fields: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.evaluation.samples.inspect_log import load_inspect
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's letters for correct, incorrect, partial and no answer, as its `accuracy` counts them."""
+
+
+_HEAD = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":')
+"""How a `.json` log begins, which tells it from a table."""
+
+
+def is_inspect(path: Path) -> bool:
+    """Return whether a file is a log of Inspect."""
+    if path.suffix != ".json" or not path.is_file():
+        return path.suffix == ".eval"
+    with path.open("rb") as file:
+        return _HEAD.match(file.read(200)) is not None
 
 
 def read_inspect(path: Path) -> Iterator[ClosedAnswer]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.study.closed.logs.helm import read_helm
-from imapeval.study.closed.logs.inspect import read_inspect
+from imapeval.study.closed.logs.inspect import is_inspect, read_inspect
 from imapeval.study.closed.logs.lm_eval import is_lm_eval, read_lm_eval
 from imapeval.study.closed.logs.table import read_table
 
@@ -75,7 +75,8 @@ def holds_logs(folder: Path) -> bool:
 
 def _find_logs(folder: Path) -> list[Path]:
     helm = [file.parent for file in folder.rglob(_HELM)]
-    return sorted([*helm, *folder.rglob("samples_*.jsonl"), *folder.rglob("*.eval")])
+    inspect = filter(is_inspect, [*folder.rglob("*.eval"), *folder.rglob("*.json")])
+    return sorted([*helm, *folder.rglob("samples_*.jsonl"), *inspect])
 
 
 def _find_files(path: Path) -> list[Path]:
@@ -84,7 +85,7 @@ def _find_files(path: Path) -> list[Path]:
     found = _find_logs(path)
     if not found:
         raise InputError(
-            "holds no log of lm-evaluation-harness (samples_*.jsonl), Inspect (*.eval) or HELM "
+            "holds no log of lm-evaluation-harness (samples_*.jsonl), Inspect (*.eval, *.json) or HELM "
             "(per_instance_stats.json)",
             path=path,
             fix="Give the folder that the harness wrote to, or a table.",
@@ -95,7 +96,7 @@ def _find_files(path: Path) -> list[Path]:
 def _read_file(path: Path) -> Iterator[ClosedAnswer]:
     if path.is_dir() or path.name == _HELM:
         return read_helm(path)
-    if path.suffix == ".eval":
+    if is_inspect(path):
         return read_inspect(path)
     if not path.is_file():
         raise InputError("no such file", path=path, fix="Check the path.")
