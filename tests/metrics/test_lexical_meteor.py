@@ -188,9 +188,19 @@ def test_its_signature_names_wordnet(prepared: Meteor):
 
 
 def test_without_wordnet_it_says_what_to_install(nowhere: Path):
-    assert Meteor().missing_requirements == "WordNet: python -m nltk.downloader wordnet"
+    assert Meteor().missing_requirements == "WordNet for English texts: python -m nltk.downloader wordnet"
     with pytest.raises(ResourceError, match=r"Install WordNet: python -m nltk\.downloader wordnet"):
-        Meteor().prepare(MetricResources())
+        score(Meteor().prepare(MetricResources()), "doctor", "physician")
+
+
+def test_french_needs_no_wordnet(nowhere: Path):
+    metric = Meteor().prepare(MetricResources())
+    # traitement and chirurgical match by their stems: P = 2/2, R = 2/4, in 2 runs.
+    expected = 0.5 / 0.95 * 0.5
+    assert value(score(metric, "Le traitement est chirurgical.", "Traitement chirurgical", "fr")) == pytest.approx(
+        expected
+    )
+    assert "|stages_fr:exact,stem|wordnet:none|" in metric.signature
 
 
 def test_wordnet_as_nltk_downloads_it(nowhere: Path, tmp_path: Path):

