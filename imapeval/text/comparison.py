@@ -152,6 +152,12 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         or a.subject == b.subject != ""
         # 阴性 and 阳性: the denial itself is a side.
         or _differ_by_opposite(a, b)
+        # "Hereditary" and "not inherited" name one side.
+        or (
+            bool(ours.sides)
+            and ours.sides == theirs.sides
+            and _overlap(find_content_words(ours.rest), find_content_words(theirs.rest)) >= SAME_SUBJECT
+        )
         # "Neither X-ray nor CT" denies both.
         or any(find_content_words(part) == affirmed.words != frozenset() for part in split_list(denied.stance.subject))
     )

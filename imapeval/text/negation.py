@@ -104,6 +104,13 @@ _NOR = re.compile(
 )
 """The second negation of "neither A nor B", "not A nor B" and 不A也不B, which does not undo the first."""
 
+_REPEATED = re.compile(
+    rf"(?P<part>(?P<negator>[戒忌禁无没未勿别]|不(?![得能可会是应敢]))[{HAN}]{{1,4}}?)(?=(?P=negator)(?![行可了])[{HAN}])"
+)
+_COORDINATION = re.compile(r"[,，、;；]|\b(?:and|or|but)\b|(?<=\w) (?=no \w)|[和与及且并]", re.IGNORECASE)
+"""Where a part of a phrase begins that may have a negation of its own: "no fever, no cough", or in Chinese the same word
+again, 戒烟戒酒. Elsewhere a second negation undoes the first: "do not stop", 不得不."""
+
 _PLACEHOLDER_START = 0xE000
 _MAX_CHARACTERS = 0x1800
 """Private-use characters (U+E000 to U+F8FF, 6,400 of them) are placeholders for harmless phrases, so longer texts are cut
@@ -165,14 +172,23 @@ def read_stance(text: str) -> Stance:
         if stripped != rest:
             rest = stripped
             certainty = degree if certainty == "certain" else certainty
-    against, warnings = _AGAINST.subn(" ", rest)
-    denied, negators = _DENIAL.subn(" ", against)
+    denied, negations = _remove_negations(rest)
+    if negations > 1:
+        parts = _COORDINATION.split(_REPEATED.sub(r"\g<part>，", rest))
+        negations = max(_remove_negations(part)[1] % 2 for part in parts)
     return Stance(
-        "denied" if (warnings + negators) % 2 else "affirmed",
+        "denied" if negations % 2 else "affirmed",
         certainty,
         _RESTRAINT.search(denied) is not None,
         " ".join(_PLACEHOLDER.sub(lambda found: kept[ord(found[0]) - _PLACEHOLDER_START], denied).split()),
     )
+
+
+def _remove_negations(text: str) -> tuple[str, int]:
+    """Return a text without the words that negate or advise against something, and their number."""
+    against, warnings = _AGAINST.subn(" ", text)
+    denied, denials = _DENIAL.subn(" ", against)
+    return denied, warnings + denials
 
 
 def _join_denials(found: re.Match[str]) -> str:

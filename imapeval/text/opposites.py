@@ -28,9 +28,9 @@ def _read_antonyms(pairs: str) -> dict[str, frozenset[str]]:
 
 
 _TIMES_OF_DAY = (
-    r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早(?=上|餐|饭|间|起|[晚饭]|[一二两三半\d]|各|中晚)",
+    r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早[上间起]|早(?=餐|饭|[晚饭]|[一二两三半\d]|各|中晚)",
     r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚",
-    r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚(?=上|餐|饭|间|[一二两三半\d]|各)|睡前|夜[间里]",
+    r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]",
 )
 _LETTERS = tuple(
     rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b|{chinese}(?=型|肝|流)"
@@ -145,6 +145,7 @@ _CONTRARIES = (
     (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|闭角"),
     (r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大", r"\b(?:constrict\w*|narrow\w*)\b|狭窄|缩小|变窄"),
     (r"过速|过快", r"过缓|过慢"),
+    (r"便秘", r"腹泻|稀便"),
     (r"\b(?:liquids?|fluid diet)\b|流质|流食", r"\bsolids?\b|固体|干饭|普食"),
     (
         r"\b(?:combin\w+|together|concomitant\w*|alongside)\b|联合|合用|同服|同时(?=服|使|用)|一起",
@@ -194,7 +195,7 @@ _COMPLEMENTS = (
         r"\b(?:hold|suspend\w*|paus\w+|interrupt\w*)\b|中断",
     ),
     (r"\bpossible\b|可能", r"\bimpossible\b"),
-    (r"\bcurable\b|治愈|可治", r"\bincurable\b"),
+    (r"\b(?:curable|cured?)\b|治愈|可治", r"\bincurable\b"),
     (r"\babnormal\w*\b|异常", r"\bnormal(?:ly)?\b|正常"),
     (r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命", r"\b(?:survive[sd]?|survival|alive)\b|存活"),
     (r"\bcommon\b|常见", r"\buncommon\b"),
@@ -259,14 +260,15 @@ def find_opposites(value: str) -> Opposites:
     """
     # Stages first: the IV of "stage IV" does not mean intravenous.
     stages, unstaged = find_stages(value)
-    rest = unstaged
     taken = {len(_DIMENSIONS) + SCALES.index(scale): numbers for scale, numbers in stages.items()}
+    # Words of several dimensions may overlap: 饭后 is after the meal, and not on an empty stomach.
+    rest = list(unstaged)
     for dimension, sides in enumerate(_DIMENSIONS):
-        if named := frozenset(number for number, side in enumerate(sides) if side.search(unstaged)):
-            taken[dimension] = named
-            for number in named:
-                rest = sides[number].sub(" ", rest)
-    return Opposites(taken, rest)
+        for number, side in enumerate(sides):
+            for found in side.finditer(unstaged):
+                taken[dimension] = taken.get(dimension, frozenset()) | {number}
+                rest[found.start() : found.end()] = " " * len(found[0])
+    return Opposites(taken, "".join(rest))
 
 
 def are_opposed(a: Opposites, b: Opposites) -> bool:

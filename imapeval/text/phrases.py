@@ -92,7 +92,7 @@ _BEFORE_SUBJECT = frozenset(
         "need needs needed have has had be is are was were been being do does did take taking takes taken use using used uses "
         "give giving given gives get getting receive receiving try trying keep continue continuing carry on start starting begin "
         "beginning recommend recommended recommends recommending advise advised advises suggest suggested suggests consider considered "
-        "considering prescribe prescribed prescribes prescribing prefer preferred doctor doctors physician gp clinician drink "
+        "considering prescribe prescribed prescribes prescribing prefer preferred doctor doctors physician gp clinician see consult visit drink "
         "drinking eat eating apply applying administer administered undergo undergoing perform performed",
     )
 )

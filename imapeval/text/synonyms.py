@@ -19,7 +19,7 @@ before meals: a.c.|before food|before eating|before a meal|before each meal|prio
 after meals: p.c.|after food|after eating|after a meal|after each meal|postprandial|postprandially|post-meal
 with food: with meals|with a meal|with each meal|at mealtimes|at mealtime|during meals
 immediately: at once|right away|straight away|straightaway|without delay|promptly|right now|as soon as possible|asap|a.s.a.p.
-at bedtime: h.s.|before bed|before bedtime|before going to bed|before sleep|before sleeping|when going to bed
+at bedtime: h.s.|before bed|before bedtime|before going to bed|before you go to bed|before sleep|before sleeping|before going to sleep|before you go to sleep|when going to bed
 at night: nocte|in the night|at nighttime
 every morning: qam|q.a.m.|each morning|every day in the morning|daily in the morning|once daily in the morning|mane
 every evening: qpm|q.p.m.|each evening|every day in the evening|daily in the evening|once daily in the evening
@@ -73,6 +73,8 @@ physiotherapy: physical therapy|physio
 painkiller: pain reliever|pain medication|pain medicine|pain killer|analgesic
 painkillers: pain relievers|pain killers|analgesics
 vaccination: immunisation|immunization|vaccinations
+influenza vaccine: flu shot|flu jab|flu vaccine|influenza shot|flu vaccination|influenza vaccination
+contagious: infectious|communicable|transmissible|catching
 antibiotics: antibiotic therapy|antibiotic treatment|course of antibiotics|antibiotic
 steroids: steroid therapy|corticosteroids|corticosteroid therapy
 chemotherapy: chemo
@@ -157,6 +159,10 @@ _CHINESE = """
 小便: 尿液|排尿
 大便: 粪便|排便
 月经: 例假|大姨妈
+少喝水: 限制饮水|限水|控制饮水|减少饮水|少饮水
+辛辣: 吃辣|辣的食物|辛辣食物
+已: 已经
+传染: 传染性|有传染性|具有传染性|具传染性
 烟: 吸烟|抽烟|香烟|烟草
 酒: 饮酒|喝酒|酒精饮料|酒类
 多喝水: 多饮水|大量饮水|大量喝水|增加饮水
@@ -201,7 +207,9 @@ _CHINESE_WORDS = _read_table(_CHINESE)
 _CHINESE_WORDS.update({kept: kept for kept in _CHINESE_WORDS.values()})
 _KEPT = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
 _PATTERN = re.compile(
-    rf"(?<![a-z0-9.&/-])(?:{_alternatives(_WORDS)})(?![a-z0-9&/-])|(?<=\s)(?:{_alternatives(_LAST_WORDS)})$"
+    # The IV of "stage IV" and "factor IV" is a number.
+    rf"(?<![a-z0-9.&/-])(?:{_alternatives(_WORDS)})(?![a-z0-9&/-])"
+    rf"|(?<=\s)(?<!stage\s)(?<!grade\s)(?<!class\s)(?<!type\s)(?<!phase\s)(?<!factor\s)(?:{_alternatives(_LAST_WORDS)})$"
     rf"|^(?:{_alternatives(_LAST_WORDS)})$|{_alternatives(_CHINESE_WORDS)}",
     re.IGNORECASE,
 )

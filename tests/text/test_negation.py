@@ -22,6 +22,8 @@ unnecessary | out of the question | absence of fever | neither aspirin | nor ibu
 hold off on surgery | 不需要手术 | 避免饮酒 | 已排除肿瘤 | 可以排除骨折 | 阴性 | 否认过敏 | 忌辛辣 | 禁食 | 戒烟
 停用阿司匹林 | 远离花粉 | 别熬夜 | 勿热敷 | 严禁饮酒 | 不宜久坐 | 免做手术 | 并非癌症 | 避光保存
 不宜也不接种 | 不发热也不咳嗽 | 没有发热，也没有咳嗽
+no fever, no cough | no fever no cough | don't smoke and don't drink | avoid alcohol, avoid caffeine
+it is not, and will never be, cancer | 戒烟戒酒 | 忌烟忌酒 | 不吸烟，不喝酒 | 不吸烟不喝酒 | 没有发热没有咳嗽
 """
 AFFIRMED = """
 surgery needed | not without risk | do not stop aspirin | never skip a dose | avoid stopping the tablets
@@ -30,6 +32,7 @@ do not hesitate to call | whether or not it hurts | gram-negative sepsis | Rh ne
 no problem | non-steroidal drugs | to stop bleeding | notable pain | nose drops | 不能不吃药 | 不要停药 | 不仅要休息
 不超过3天 | 不妨热敷 | 腹部不适 | 月经不调 | 无菌敷料 | 无症状 | 除非怀孕 | 未婚 | 非甾体抗炎药 | 革兰阴性菌
 没关系 | 禁忌症 | 特别注意 | 级别 | 心脏骤停 | 停经 | 戒断反应 | 少量饮水 | 无创通气 | 无需担心 | 避孕药 | 不手术也不行
+do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险
 """
 
 
