@@ -19,7 +19,9 @@ import threading
 import time
 import uuid
 import weakref
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +39,9 @@ if TYPE_CHECKING:
 _FORMAT = 1
 """Version of the file format, stored in its user_version."""
 
-_BUSY_SECONDS = 30.0
-"""How long to wait for another process that writes. A commit takes milliseconds; only a hung process takes longer."""
+_BUSY_SECONDS = 5.0
+"""How long to wait for another process that writes: less than a lease, because the event loop is blocked meanwhile. A
+commit takes milliseconds; `imapeval cache clear` and programs that hold the file open for writing take longer."""
 
 _BUSY_PAUSE = 0.01
 """Seconds between two attempts where SQLite does not wait by itself."""
@@ -57,9 +60,6 @@ _UNUSABLE_SECONDS = 3600.0
 """How long an unusable completion still answers the same request in processes that were already running. A run must not
 pay for it again and again; a server process runs for weeks and should notice when the model was fixed."""
 
-_FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
-"""SQLite's error codes for a full disk: a full file system, and a quota or limit."""
-
 _TABLES = """
 CREATE TABLE IF NOT EXISTS completion (key TEXT PRIMARY KEY, request TEXT NOT NULL, completion TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS unusable (key TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
@@ -68,6 +68,8 @@ CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, session TEXT NOT NULL, u
 """Times are those of the system clock, which all processes share."""
 
 _log = get_logger(__name__)
+
+_Write = Callable[[sqlite3.Connection], None]
 
 
 def _locate_processes() -> str:
@@ -90,7 +92,9 @@ class CachedModel(ModelWrapper):
     Identical requests in flight share one call, even across processes. May be used from several threads and event
     loops, one at a time.
 
-    A full disk does not end a run: completions are held in memory until they can be written.
+    If the file cannot be used any more after the first request was claimed (full disk, locked or damaged file), the
+    model is asked, and completions are held in memory until they can be written, at the latest when the process ends.
+    A file that was deleted or replaced is opened anew.
 
     Args:
         model: The wrapped model.
@@ -104,17 +108,18 @@ class CachedModel(ModelWrapper):
         self._begun = time.time()
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._in_flight: dict[str, asyncio.Task[Completion]] = {}
         self._held: dict[str, Completion] = {}
-        self._unwritten: dict[str, str] = {}
-        self._warned = False
+        self._unwritten: dict[str, _Write] = {}
+        self._has_written = self._failing = self._warned = False
 
     async def complete(self, request: Request) -> Completion:
         """Return the cached completion, or ask the model and cache its completion.
 
         Raises:
             ProviderError: The model returned none; nothing is cached.
-            ResourceError: The file cannot be read, is locked or is damaged.
+            ResourceError: The file cannot be written, is locked or is damaged, and has been from the start.
         """
         text = canonical_json(request, self.identity)
         key = cache_key(text)
@@ -135,12 +140,16 @@ class CachedModel(ModelWrapper):
         If the file holds another completion by now, that one stays: a process that started later asked again for it.
         """
         key = cache_key(canonical_json(request, self.identity))
-        self._unwritten.pop(key, None)
-        # On a full disk only the mark is lost; the run continues.
-        with contextlib.suppress(ResourceError), self._opened() as connection, connection:
-            row = connection.execute("SELECT completion FROM completion WHERE key = ?", (key,)).fetchone()
-            if row and json.loads(row[0])["text"] == completion.text:
-                connection.execute("INSERT OR IGNORE INTO unusable VALUES (?, ?)", (key, time.time()))
+        if key in self._held:
+            self._unwritten.pop(key, None)
+            asyncio.get_running_loop().call_later(_UNUSABLE_SECONDS, self._held.pop, key, None)
+            return
+        mark = partial(_mark_unusable, key=key, text=completion.text)
+        try:
+            with self._writing() as connection:
+                mark(connection)
+        except ResourceError:
+            self._unwritten[key] = mark
 
     def get(self, request: Request) -> Completion | None:
         """Return the cached completion of a request, or None.
@@ -180,7 +189,9 @@ class CachedModel(ModelWrapper):
         try:
             self._keep(key, text, completion)
         except ResourceError as error:
-            self._hold(key, text, completion, error)
+            self._held[key] = completion
+            self._unwritten[key] = partial(_insert, key=key, text=text, completion=completion, session=self._session)
+            self._warn(error)
         else:
             self._write_held()
         return completion
@@ -189,7 +200,7 @@ class CachedModel(ModelWrapper):
         """Claim a request, or renew the claim; return False if another session holds it."""
         now = time.time()
         try:
-            with self._opened() as connection, connection:
+            with self._writing() as connection:
                 changed = connection.execute(
                     "INSERT INTO claim VALUES (:key, :session, :until) ON CONFLICT (key) DO UPDATE "
                     "SET session = excluded.session, until = excluded.until "
@@ -204,15 +215,15 @@ class CachedModel(ModelWrapper):
                 if holder and _has_died(holder[0]):
                     connection.execute("DELETE FROM claim WHERE session = ?", holder)
                 return False
-        except ResourceError as error:
+        except ResourceError:
             # Two processes asking the same is better than none asking.
-            if _is_full(error):
+            if self._has_written:
                 return True
             raise
 
     def _release(self, key: str) -> None:
         # A claim that cannot be released expires by itself.
-        with contextlib.suppress(ResourceError), self._opened() as connection, connection:
+        with contextlib.suppress(ResourceError), self._writing() as connection:
             connection.execute("DELETE FROM claim WHERE key = ? AND session = ?", (key, self._session))
 
     @contextlib.contextmanager
@@ -232,33 +243,27 @@ class CachedModel(ModelWrapper):
             timer.cancel()
 
     def _keep(self, key: str, text: str, completion: Completion) -> None:
-        record = asdict(completion)
-        if not completion.tokens:
-            # Omitted when empty, so that earlier versions of imapeval can read the record.
-            del record["tokens"]
-        with self._opened() as connection, connection:
-            connection.execute("INSERT OR REPLACE INTO completion VALUES (?, ?, ?)", (key, text, json.dumps(record)))
-            connection.execute("DELETE FROM unusable WHERE key = ?", (key,))
-            connection.execute("DELETE FROM claim WHERE key = ? AND session = ?", (key, self._session))
+        with self._writing() as connection:
+            _insert(connection, key=key, text=text, completion=completion, session=self._session)
 
-    def _hold(self, key: str, text: str, completion: Completion, error: ResourceError) -> None:
-        self._held[key] = completion
-        self._unwritten[key] = text
+    def _warn(self, error: ResourceError) -> None:
         if not self._warned:
             self._warned = True
             _log.warning(
                 "the cache of completions %s cannot be written (%s). The run continues and uses every completion, but "
                 "completions that still cannot be written when it ends will be requested and paid for again. Free some "
-                "space on that disk.",
+                "space on that disk, or end the program that locks the file.",
                 self._path,
                 error.__cause__,
             )
 
     def _write_held(self) -> None:
         with contextlib.suppress(ResourceError):
-            for key, text in [*self._unwritten.items()]:
-                self._keep(key, text, self._held[key])
-                del self._held[key], self._unwritten[key]
+            for key, write in [*self._unwritten.items()]:
+                with self._writing() as connection:
+                    write(connection)
+                del self._unwritten[key]
+                self._held.pop(key, None)
 
     def _forget_call(self, key: str, call: asyncio.Task[Completion]) -> None:
         del self._in_flight[key]
@@ -269,25 +274,47 @@ class CachedModel(ModelWrapper):
     def _find(self, key: str) -> Completion | None:
         if held := self._held.get(key):
             return replace(held, cached=True)
-        with self._opened() as connection:
-            row = connection.execute(
-                "SELECT completion FROM completion LEFT JOIN unusable USING (key) WHERE key = ? "
-                "AND (since IS NULL OR since >= ?)",
-                (key, max(self._begun, time.time() - _UNUSABLE_SECONDS)),
-            ).fetchone()
-            if row is None:
-                return None
-            record = json.loads(row[0])
-            tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
-            return Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
+        try:
+            with self._opened() as connection:
+                row = connection.execute(
+                    "SELECT completion FROM completion LEFT JOIN unusable USING (key) WHERE key = ? "
+                    "AND (since IS NULL OR since >= ?)",
+                    (key, max(self._begun, time.time() - _UNUSABLE_SECONDS)),
+                ).fetchone()
+                if row is None:
+                    return None
+                record = json.loads(row[0])
+                tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
+                return Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
+        except ResourceError as error:
+            if not self._has_written:
+                raise
+            self._warn(error)
+            return None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        """Yield a connection for a transaction. After one that failed, the next ones do not wait for a lock."""
+        wait = 0.0 if self._failing else _BUSY_SECONDS
+        self._failing = True
+        with self._opened() as connection, connection:
+            _set_busy_seconds(connection, wait)
+            yield connection
+        self._failing, self._has_written = False, True
 
     @contextlib.contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
         try:
             with self._lock:
+                # SQLite would go on with a deleted file, which no other process sees.
+                if self._connection is not None and _identify(self._path) != self._file:
+                    self._closing.detach()
+                    self._connection.close()
+                    self._connection = None
                 if self._connection is None:
                     self._connection = _connect(self._path)
-                    weakref.finalize(self, self._connection.close)
+                    self._file = _identify(self._path)
+                    self._closing = weakref.finalize(self, _close, self._connection, self._unwritten)
                 yield self._connection
         except (sqlite3.Error, OSError, ValueError, TypeError, KeyError) as error:
             raise ResourceError(
@@ -302,10 +329,41 @@ def cache_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _is_full(error: ResourceError) -> bool:
-    cause = error.__cause__
-    # The primary error code is in the lower byte.
-    return isinstance(cause, sqlite3.OperationalError) and cause.sqlite_errorcode & 0xFF in _FULL
+def _insert(connection: sqlite3.Connection, *, key: str, text: str, completion: Completion, session: str) -> None:
+    record = asdict(completion)
+    if not completion.tokens:
+        # Omitted when empty, so that earlier versions of imapeval can read the record.
+        del record["tokens"]
+    connection.execute("INSERT OR REPLACE INTO completion VALUES (?, ?, ?)", (key, text, json.dumps(record)))
+    connection.execute("DELETE FROM unusable WHERE key = ?", (key,))
+    connection.execute("DELETE FROM claim WHERE key = ? AND session = ?", (key, session))
+
+
+def _mark_unusable(connection: sqlite3.Connection, *, key: str, text: str) -> None:
+    row = connection.execute("SELECT completion FROM completion WHERE key = ?", (key,)).fetchone()
+    if row and json.loads(row[0])["text"] == text:
+        connection.execute("INSERT OR IGNORE INTO unusable VALUES (?, ?)", (key, time.time()))
+
+
+def _close(connection: sqlite3.Connection, unwritten: Mapping[str, _Write]) -> None:
+    with contextlib.suppress(sqlite3.Error, ValueError, TypeError, KeyError):
+        _set_busy_seconds(connection, _BUSY_SECONDS)
+        for write in unwritten.values():
+            with connection:
+                write(connection)
+    connection.close()
+
+
+def _set_busy_seconds(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+
+
+def _identify(path: Path) -> tuple[int, int] | None:
+    """Return what identifies a file, whatever its path; None if there is none."""
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 def _read_token(token: Mapping[str, Any]) -> Token:

@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sqlite3
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -321,3 +323,93 @@ async def test_kill_9_loses_no_completion(tmp_path):
     cached = CachedModel(ScriptedModel([]), path)
     for number in range(20):
         assert (await cached.complete(ask(number))).cached
+
+
+@contextlib.contextmanager
+def lock(path):
+    """Lock the file as another program does."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+async def test_a_file_that_is_locked_for_a_while_loses_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    path = tmp_path / "c.sqlite"
+    model = ScriptedModel(echo)
+    cached = CachedModel(model, path)
+    await cached.complete(ask(0))
+    with lock(path):
+        begun = time.monotonic()
+        await asyncio.gather(*(cached.complete(ask(number)) for number in range(200)))
+        assert time.monotonic() - begun < 200 * 0.05  # only the first one waits for the lock
+    await cached.complete(ask(200))
+    later = CachedModel(ScriptedModel([]), path)
+    assert all(later.get(ask(number)) for number in range(201))
+    assert len(model.requests) == 201
+
+
+async def test_what_is_held_is_written_when_the_process_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(echo), path)
+    await cached.complete(ask(0))
+    with lock(path):
+        await cached.complete(ask(1))
+    del cached
+    gc.collect()
+    assert CachedModel(ScriptedModel([]), path).get(ask(1))
+
+
+async def test_an_unusable_completion_is_marked_as_soon_as_that_can_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(echo), path)
+    completion = await cached.complete(ask(0))
+    with lock(path):
+        cached.reject(ask(0), completion)
+    await cached.complete(ask(1))
+    assert CachedModel(ScriptedModel([]), path).get(ask(0)) is None
+
+
+async def test_a_held_unusable_completion_is_asked_for_again_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(cache, "_UNUSABLE_SECONDS", 0.0)
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(["a", "<html>", "good"]), path)
+    await cached.complete(ask(0))
+    with lock(path):
+        for _ in range(2):
+            cached.reject(ask(1), await cached.complete(ask(1)))
+        await asyncio.sleep(0.01)
+        assert (await cached.complete(ask(1))).text == "good"
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_file_that_is_deleted_or_replaced_is_opened_anew(tmp_path, replaced):
+    path, other = tmp_path / "c.sqlite", tmp_path / "other.sqlite"
+    await CachedModel(ScriptedModel(echo), other).complete(ask(1))
+    gc.collect()  # closes it
+    cached = CachedModel(ScriptedModel(echo), path)
+    await cached.complete(ask(0))
+    for part in tmp_path.glob("c.sqlite*"):
+        part.unlink()
+    if replaced:
+        other.rename(path)
+    await cached.complete(ask(1))
+    await cached.complete(ask(2))
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT count(*) FROM completion").fetchone() == (2,)
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_a_file_that_is_damaged_during_a_run_does_not_end_it(tmp_path, caplog):
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(echo), path)
+    await cached.complete(ask(0))
+    for part in tmp_path.glob("c.sqlite*"):
+        part.unlink()
+    path.write_bytes(b"no database\n" * 100)
+    assert [(await cached.complete(ask(number))).text for number in (1, 2, 1)] == ["re: 1", "re: 2", "re: 1"]
+    (warning,) = caplog.records
+    assert str(path) in warning.getMessage()
