@@ -16,8 +16,9 @@ from imapeval.redaction import make_printable, redact
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-Lang = Literal["en", "zh", "fr"]
-"""Languages that texts may be in; `imapeval.text.language.FACT_LANGS` says which of them facts are read in."""
+Lang = Literal["en", "zh", "fr", "other"]
+"""Languages that texts may be in; `imapeval.text.language.FACT_LANGS` says which of them facts are read in. "other" is
+any language whose words stand between spaces, such as German; nothing is known of it but that."""
 
 Decider = Literal["text", "graph", "llm", "encoder", "recorded"]
 Polarity = Literal["affirmed", "denied"]
@@ -43,7 +44,7 @@ class Sample:
             (`imapeval.evaluation.combine`). If there are none, imaps have question and response only, and metrics that
             need a reference give no score.
         response: The generated answer under evaluation; for a dialogue its last turn. "" if there is none.
-        lang: Language of the texts, "en", "zh" or "fr".
+        lang: Language of the texts.
         system: The system that generated the response; "" if unknown.
         ratings: Human ratings by dimension, such as {"accuracy": 4.5}.
         meta: Every other column of the input, unchanged.

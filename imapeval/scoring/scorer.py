@@ -152,7 +152,7 @@ class Scorer:
             reference: The clinician's answer, or a list of several, which are combined as `references` says; None or ""
                 for none.
             turns: A dialogue in place of `question`; the last turn is the user's.
-            lang: "en", "zh" or "fr"; None detects it from the question's script.
+            lang: "en", "zh", "fr" or "other"; None detects it from the question's script.
             id: An identifier of your own for the answer.
 
         Returns:

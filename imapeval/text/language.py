@@ -31,7 +31,7 @@ def has_chinese(text: str) -> bool:
 def detect_lang(text: str) -> Lang:
     """Return the language of a text: Chinese if at least a fifth of its letters are Chinese characters, else English.
 
-    French has the script of English; it has to be given (column `lang`).
+    French and others have the script of English; they have to be given (column `lang`).
     """
     letters = sum(map(str.isalpha, text))
     return "zh" if letters and len(_CHINESE.findall(text)) / letters >= _CHINESE_SHARE else "en"

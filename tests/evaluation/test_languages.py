@@ -1,4 +1,4 @@
-"""French: scored by metrics of words and characters, and by no other."""
+"""French and other languages: scored by metrics of words and characters, and by no other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.extract import refuse_reading
 from imapeval.metrics import registry
 from imapeval.scoring.arguments import make_samples
-from imapeval.types import Failure, Sample
+from imapeval.types import Failure, Sample, Score
 
 FRENCH = {
     "question": "Comment traiter ?",
@@ -39,12 +39,30 @@ def test_facts_are_read_in_the_other_languages():
     assert refuse_reading(Sample("a", "q", (), "r", lang="zh")) is None
 
 
-def test_only_metrics_of_words_know_french():
-    known = {metric.name for metric in registry.all_metrics() if "fr" in metric.languages}
-    assert known == {
+def test_only_metrics_of_words_know_french_and_other_languages():
+    french, others = (
+        {metric.name for metric in registry.all_metrics() if lang in metric.languages} for lang in ("fr", "other")
+    )
+    assert french == {
         *("rouge1", "rouge2", "rougeL", "rougeS", "bleu", "bleu1", "bleu2", "bleu3", "nist", "chrf", "meteor"),
         *("exact-match", "token-f1", "length-ratio"),
     }
+    assert others == french - {"meteor"}
+
+
+def test_other_languages_have_a_name_and_a_code_says_which():
+    """A code such as "de" may as well be a slip of the pen, as "cn" for Chinese."""
+    german = FRENCH | {"reference": "Sauerstoff und Furosemid.", "response": "Sauerstoff!"}
+    with Scorer(metrics=["imapscore", "rouge1"]) as scorer:
+        refused, found = scorer.score_all([german | {"lang": lang} for lang in ("de", "other")])
+    fault = refused.outcomes["rouge1"]
+    assert isinstance(fault, Failure)
+    assert (fault.stage, fault.kind) == ("metric", "bad-input")
+    score, failure = found.outcomes["rouge1"], found.outcomes["imapscore"]
+    assert isinstance(score, Score)
+    assert score.value == pytest.approx(2 * 1 / 4)
+    assert isinstance(failure, Failure)
+    assert (failure.stage, failure.kind) == ("metric", "language")
 
 
 def test_dialogues_name_their_speakers_in_french():

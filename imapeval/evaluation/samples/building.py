@@ -144,7 +144,13 @@ class SampleBuilder:
     def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
         lang = self._optional_text(row, ours, "lang") or detect_lang(question)
         if lang not in _LANGS:
-            self._fail(row, f"unknown lang {lang!r}", fix=f"Write one of {', '.join(_LANGS)}, or leave it out.")
+            self._fail(
+                row,
+                f"unknown lang {lang!r}",
+                fix=f"Write one of {', '.join(_LANGS)}, or leave it out. As 'other', any language is scored by metrics "
+                "that count words and characters, such as rouge1, bleu, chrf and token-f1; the rest lacks its graph, "
+                "extractor, stems or prompts.",
+            )
         return lang
 
     def _id(self, row: Row, ours: Mapping[str, Any]) -> str:

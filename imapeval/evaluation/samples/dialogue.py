@@ -26,6 +26,7 @@ _SPEAKER_PREFIXES: Mapping[Lang, Mapping[Speaker, str]] = {
     "en": {"user": "Patient: ", "assistant": "Doctor: "},
     "zh": {"user": "患者：", "assistant": "医生："},
     "fr": {"user": "Patient : ", "assistant": "Médecin : "},
+    "other": {"user": "Patient: ", "assistant": "Doctor: "},
 }
 _EXPECTED_FORM = 'Write a list such as [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}].'
 

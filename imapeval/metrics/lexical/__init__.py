@@ -1,13 +1,13 @@
 """Metrics that count what two texts share: n-grams, subsequences, words, characters.
 
-| metric | tokens, English | tokens, Chinese | tokens, French | range |
-|---|---|---|---|---|
-| rouge1, rouge2, rougeL, rougeS | rouge-score's, stemmed | characters, other words whole | words, stemmed | 0..1 |
-| bleu, bleu1, bleu2, bleu3 | sacrebleu's 13a | sacrebleu's zh | sacrebleu's 13a | 0..100 |
-| nist, length-ratio | sacrebleu's 13a | sacrebleu's zh | sacrebleu's 13a | 0 and up |
-| chrf | characters | characters | characters | 0..100 |
-| meteor | sacrebleu's 13a, lower case | not defined | words, without synonyms | 0..1 |
-| exact-match, token-f1 | SQuAD's | characters, other words whole | words without articles | 0..1 |
+| metric | tokens, English | Chinese | French | other languages | range |
+|---|---|---|---|---|---|
+| rouge1, rouge2, rougeL, rougeS | rouge-score's, stemmed | characters, foreign words | words, stemmed | words | 0..1 |
+| bleu, bleu1, bleu2, bleu3 | sacrebleu's 13a | sacrebleu's zh | sacrebleu's 13a | 13a | 0..100 |
+| nist, length-ratio | sacrebleu's 13a | sacrebleu's zh | sacrebleu's 13a | 13a | 0 and up |
+| chrf | characters | characters | characters | characters | 0..100 |
+| meteor | sacrebleu's 13a, lower case | not defined | words, without synonyms | not defined | 0..1 |
+| exact-match, token-f1 | SQuAD's | characters, foreign words | words without articles | words | 0..1 |
 
 An empty response scores 0. Where the reference has nothing that the metric could count (no word for ROUGE, exact match
 and token F1; no character at all for NIST, METEOR and the length ratio) there is no score, but the failure

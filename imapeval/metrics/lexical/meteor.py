@@ -25,7 +25,7 @@ from imapeval.metrics.lexical.tokens import (
     NO_REFERENCE_TOKENS,
     open_stemmer,
     split_for_bleu,
-    split_french,
+    split_words,
 )
 from imapeval.metrics.nltk_data import list_nltk_folders
 from imapeval.types import Outcome, Score
@@ -98,7 +98,7 @@ class Meteor(Metric):
         from nltk.translate.meteor_score import single_meteor_score  # pyright: ignore[reportMissingTypeStubs]
 
         if case.lang == "fr":
-            expected, given = split_french(case.reference), split_french(case.response)
+            expected, given = split_words(case.reference), split_words(case.response)
             resources: dict[str, Any] = {"stemmer": open_stemmer("fr"), "wordnet": _NoSynonyms()}
         else:
             expected, given = split_for_bleu(case.reference, self.tokens), split_for_bleu(case.response, self.tokens)

@@ -33,7 +33,7 @@ _CACHED_STEMS = 50_000
 
 _ZH_TOKEN = re.compile(f"[{HAN}]|(?:(?![{HAN}_])\\w)+")
 
-_FR_TOKEN = re.compile(r"\d+(?:[.,]\d+)+|\w+")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
 """A number is one token, "2,5" as "2.5"."""
 
 _GROUPING_SPACE = re.compile("(?<=\\d)[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))")
@@ -53,13 +53,15 @@ def split_for_rouge(text: str, lang: Lang, *, stem: bool) -> Tokens:
     """Return ROUGE's tokens.
 
     English: those of the package rouge-score, which knows ASCII letters and digits only, with the Porter stemmer for
-    words of more than 3 letters. Chinese: as `split_chinese`. French: as `split_french`, with the Snowball stemmer for
-    words of more than 3 letters.
+    words of more than 3 letters. Chinese: as `split_chinese`. French: as `split_words`, with the Snowball stemmer for
+    words of more than 3 letters. Others: as `split_words`.
     """
     if lang == "zh":
         return split_chinese(text)
+    if lang == "other":
+        return split_words(text)
     if lang == "fr":
-        words = split_french(text)
+        words = split_words(text)
         return tuple(open_stemmer(lang).stem(word) if len(word) > 3 else word for word in words) if stem else words
     from rouge_score import tokenize  # pyright: ignore[reportMissingTypeStubs]
 
@@ -83,12 +85,14 @@ def split_for_squad(text: str, lang: Lang) -> Tokens:
     """Return the words that SQuAD's evaluation compares (Rajpurkar et al. 2016).
 
     English: in lower case, without ASCII punctuation and articles, cut at white space. Chinese: as `split_chinese`.
-    French: as `split_french`, without articles.
+    French: as `split_words`, without articles. Others: as `split_words`.
     """
     if lang == "zh":
         return split_chinese(text)
+    if lang == "other":
+        return split_words(text)
     if lang == "fr":
-        return split_french(_FR_ARTICLES.sub(" ", text.lower()))
+        return split_words(_FR_ARTICLES.sub(" ", text.lower()))
     return tuple(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
@@ -97,10 +101,10 @@ def split_chinese(text: str) -> Tokens:
     return tuple(_ZH_TOKEN.findall(text.lower()))
 
 
-def split_french(text: str) -> Tokens:
+def split_words(text: str) -> Tokens:
     """Return words and numbers in lower case, with accents; an elided word ("l'") is one of its own, "œ" is "oe"."""
     text = unicodedata.normalize("NFC", text).lower().translate(_LIGATURES)
-    tokens = _FR_TOKEN.findall(_GROUPING_SPACE.sub("", text))
+    tokens = _WORD.findall(_GROUPING_SPACE.sub("", text))
     return tuple(token.replace(",", ".") for token in tokens)
 
 

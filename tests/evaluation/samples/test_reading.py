@@ -197,7 +197,7 @@ def test_unknown_loader(tmp_path: Path):
         ([ROW, ROW | {"id": None}], 2, "id"),
         ([ROW | {"response": 3}], 1, "response.*3"),
         ([ROW | {"id": True}], 1, "id.*True"),
-        ([ROW | {"lang": "de"}], 1, "'de'.*en, zh, fr"),
+        ([ROW | {"lang": "de"}], 1, "'de'.*en, zh, fr, other"),
         ([ROW | {"ratings": {"accuracy": "good"}}], 1, "'accuracy'.*'good'"),
         ([ROW | {"ratings.accuracy": True}], 1, "'accuracy'.*True"),
         ([ROW | {"ratings.accuracy": "nan"}], 1, "'accuracy'.*'nan'"),
