@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 VerdictWord = Literal["pass", "fail", "too close to call"]
 
 CONFIDENCE = 0.95
-"""Of the intervals that decide whether a verdict is too close to call."""
+"""Confidence of the intervals that decide whether a verdict is too close to call."""
 
 
 @dataclass(frozen=True, slots=True)

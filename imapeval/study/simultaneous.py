@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
 _DRAWS = 20_000
-"""Of the largest error: the confidence .95 is then met to .0015, one standard error."""
+"""Random draws of the largest error: the confidence .95 is then met to .0015, one standard error."""
 
 
 def simultaneous_confidence(influences: Floats, *, confidence: float) -> float:

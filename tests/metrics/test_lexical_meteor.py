@@ -221,7 +221,7 @@ def test_damaged_wordnet(nowhere: Path, damage: str):
         (folder / "index.verb").unlink()
     if damage == "a line":
         (folder / "index.noun").write_text("doctor n x\n")
-    with pytest.raises(ResourceError, match=r"WordNet in .* (is damaged|cannot be read)"):
+    with pytest.raises(ResourceError, match=r"WordNet"):
         Meteor().prepare(MetricResources())
 
 

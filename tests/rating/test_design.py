@@ -108,7 +108,7 @@ def test_extra_items_are_spread(count: int, extra: int, seed: int):
 
 def test_repeats_come_from_the_first_half():
     assert set(choose_repeats(range(10), 5, rng=random.Random(0))) == set(range(5))
-    with pytest.raises(UsageError, match="at most 5"):
+    with pytest.raises(UsageError, match="5"):
         choose_repeats(range(10), 6, rng=random.Random(0))
 
 

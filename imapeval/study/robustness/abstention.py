@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 SHARES = (0.1, 0.2, 0.3)
-"""Of the answers, on which a metric abstains."""
+"""Shares of the answers on which a metric abstains."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TASK = "reword"
 VERSION = 1
-"""Of the prompt."""
+"""Version of the prompt."""
 
 TEMPERATURE = 0.7
 """Sampling temperature, so that several rewordings of one answer differ. Our choice, not tuned."""
@@ -47,7 +47,8 @@ _ROOM = 64
 """Tokens for the JSON around a rewording, and for one that is longer than a short answer."""
 
 _TOKENS = 2
-"""Of a character of the answer. English takes a fourth of one, Chinese 1 to 1.5 in tokenizers that know it."""
+"""Tokens reserved for each character of the answer. English takes a fourth of one, Chinese 1 to 1.5 in tokenizers that
+know it."""
 
 _NOTE = "judge-retry"
 """The prompt with which a second request says what was wrong; it fits every task that asks for JSON."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.study.subgroups.slices import Group, SlicedMetric
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Of p after Holm's correction, below which a sentence says that there is a difference."""
+"""The p-value, after Holm's correction, below which a sentence says that there is a difference."""
 
 _NEGLIGIBLE = 1e-10
 """Share of all variance up to which a variance is rounding: groups that hold the same numbers cannot differ."""

@@ -35,7 +35,8 @@ BINS = 4
 """Groups of equal size that a covariate is cut into."""
 
 MIN_QUESTIONS = 4
-"""Of a system in a group, for its coefficient to count. Fisher's variance of a correlation is 1 / (n - 3)."""
+"""Fewest questions that a system must have in a group for its coefficient to count. Fisher's variance of a correlation
+is 1 / (n - 3)."""
 
 
 @dataclass(frozen=True, slots=True)

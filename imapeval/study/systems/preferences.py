@@ -41,7 +41,7 @@ _RIDGE = 1e-6
 _MOST_STEPS = 60
 
 _LONGEST_STEP = 2.0
-"""Of Newton's method, in one strength: further away the likelihood is not quadratic."""
+"""Longest step of Newton's method in any strength: farther away the likelihood is not quadratic."""
 
 _AT_ONCE = 250
 """Resamples whose matrices are held at a time."""

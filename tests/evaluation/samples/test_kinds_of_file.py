@@ -582,7 +582,7 @@ def test_process_substitution(tmp_path: Path):
 def test_a_pipe_that_nobody_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("imapeval.evaluation.samples.text_lines._PATIENCE", 0.1)
     os.mkfifo(tmp_path / "data.jsonl")
-    with pytest.raises(InputError, match=r"data\.jsonl.*nothing has been written"):
+    with pytest.raises(InputError, match=r"data\.jsonl"):
         read(tmp_path / "data.jsonl")
 
 

@@ -74,7 +74,7 @@ async def test_scores_of_several_digits_are_the_mean_of_samples(load, scale):
     (outcome,), requests = await judge(metric, lambda request: high if request.seed == 1 else "0", CASE)
     assert outcome == Score(int(high) / 3, {"weighted": 0.0, "samples": 3.0})
     assert [(request.logprobs, request.seed) for request in requests] == [(0, 1), (0, 2), (0, 3)]
-    with pytest.raises(UsageError, match=r"weights 'logprobs' needs scores of one digit, and the scale is"):
+    with pytest.raises(UsageError, match=r"'logprobs'"):
         set_options(metric, {"weights": "logprobs"})
 
 
@@ -283,10 +283,10 @@ async def test_on_imaps(load, tmp_path):
 
 def test_on_imaps_where_that_makes_no_sense(load, tmp_path):
     load(FACTS, "facts.md")
-    with pytest.raises(UsageError, match=r"the prompt facts\.md shows facts already\. Name it without '\+imap'"):
+    with pytest.raises(UsageError, match=r"facts\.md"):
         registry.get(f"geval-file:{tmp_path / 'facts.md'}+imap")
     load(TEXT, "text.md")
-    with pytest.raises(UsageError, match=r"has no place for the reference.*\{\{response_imap\}\}"):
+    with pytest.raises(UsageError, match=r"\{\{response_imap\}\}"):
         registry.get(f"geval-file:{tmp_path / 'text.md'}+imap:pairs")
 
 
@@ -303,13 +303,13 @@ def test_it_is_signed_with_its_file(load):
 
 
 def test_names(load, tmp_path, monkeypatch):
-    with pytest.raises(UsageError, match=r"called 'accuracy', and so is a metric of ours.*name: my-accuracy"):
+    with pytest.raises(UsageError, match=r"'accuracy'.*name: my-accuracy"):
         load(TEXT, "accuracy.md")
     load(TEXT, "a.md")
     load(f"---\nname: a\n---\n{TEXT}!", "b.md")
     a, b = (f"geval-file:{tmp_path / name}" for name in ("a.md", "b.md"))
     assert [metric.name for metric in registry.choose([a, a, "rouge1"])] == ["geval:a", "rouge1"]
-    with pytest.raises(UsageError, match="two metrics are called 'geval:a'"):
+    with pytest.raises(UsageError, match="'geval:a'"):
         registry.choose([a, b])
     (chosen,) = registry.choose([a], {"geval:a": {"samples": "2"}})
     assert "samples:2" in chosen.signature

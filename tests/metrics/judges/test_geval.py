@@ -328,11 +328,9 @@ def test_it_is_signed_with_everything_that_counts():
 
 
 def test_without_a_model_it_says_how_to_name_one():
-    with pytest.raises(
-        UsageError, match=r"the metric 'geval' asks a language model, and none is named\. Add --llm openai:NAME"
-    ):
+    with pytest.raises(UsageError, match=r"'geval'.*--llm openai:NAME"):
         METRICS["geval"].prepare(MetricResources())
-    with pytest.raises(UsageError, match=r"Call prepare\(\) first"):
+    with pytest.raises(UsageError, match=r"prepare\(\)"):
         METRICS["geval"].score_batch([CASE])
 
 

@@ -79,7 +79,7 @@ def test_intervals(peer: dict[str, Any]):
 def test_strengths_that_are_not_determined():
     with pytest.raises(UsageError, match="s0 won every"):
         estimate_strengths(build([[0, 0, 1, 1], [1, 1, 2, 1], [2, 2, 1, 1], [3, 0, 2, 1]], 3))
-    with pytest.raises(UsageError, match="s0, s1 and s2, s3 were not compared"):
+    with pytest.raises(UsageError, match=r"s0, s1 .*s2, s3"):
         estimate_strengths(build([[0, 0, 1, 1], [1, 1, 0, 1], [2, 2, 3, 1], [3, 3, 2, 1]]))
     # A tie is not a win: both are finite.
     assert estimate_strengths(build([[0, 0, 1, 1], [1, 0, 1, 0.5]], 2))[0].system == "s0"

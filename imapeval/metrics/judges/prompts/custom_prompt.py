@@ -55,7 +55,7 @@ NOTE, FORM = "geval-own-note", "geval-own-form"
 """Prompts of ours that go with it."""
 
 MAX_SCALE_SIZE = 101
-"""Of a scale: 0..100."""
+"""The most values that a scale can have, as in 0..100."""
 
 _KEYS = ("name", "scale", "languages", "criteria", "steps", "given")
 _RESPONSE_VARIABLES = frozenset({"response", "response_imap", "matches"})

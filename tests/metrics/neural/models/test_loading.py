@@ -124,7 +124,7 @@ def test_devices() -> None:
     there = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     assert choose_device("auto") == there
     if there == "cpu":
-        with pytest.raises(UsageError, match="no device 'cuda' here"):
+        with pytest.raises(UsageError, match="'cuda'"):
             choose_device("cuda")
 
 
