@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def installed(distribution: str) -> bool:
     """Return whether a distribution (by its PyPI name) is installed."""
     try:
-        metadata.version(distribution)
+        # `metadata.version` would also parse the distribution's metadata, which takes 1.8 ms instead of 0.05 ms.
+        metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return False
     return True
