@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import json
 import subprocess
 from collections.abc import Callable
@@ -32,6 +33,9 @@ def two_models(cache: Path) -> None:
     for name in ("one", "two"):
         model = CachedModel(ScriptedModel(["{}"], identity=f"openai:{name}"), cache)
         asyncio.run(model.complete(Request((Message("user", "x"),))))
+    del model
+    # The file is closed, and its -wal and -shm are gone, when nothing refers to the model any more.
+    gc.collect()
 
 
 def test_nothing_is_kept_yet(imapeval: Command, cache: Path):
