@@ -4,7 +4,6 @@ import copy
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
+from typer.testing import Result as Outcome
 
+from imapeval.cli.main import app
 from imapeval.errors import ImapEvalError, InputError
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export_table
 from imapeval.evaluation.samples import read
@@ -51,9 +53,11 @@ DATA = [
 ]
 
 
-def score(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "imapeval", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def call(*args: str | Path) -> Outcome:
+    """Run a command in this process."""
+    done = CliRunner().invoke(app, [*map(str, args)])
+    assert isinstance(done.exception, SystemExit | None), done.exception
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +65,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of the program itself, with what a language model costs."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATA))
-    done = score("score", "data.jsonl", "--metrics", "imapscore,rouge1,bleu", "--out", "run", folder=folder)
-    assert done.returncode == 0, done.stderr
+    done = call("score", folder / "data.jsonl", "--metrics", "imapscore,rouge1,bleu", "--out", folder / "run")
+    assert done.exit_code == 0, done.stderr
     manifest = json.loads((folder / "run" / "manifest.json").read_text())
     kept = RunSettings(**manifest["settings"])
     ledger = Ledger(price=Price(1.0, 4.0))
@@ -201,11 +205,11 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(run: Path, made: Path, name
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
     for command in (
-        ["score", "data.jsonl", "--metrics", "imapscore,rouge1,bleu", "--out", str(run)],
-        ["report", str(run)],
+        ["score", made.parent / "data.jsonl", "--metrics", "imapscore,rouge1,bleu", "--out", run],
+        ["report", run],
     ):
-        done = score(*command, folder=made.parent)
-        assert (done.returncode, "Remove it." in done.stderr, str(run / name) in done.stderr) == (2, True, True)
+        done = call(*command)
+        assert (done.exit_code, "Remove it." in done.stderr, str(run / name) in done.stderr) == (2, True, True)
 
 
 def change(path: Path, number: int, **fields: Any) -> str:
@@ -297,10 +301,9 @@ def test_an_outcome_that_cannot_be_is_refused_with_its_line(run: Path, fields: d
     with pytest.raises(InputError) as caught:
         Run(run).results()
     assert (caught.value.path, caught.value.line) == (path, place + 1)
-    done = score("report", "run", folder=run.parent)
-    assert done.returncode == 2
+    done = call("report", run)
+    assert done.exit_code == 2
     assert f"results.jsonl, line {place + 1}" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_rounding_is_no_fault(tmp_path: Path):
