@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import zlib
 from contextvars import ContextVar
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import openai
 
 from imapeval.redaction import get_logger, hide_secrets
+
+if TYPE_CHECKING:
+    import ssl
 
 _CONNECT_SECONDS = 10.0
 """To establish a connection. Twice the openai package's default, because handshakes are slow on a busy computer."""
@@ -41,6 +45,7 @@ def open_client(
         max_retries=0,
         http_client=_Client(
             auth=login,
+            verify=_load_certificates(),
             # The only encoding that is decoded here.
             headers={"Accept-Encoding": "gzip"},
             # Its read timeouts restart with every byte, so a slow trickle would never exceed them.
@@ -51,6 +56,12 @@ def open_client(
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
         ),
     )
+
+
+@cache
+def _load_certificates() -> ssl.SSLContext:
+    """Return the trusted certificates, which take 20 ms to read; each event loop has a client."""
+    return httpx2.create_ssl_context()
 
 
 class _Client(httpx2.AsyncClient):
