@@ -309,6 +309,10 @@ def range_parts(*, shares: Iterable[str] = (), counts: Iterable[str] = ()) -> di
     return {**dict.fromkeys(shares, SHARE), **dict.fromkeys(counts, COUNT)}
 
 
+TRUNCATED = range_parts(shares=("truncated",))
+"""The range of the part of metrics that read only the beginning of a long text: 1 where that happened."""
+
+
 def is_within_range(value: float, span: Range) -> bool:
     """Return whether a metric of that range can give that score, rounding aside.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.graph.encoder import MAX_CHARACTERS
-from imapeval.metrics.base import BatchMetric, resource
+from imapeval.metrics.base import TRUNCATED, BatchMetric, resource
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Cosine(BatchMetric):
     citation = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
     requires = frozenset({"reference", "encoder"})
     range = (-1.0, 1.0)
+    part_ranges = TRUNCATED
 
     encoder: Encoder | None = resource()
 

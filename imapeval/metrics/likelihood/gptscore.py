@@ -59,6 +59,8 @@ class GptScore(LikelihoodMetric):
         ValueError: There is no such aspect or direction.
     """
 
+    part_ranges = dict.fromkeys(("of_response", "of_reference"), (None, 0.0))
+
     aspect: str = option(f"what the instruction asks for: {', '.join(_ASPECTS)}", "informativeness")
     direction: str = option(
         "text whose likelihood counts, given the other: response, reference, both (mean)", "response"

@@ -28,7 +28,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import Example, option, unsigned
+from imapeval.metrics.base import Example, option, range_parts, unsigned
 from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
 from imapeval.metrics.likelihood.formulas import (
     compute_bits_per_byte,
@@ -84,6 +84,8 @@ class Perplexity(LikelihoodMetric):
         compute: Gives the number, from the tokens' log-probabilities and the text.
     """
 
+    part_ranges = range_parts(counts=("tokens", "words", "bytes", "pieces")) | {"loglikelihood": (None, 0.0)}
+
     compute: Callable[[Sequence[float], str], float] = unsigned()
 
     def measure(self, case: Case) -> Measurement:
@@ -114,6 +116,8 @@ class RelaxedPerplexity(LikelihoodMetric):
     Raises:
         ValueError: `steps` is below 1.
     """
+
+    part_ranges = range_parts(shares=("truncated",), counts=("completion_tokens", "target_tokens"))
 
     compute: Callable[..., float] = unsigned()
     # Ours: the work grows with its square, and 50 tokens are two sentences.

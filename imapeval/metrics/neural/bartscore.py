@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.metrics.base import option, resource
+from imapeval.metrics.base import TRUNCATED, option, resource
 from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
@@ -47,6 +47,7 @@ class BartScore(NeuralMetric):
     citation = "Yuan et al. 2021, BARTScore: Evaluating Generated Text as Text Generation"
     languages = frozenset({"en"})
     range = (None, 0.0)
+    part_ranges = TRUNCATED | dict.fromkeys(("precision", "recall"), (None, 0.0))
 
     model: str = option("sequence-to-sequence model: a folder, or a name at the hub", "facebook/bart-large-cnn")
     direction: str = option("precision (reference to response), recall (response to reference) or f (their mean)", "f")

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from imapeval.metrics.base import BatchMetric, unsigned
+from imapeval.metrics.base import TRUNCATED, BatchMetric, unsigned
 from imapeval.metrics.neural.models.weights import describe_missing_weights
 from imapeval.types import Failure, Score
 
@@ -38,6 +38,7 @@ class NeuralMetric(BatchMetric):
     """
 
     requires = frozenset({"reference", "weights"})
+    part_ranges = TRUNCATED
     empty_outcome: ClassVar[Outcome | None] = None
 
     model: str = ""

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
-from imapeval.metrics.base import BatchMetric, computed, option
+from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
 from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, identify_file, identify_weights
 from imapeval.types import Failure, Lang, Outcome, Score
@@ -40,7 +40,7 @@ from imapeval.types import Failure, Lang, Outcome, Score
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Device, MetricResources
+    from imapeval.metrics.base import Case, Device, MetricResources, Range
     from imapeval.metrics.neural.models.idf import TokenWeights
     from imapeval.signature import Value
 
@@ -123,6 +123,12 @@ class BertScore(BatchMetric):
     def range(self) -> tuple[float | None, float | None]:
         """F1 lies in 0..1; rescaled it may be anything below 1."""
         return (None, 1.0) if self.rescale else (0.0, 1.0)
+
+    @computed
+    def part_ranges(self) -> Mapping[str, Range]:
+        """Precision and recall are means of cosines, F1 is the score."""
+        cosine = (None if self.rescale else -1.0, 1.0)
+        return {**TRUNCATED, "precision": cosine, "recall": cosine, "f1": self.range}
 
     @property
     def missing_requirements(self) -> str:

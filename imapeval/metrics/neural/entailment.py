@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import option, resource
+from imapeval.metrics.base import TRUNCATED, option, range_parts, resource
 from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
 from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
@@ -44,6 +44,7 @@ class Entailment(NeuralMetric):
     citation = "Bowman et al. 2015 and Williams et al. 2018, SNLI and MultiNLI; a model trained on them"
     languages = frozenset({"en"})
     range = (0.0, 1.0)
+    part_ranges = TRUNCATED | range_parts(shares=("precision", "recall", "neutral", "contradiction"))
     empty_outcome = Score(0.0)
 
     model: str = option("model with the three labels of MultiNLI: a folder, or a name at the hub", "roberta-large-mnli")

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import InputError
-from imapeval.metrics.base import BatchMetric, computed, option
+from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option
 from imapeval.metrics.neural.models.embeddings import (
     EmbeddedText,
     Pooling,
@@ -94,6 +94,7 @@ class MoverScore(BatchMetric):
     formula = "1 - the least total distance that the response's token vectors have to move to become the reference's"
     citation = "Zhao et al. 2019, MoverScore; as AIPHES/emnlp19-moverscore computes it"
     requires = frozenset({"reference", "weights"})
+    part_ranges = TRUNCATED
 
     model: str = option(
         "model, a folder or a name at the hub; for both languages. Empty: distilbert-base-uncased (English), "

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import option, resource
+from imapeval.metrics.base import TRUNCATED, option, range_parts, resource
 from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
@@ -57,6 +57,7 @@ class UniEval(NeuralMetric):
     citation = "Zhong et al. 2022, Towards a Unified Multi-Dimensional Evaluator for Text Generation"
     languages = frozenset({"en"})
     range = (0.0, 1.0)
+    part_ranges = TRUNCATED | range_parts(shares=_QUESTIONS)
     empty_outcome = Score(0.0)
 
     model: str = option("UniEval's T5 model: a folder, or a name at the hub", "MingZhong/unieval-sum")

@@ -66,8 +66,15 @@ def prepared(small: Callable[[str], Any]) -> Callable[[str], Any]:
 
 @pytest.fixture(scope="module")
 def scored(prepared: Callable[[str], Any], to_cases: Callable[[Lang], list[Case]]) -> Callable[[str, Lang], Any]:
-    """Return a metric's outcomes on the sample answers; none is computed twice."""
-    return cache(lambda name, lang: prepared(name).score_batch(to_cases(lang)))
+    """Return a metric's outcomes on the sample answers, whose parts are declared; none is computed twice."""
+
+    def score(name: str, lang: Lang) -> Any:
+        metric = prepared(name)
+        outcomes = metric.score_batch(to_cases(lang))
+        assert all(metric.part_ranges.keys() >= outcome.parts.keys() for outcome in outcomes)
+        return outcomes
+
+    return cache(score)
 
 
 def values(outcomes: list[Any], part: str = "") -> list[float]:
