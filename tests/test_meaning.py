@@ -95,6 +95,7 @@ def test_a_reworded_answer_ranks_above_wrong_ones(score, name: str, floor: float
     assert fmean(good > bad for good, bad in pairs) >= floor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "floor"), [("contrast-en", 0.85), ("contrast-zh", 0.85)])
 def test_reworded_above_wrong_in_the_references_words(score, name: str, floor: float):
     samples = [sample for sample in read(name) if sample.meta["quality"] in ("reworded", "wrong")]

@@ -163,6 +163,7 @@ def test_a_language_model_and_its_tokens():
     assert found["tokensUsed"] == {"total": 15, "prompt": 9, "completion": 6, "cached": 0, "numRequests": 3}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_is_nobodys_score():
     with pytest.raises(ServiceError, match=r"127\.0\.0\.1:9"):
         grade("Salbutamol.", llm="openai:stub", base_url="http://127.0.0.1:9/v1")
