@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import re
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote
 
 HIDDEN = "[redacted]"
 
@@ -26,8 +26,13 @@ _MIN_URL_VALUE_LENGTH = 16
 control get keys such as "EMPTY", "anything" or "ollama", which is also a host name; and for values in the query of a
 URL, which are mostly versions or names."""
 
+_LOGIN = r"""[^\s/?#"'<>\\:@[]*:(?!\d+(?:[/?#\\\s]|$))(?:[^\s?#"'<>]{0,500}@|[^\s"'<>]{0,500}@)"""
+"""User and password, where what follows the colon is no port. A password may hold "/", "?", "#" and "@", although these
+should be written as %2F and so on. Bounded, so that the time stays linear."""
+
 _ADDRESS = re.compile(
-    r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?:/{1,3}|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
+    rf"""(?P<scheme>\b[a-z][a-z0-9+.-]{{0,20}}:(?:/{{1,3}}|\\/\\/))"""
+    rf"""(?P<authority>{_LOGIN}[^\s/?#"'<>\\]*|[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
     r"""(?P<query>\?[^\s#"'<>]*)?(?P<fragment>\#[^\s"'<>]*)?""",
     re.I,
 )
@@ -55,14 +60,15 @@ def register_secret(secret: str) -> None:
 
 def register_url_secrets(url: str) -> None:
     """Redact the user, the password and the long query values of a URL from now on."""
-    parts = urlsplit(url)
-    login, at, _ = parts.netloc.rpartition("@")
-    if at:
-        user, _, password = login.partition(":")
+    rest = url.partition("://")[2]
+    # A password that is not quoted as it should be may hold any character.
+    found = re.match(r"[^/?#:@[]*:(?!\d+(?:[/?#]|$))(?:[^?#]*@|.*@)|[^/?#]*@", rest, re.S)
+    if found:
+        user, _, password = found[0][:-1].partition(":")
         basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
         for secret in (user, password, unquote(user), unquote(password), basic):
             register_secret(secret)
-    for _, value in parse_qsl(parts.query):
+    for _, value in parse_qsl(rest.partition("?")[2].partition("#")[0]):
         if len(value) >= _MIN_URL_VALUE_LENGTH:
             register_secret(value)
 

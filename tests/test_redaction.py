@@ -34,6 +34,12 @@ def key(monkeypatch):
         ("C:/data/me@home.csv", "C:/data/me@home.csv"),
         ("openai:m@http://h:8000/v1", "openai:m@http://h:8000/v1"),
         ("see https://example.org/a/@b", "see https://example.org/a/@b"),
+        ("ftp://me:p4/w0rd@h/d/f.csv", "ftp://[redacted]@h/d/f.csv"),
+        ("ftp://me:/p4@w0/rd@h:21/f@1", "ftp://[redacted]@1"),
+        ("s3://me:p4?w0#rd@h/f?sig=a", "s3://[redacted]@h/f?sig=[redacted]"),
+        ("simplecache::ftp://me:p4%2Fw0rd@h/f", "simplecache::ftp://[redacted]@h/f"),
+        ("http://h:8000/pkg@1.0, http://[::1]:8000/pkg@1.0", "http://h:8000/pkg@1.0, http://[::1]:8000/pkg@1.0"),
+        ("file:///data/f?sig=a", "file:///data/f?sig=[redacted]"),
         ("postgresql:///me:pw@h", "postgresql:///[redacted]@h"),
         (r'{"u": "http:\/\/me:pw@h\/v1"}', r'{"u": "http:\/\/[redacted]@h\/v1"}'),
         ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
@@ -138,3 +144,12 @@ def test_log_lines_are_redacted_with_what_led_to_them(key, caplog):
     assert "\x1b" not in caplog.text
     assert "ValueError" in caplog.text
     assert isinstance(log, logging.Logger)
+
+
+@pytest.mark.parametrize("sign", ["/", "@", "?", "#", " ", '"', "[", "%2F", "//@"])
+def test_a_password_that_is_not_quoted_is_hidden_wherever_it_is_echoed(sign):
+    password = f"p4ss{sign}w0rd"
+    url = f"ftp://me:{password}@h/f"
+    register_url_secrets(url)
+    for text in (url, f"no login with '{password}'", f"{url}?sig=a, {url}"):
+        assert "w0rd" not in redact(text)
