@@ -26,6 +26,18 @@ def open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+def make_private_folder(path: Path) -> None:
+    """Create a folder, and those above it, if they do not exist; only its owner can enter a new one.
+
+    Raises:
+        OSError: It cannot be created.
+    """
+    # `mkdir(parents=True)` applies the mode to the last one only.
+    if not path.is_dir():
+        make_private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
 def create_private_file(path: Path) -> None:
     """Create an empty private file if there is none, for libraries that open a file by its path.
 

@@ -1,22 +1,26 @@
 """Files of other storage by their URL, such as `s3://bucket/answers.parquet`: all that fsspec reaches.
 
-They are copied to this computer before they are read. Output is written to this computer first, where files can be
-locked and lines appended, and copied to its URL at the end, also after an error. What did not arrive is kept.
+A `file://` URL is another spelling of a path and is treated as one. Files of other storage are copied to this computer
+before they are read. Output is written to this computer first, where files can be locked and lines appended, and copied
+to its URL at the end, also after an error. What did not arrive is kept.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from imapeval._optional import require
 from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
-from imapeval.files import lock_file
+from imapeval.files import lock_file, make_private_folder
 from imapeval.redaction import redact, register_url_secrets
 
 if TYPE_CHECKING:
@@ -28,9 +32,30 @@ _LOCAL_NAMES = (".lock",)
 """Files that only mean something on this computer."""
 
 
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]+:/", re.I)
+"""One slash is what `pathlib` leaves of two. A scheme has two letters or more: "C:/" is a drive."""
+
+
 def is_url(place: str) -> bool:
-    """Return whether a place is the URL of a storage, and not a path of this computer."""
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", place) is not None
+    """Return whether a place is a URL, also a chain such as `simplecache::s3://...`, and not a path."""
+    return _URL.match(place) is not None
+
+
+def resolve_file_url(place: str) -> str:
+    """Return the path that a `file://` URL names; any other place as it is.
+
+    Raises:
+        UsageError: It names another computer, or has a query or fragment.
+    """
+    if not re.match("file:/", place, re.I):
+        return place
+    parts = urlsplit(place)
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
+        raise UsageError(
+            f"{redact(place)} is not the URL of a file of this computer. Write file:///FOLDER/NAME, with %3F for ? and "
+            "%23 for #, or the path."
+        )
+    return url2pathname(parts.path)
 
 
 def download(url: str, folder: Path, *, select: Callable[[Path], bool]) -> list[tuple[Path, str]]:
@@ -77,20 +102,30 @@ class Output:
         path: Where it is written on this computer.
 
     Raises:
+        UsageError: Such a URL cannot be written.
         InputError: There is no such storage.
         MissingExtraError: fsspec is not installed.
     """
 
     def __init__(self, place: str) -> None:
+        place = resolve_file_url(place)
         self.path = Path(place)
         self._url = ""
         if is_url(place):
             self._url = place.rstrip("/")
-            self._storage, self._place = _open_storage(self._url)
-            if self._place.rpartition("/")[2] in ("", ".", ".."):
+            if "::" in place or "?" in place:
+                raise UsageError(f"output cannot be written to {redact(place)}: give a URL without '::' and '?'.")
+            self._storage, found = _open_storage(self._url)
+            # A storage may take other spellings of a name for other files, or for no files at all.
+            parts = [part for part in found.split("/") if part not in ("", ".")]
+            if not parts or ".." in parts:
                 raise InputError("the output has no name", path=self._url, fix="End the URL with a name.")
-            staging = cache_folder() / "output" / hashlib.sha256(self._url.encode()).hexdigest()[:16]
-            self.path = staging / Path(self._place).name
+            self._place = "/" * found.startswith("/") + "/".join(parts)
+            # The place does not name the server, and the URL may spell it in several ways.
+            server = [self._storage.storage_options.get(name) for name in ("host", "port")]
+            identity = json.dumps([self._storage.protocol, server, self._place])
+            staging = cache_folder() / "output" / hashlib.sha256(identity.encode()).hexdigest()[:16]
+            self.path = staging / parts[-1]
 
     def show(self, path: Path) -> str:
         """Return the name of the output, or of a file in it, for people."""
@@ -110,10 +145,10 @@ class Output:
             yield self.path
             return
         staging = self.path.parent
-        staging.mkdir(parents=True, exist_ok=True)
+        make_private_folder(staging)
         lock = lock_file(staging.with_suffix(".lock"))
         if lock is None:
-            raise UsageError(f"another process is writing to {self._url}. Wait for it to end.")
+            raise UsageError(f"another process is writing to {redact(self._url)}. Wait for it to end.")
         with lock:
             with _report_errors(self._url, "cannot be written"):
                 # What cannot be written at the end should not be computed first.
@@ -140,7 +175,7 @@ class Output:
                 if ".." in name.parts:
                     raise ValueError(f"the name {file!r} leads out of the folder")
                 copy = draft / name
-                copy.parent.mkdir(parents=True, exist_ok=True)
+                make_private_folder(copy.parent)
                 self._storage.get_file(file, str(copy))
         if draft.exists():
             self.path.parent.rmdir()

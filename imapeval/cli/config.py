@@ -83,7 +83,7 @@ class _Reader:
             {key: value for key, value in content.items() if key in group.commands and isinstance(value, dict)},
         )
         own = {_spell(key): value for key, value in content.items() if key not in tables}
-        known = {name for command in _walk(group) for name in _options(command)}
+        known = {name for command in walk_commands(group) for name in _options(command)}
         for key in own:
             if key not in known:
                 raise self._error(f"no command has an option --{key}", key)
@@ -129,10 +129,11 @@ def _spell(key: str) -> str:
     return key.replace("_", "-")
 
 
-def _walk(group: Any) -> Iterator[Any]:
+def walk_commands(group: Any) -> Iterator[Any]:
+    """Yield the commands of a group and of the groups in it."""
     for command in group.commands.values():
         if hasattr(command, "commands"):
-            yield from _walk(command)
+            yield from walk_commands(command)
         else:
             yield command
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -30,13 +30,21 @@ from imapeval.cli.commands import (
     serve,
     study,
 )
-from imapeval.cli.config import read_config
+from imapeval.cli.config import read_config, walk_commands
 from imapeval.cli.options import spell_option
 from imapeval.cli.output import echo
 from imapeval.errors import ImapEvalError
+from imapeval.remote import is_url
 
 
 class _Commands(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for command in walk_commands(self):
+            for parameter in command.params:
+                if _is_local(command, parameter):
+                    parameter.callback = _refuse_url
+
     def invoke(self, ctx: Any) -> Any:  # typer may bundle its own click, so the type of the context has no fixed name
         try:
             return super().invoke(ctx)
@@ -81,6 +89,22 @@ def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
     context.default_map = defaults
     if used := _name_options(defaults.get(context.invoked_subcommand, {})):
         echo(f"options from {path}: {', '.join(used)}", err=True)
+
+
+def _is_local(command: Any, parameter: Any) -> bool:
+    """Return whether a parameter names files of this computer only."""
+    if parameter.name == "out" and command.name in ("score", "extract"):
+        return False
+    return parameter.type_descriptor.annotation in (Path, list[Path]) or parameter.metavar in ("FILE", "STUDY")
+
+
+def _refuse_url(_: Any, parameter: Any, value: object) -> object:
+    places = cast("list[object]", value or []) if parameter.multiple or parameter.nargs != 1 else [value]
+    # Studies of ratings may be in a database, whose URL is never a `Path`; reports never are.
+    databases = ("postgresql://", "postgres://") if parameter.name not in ("junit", "summary") else ()
+    if any(is_url(str(place)) and not str(place).startswith(databases) for place in places):
+        raise typer.BadParameter("this is a URL; give a file or folder of this computer", param=parameter)
+    return value
 
 
 def _name_options(defaults: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """Data and output at URLs, with two of fsspec's storages: its own memory, and this computer's files."""
 
 import json
+import os
 import re
 import signal
 import stat
@@ -115,9 +116,78 @@ def test_what_did_not_arrive_is_kept_and_sent_the_next_time(memory: Any, monkeyp
     assert not folder.exists()
 
 
-def test_two_commands_with_one_url(memory: Any) -> None:
-    with Output("memory://runs/one").open(), pytest.raises(UsageError), Output("memory://runs/one").open():
+@pytest.mark.parametrize("other", ["runs/one", "runs/one/", "runs/./one", "runs//one", "/runs/one"])
+def test_two_commands_with_one_url(memory: Any, other: str) -> None:
+    with Output("memory://runs/one").open(), pytest.raises(UsageError), Output(f"memory://{other}").open():
         pytest.fail("opened twice")
+
+
+@pytest.mark.parametrize(
+    "url", ["file://elsewhere/run", "file:///run?sig=p4ssw0rd", "simplecache::memory://run", "memory://run?a=p4ssw0rd"]
+)
+def test_urls_that_output_cannot_have(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Output(url)
+    assert "p4ssw0rd" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_file_url_is_a_path(imapeval: Run_, write_data: Callable[..., Path], tmp_path: Path) -> None:
+    folder = tmp_path / "one run"
+    data = write_data(SAMPLES).as_uri()
+    assert (
+        imapeval("score", data, "--metrics", "rouge1", "--out", folder.as_uri(), "--format", "shards").returncode == 0
+    )
+    assert imapeval("score", data, "--metrics", "rouge1", "--out", f"{folder}/./", "--format", "shards").returncode == 0
+    assert {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in (folder, *folder.rglob("*"))} == {
+        (True, 0o700),
+        (False, 0o600),
+    }
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_the_cache_folder_is_private(memory: Any) -> None:
+    with Output("memory://runs/one").open():
+        assert {stat.S_IMODE(path.stat().st_mode) for path in (cache_folder(), cache_folder() / "output")} == {0o700}
+
+
+def test_data_behind_a_chain_of_urls(memory: Any, write_data: Callable[..., Path]) -> None:
+    put(memory, write_data, "/data.jsonl")
+    assert read("simplecache::memory://data.jsonl") == SAMPLES
+
+
+@pytest.mark.parametrize("url", ["ftp://me:p4ss/w0rd@h/x", "simplecache::ftp://h/x", "file:///x"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "run", "--junit"),
+        ("report", "run", "--summary"),
+        ("report",),
+        ("export", "run", "--out"),
+        ("compare", "run", "run", "--table"),
+        ("study", "correlate", "run", "--ratings"),
+        ("study", "latent"),
+        ("rate", "init", "run", "--out"),
+        ("kg", "info", "--kg"),
+    ],
+)
+def test_options_that_take_no_urls(imapeval: Run_, tmp_path: Path, command: tuple[str, ...], url: str) -> None:
+    done = imapeval(*command, url)
+    assert done.returncode == 2
+    assert "w0rd" not in done.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+FAR = """
+from fsspec.implementations.local import LocalFileSystem
+
+class Far(LocalFileSystem):
+    protocol = "far"
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return super()._strip_protocol(str(path).removeprefix("far://"))
+"""
 
 
 @pytest.mark.slow
@@ -125,11 +195,21 @@ def test_a_killed_run_is_continued(
     imapeval: Run_,
     imapeval_process: Callable[..., subprocess.Popen[str]],
     memory: Any,
+    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     write_data: Callable[..., Path],
 ) -> None:
+    # A storage of its own that outlives a process, as a package of fsspec's would add it.
+    plugin = tmp_path / "plugin"
+    (plugin / "far-1.dist-info").mkdir(parents=True)
+    (plugin / "far-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: far\nVersion: 1\n")
+    (plugin / "far-1.dist-info" / "entry_points.txt").write_text("[fsspec.specs]\nfar = far.Far\n")
+    (plugin / "far.py").write_text(FAR)
+    monkeypatch.setenv("PYTHONPATH", str(plugin))
+    monkeypatch.syspath_prepend(str(plugin))
+    fsspec.register_implementation("far", "far.Far", clobber=True)
     write_data([Sample(f"q{n}", "Which drug?", ("Take aspirin.",), "Take it.") for n in range(3000)])
-    url = (tmp_path / "far" / "run").as_uri()
+    url = f"far://{tmp_path}/far/run"
     command = ("score", "data.jsonl", "--metrics", "imapscore", "--out", url)
     process = imapeval_process(*command)
     staged = Output(url).path / "results.jsonl"

@@ -167,7 +167,7 @@ def _write_shards(run: Run) -> Path:
     if folder.is_symlink():
         raise UsageError(f"{folder} is a symbolic link, and nothing is written through one. Remove it.")
     with report_write_errors(folder):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         for shard in count():
             some = list(islice(rows, _SHARD_ROWS))
             if not some and shard:

@@ -107,7 +107,7 @@ class RunWriter:
             "usage": None,
         }
         with report_write_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = lock_file(folder / _LOCK)
         if lock is None:
             raise UsageError(

@@ -19,7 +19,7 @@ from imapeval.evaluation.samples.loaders import choose_loader, list_files
 from imapeval.evaluation.samples.rows import ReadOptions
 from imapeval.evaluation.samples.text_lines import SHOWN_STDIN, STDIN
 from imapeval.redaction import get_logger
-from imapeval.remote import download, is_url
+from imapeval.remote import download, is_url, resolve_file_url
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ def _find_sources(paths: Sequence[str | Path], loader: str | None, *, folder: Pa
     """Return the source to read, and its name in messages: for a URL, a copy in `folder` and the URL."""
     sources: list[tuple[str, str]] = []
     for number, path in enumerate(paths):
-        if is_url(str(path)):
+        path = resolve_file_url(str(path))
+        if is_url(path):
             copies = folder / str(number)
             copies.mkdir()
-            sources += [(str(copy), url) for copy, url in download(str(path), copies, select=is_data_file)]
+            sources += [(str(copy), url) for copy, url in download(path, copies, select=is_data_file)]
         else:
             sources += [(file, file) for file in list_files(resolve_source(path), loader)]
     return sources

@@ -12,6 +12,8 @@ from typing import IO, TYPE_CHECKING, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from imapeval.files import make_private_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -118,7 +120,7 @@ class VectorCheckpoint:
 
     def _wait_for_lock(self) -> IO[bytes]:
         while True:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             path = self.folder / "lock"
             with suppress(FileNotFoundError):  # the folder was removed in between
                 file = path.open("ab")

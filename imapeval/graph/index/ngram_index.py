@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
-from imapeval.files import is_process_running
+from imapeval.files import is_process_running, make_private_folder
 from imapeval.graph.index.ngrams import extract_features, initials_keys, make_feature_sets, unique_pairs
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class NgramIndex:
             rows = np.empty(int(starts[-1]), dtype=np.int32)
             return cls(keys, starts, rows, _fill_postings(graph, keys, starts, rows, counter))
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             _remove_drafts(folder, lambda process: not is_process_running(process))
             draft = _path(folder, f"rows.{os.getpid()}")
             rows = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(int(starts[-1]),))

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.files import create_private_file, is_process_running
+from imapeval.files import create_private_file, is_process_running, make_private_folder
 from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.protocol import Completion, Token, Usage, canonical_json
 from imapeval.redaction import get_logger
@@ -268,8 +268,7 @@ class CachedModel(ModelWrapper):
     def _forget_call(self, key: str, call: asyncio.Task[Completion]) -> None:
         del self._in_flight[key]
         if not call.cancelled():
-            # Retrieved, so that asyncio does not warn if all callers were cancelled.
-            call.exception()
+            call.exception()  # retrieved, so that asyncio does not warn if all callers were cancelled
 
     def _find(self, key: str) -> Completion | None:
         if held := self._held.get(key):
@@ -298,7 +297,7 @@ class CachedModel(ModelWrapper):
         wait = 0.0 if self._failing else _BUSY_SECONDS
         self._failing = True
         with self._opened() as connection, connection:
-            _set_busy_seconds(connection, wait)
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
             yield connection
         self._failing, self._has_written = False, True
 
@@ -347,15 +346,11 @@ def _mark_unusable(connection: sqlite3.Connection, *, key: str, text: str) -> No
 
 def _close(connection: sqlite3.Connection, unwritten: Mapping[str, _Write]) -> None:
     with contextlib.suppress(sqlite3.Error, ValueError, TypeError, KeyError):
-        _set_busy_seconds(connection, _BUSY_SECONDS)
+        connection.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS)}")
         for write in unwritten.values():
             with connection:
                 write(connection)
     connection.close()
-
-
-def _set_busy_seconds(connection: sqlite3.Connection, seconds: float) -> None:
-    connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
 
 def _identify(path: Path) -> tuple[int, int] | None:
@@ -371,7 +366,7 @@ def _read_token(token: Mapping[str, Any]) -> Token:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     create_private_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
     try:
@@ -391,16 +386,14 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging, in which readers and writers do not block each other.
-
-    If another process is creating the same file, SQLite reports "busy" immediately, whatever the timeout.
-    """
+    """Switch to write-ahead logging, in which readers and writers do not block each other."""
     give_up = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
+            # If another process is creating the same file, SQLite reports "busy" immediately, whatever the timeout.
             # The primary error code is in the lower byte.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                 raise

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from imapeval import __version__
 from imapeval.errors import ResourceError
+from imapeval.files import make_private_folder
 from imapeval.llm.providers.weights import compute_sha256, remember_sha256, sha256_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def pull(weights: Weights, *, progress: Callable[[int, int], None] | None = None
     try:
         if target.is_file() and sha256_of(target) == weights.sha256:
             return target
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         _check_space(weights, part)
         _fetch(weights, part, progress or _ignore)
         if compute_sha256(part) != weights.sha256:

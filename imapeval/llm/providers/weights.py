@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError, UsageError, unknown_name
+from imapeval.files import make_private_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ def remember_sha256(path: Path, sha256: str) -> None:
     # If it cannot be stored, the next time is only slower.
     with contextlib.suppress(OSError):
         store = _store()
-        store.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(store.parent)
         draft = store.with_name(f"{store.name}.{os.getpid()}")
         draft.write_text(
             json.dumps(_load() | {str(path.resolve()): [*_state(path), sha256]}, indent=1), encoding="utf-8"
