@@ -325,6 +325,56 @@ async def test_kill_9_loses_no_completion(tmp_path):
         assert (await cached.complete(ask(number))).cached
 
 
+SLOW = textwrap.dedent("""
+    import asyncio, sys
+    from pathlib import Path
+    from imapeval.llm.middleware import cache
+    from imapeval.llm.protocol import Completion, Message, Request, Usage
+
+    cache._LEASE, cache._RENEWAL = 0.5, 0.1
+
+    class Slow:
+        identity = "scripted"
+
+        async def complete(self, request):
+            print("asked", flush=True)
+            await asyncio.sleep(0.3)
+            return Completion("of the suspended", "stop", "m", Usage(1, 1))
+
+    async def main():
+        cached = cache.CachedModel(Slow(), Path(sys.argv[1]))
+        requests = [Request((Message("user", str(number)),)) for number in range(4)]
+        # One is finished, two are in flight when the process is suspended, the last one follows.
+        await cached.complete(requests[0])
+        found = await asyncio.gather(*map(cached.complete, requests[1:3]))
+        found.append(await cached.complete(requests[3]))
+        print(*(completion.text for completion in found), sep=",", flush=True)
+
+    asyncio.run(main())
+""")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGSTOP")
+async def test_of_a_suspended_process_only_requests_in_flight_are_paid_for_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_LEASE", 0.5)
+    path = tmp_path / "c.sqlite"
+    with subprocess.Popen([sys.executable, "-c", SLOW, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(3)] == ["asked\n"] * 3
+        os.kill(process.pid, signal.SIGSTOP)
+        model = ScriptedModel(echo)
+        cached = CachedModel(model, path)
+        found = await asyncio.gather(*(cached.complete(ask(number)) for number in range(4)))
+        os.kill(process.pid, signal.SIGCONT)
+        # It goes on with what it has received, takes the last one from the file, and asks no more.
+        assert process.stdout.read() == "of the suspended,of the suspended,re: 3\n"
+        assert process.wait(30) == 0
+    assert [completion.text for completion in found] == ["of the suspended", "re: 1", "re: 2", "re: 3"]
+    assert sorted(request.messages[0].content for request in model.requests) == ["1", "2", "3"]
+    later = CachedModel(ScriptedModel([]), path)
+    assert all([(await later.complete(ask(number))).cached for number in range(4)])
+
+
 @contextlib.contextmanager
 def lock(path):
     """Lock the file as another program does."""
