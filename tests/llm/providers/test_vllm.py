@@ -22,6 +22,8 @@ from imapeval.errors import MissingExtraError, ProviderError, ServiceError, Usag
 from imapeval.evaluation import extract
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.extraction.protocols import TwoStepExtractor
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.protocol import Completion, Message, Request, Usage
 from imapeval.llm.providers import vllm
 from imapeval.llm.providers.echo_logprobs import token_ends
@@ -92,8 +94,18 @@ async def test_requests_that_come_together_are_computed_together_and_each_gets_i
     assert len(engine.threads) == 1
 
 
-async def test_a_later_short_request_overtakes_a_long_one(engine):
-    model = model_of(engine)
+async def test_up_to_1024_requests_are_in_the_engine(engine):
+    model = RetryingModel(model_of(engine))
+    engine.hold.clear()
+    asked = [asyncio.ensure_future(model.complete(ask("100"))) for _ in range(1100)]
+    await asyncio.sleep(0.1)
+    engine.hold.set()
+    await asyncio.gather(*asked)
+    assert engine.most == 1024
+
+
+async def test_a_later_short_request_overtakes_a_long_one_and_is_stored_at_once(engine, tmp_path):
+    model = CachedModel(model_of(engine), tmp_path / "c.sqlite")
     engine.hold.clear()
     long = asyncio.ensure_future(model.complete(ask("100000")))
     while not engine.admitted:
@@ -102,6 +114,7 @@ async def test_a_later_short_request_overtakes_a_long_one(engine):
     await asyncio.sleep(0)
     engine.hold.set()
     assert (await short).text == "2"
+    assert model.get(ask("2")) is not None
     assert not long.done()
     assert (await long).text == "100000"
 
