@@ -61,8 +61,8 @@ def register_secret(secret: str) -> None:
 def register_url_secrets(url: str) -> None:
     """Redact the user, the password and the long query values of a URL from now on."""
     rest = url.partition("://")[2]
-    # A password that is not quoted as it should be may hold any character.
-    found = re.match(r"[^/?#:@[]*:(?!\d+(?:[/?#]|$))(?:[^?#]*@|.*@)|[^/?#]*@", rest, re.S)
+    # A password that is not quoted as it should be may hold any character, and begin like a port.
+    found = re.match(r"[^/?#:@[]*:(?:[^?#]*@|.*@)|[^/?#]*@", rest, re.S)
     if found:
         user, _, password = found[0][:-1].partition(":")
         basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()

@@ -52,7 +52,7 @@ def resolve_file_url(place: str) -> str:
     parts = urlsplit(place)
     if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
         raise UsageError(
-            f"{redact(place)} is not the URL of a file of this computer. Write file:///FOLDER/NAME, with %3F for ? and "
+            f"{place} is not the URL of a file of this computer. Write file:///FOLDER/NAME, with %3F for ? and "
             "%23 for #, or the path."
         )
     return url2pathname(parts.path)
@@ -113,8 +113,9 @@ class Output:
         self._url = ""
         if is_url(place):
             self._url = place.rstrip("/")
+            register_url_secrets(place)
             if "::" in place or "?" in place:
-                raise UsageError(f"output cannot be written to {redact(place)}: give a URL without '::' and '?'.")
+                raise UsageError(f"output cannot be written to {place}: give a URL without '::' and '?'.")
             self._storage, found = _open_storage(self._url)
             # A storage may take other spellings of a name for other files, or for no files at all.
             parts = [part for part in found.split("/") if part not in ("", ".")]
@@ -148,7 +149,7 @@ class Output:
         make_private_folder(staging)
         lock = lock_file(staging.with_suffix(".lock"))
         if lock is None:
-            raise UsageError(f"another process is writing to {redact(self._url)}. Wait for it to end.")
+            raise UsageError(f"another process is writing to {self._url}. Wait for it to end.")
         with lock:
             with _report_errors(self._url, "cannot be written"):
                 # What cannot be written at the end should not be computed first.
@@ -209,6 +210,9 @@ def _report_errors(url: str, problem: str) -> Generator[None]:
 def _open_storage(url: str) -> tuple[Any, str]:
     """Return the storage of a URL and the place in it."""
     register_url_secrets(url)
+    # Otherwise an error of the storage may quote a part of the password as the port.
+    if re.match(r"[^/?#@]*:(?!\d+/)[^/?#@]*[/?#].*@", url.rpartition("://")[2]):
+        raise UsageError(f"{url} cannot be parsed. In a password write / as %2F, ? as %3F and # as %23.")
     fsspec: Any = require("fsspec", distribution="fsspec", extra="remote", needed_for=f"{url.partition(':')[0]}://")
     with _report_errors(url, "cannot be opened"):  # some storages connect here
         return fsspec.core.url_to_fs(url)

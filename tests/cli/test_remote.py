@@ -261,10 +261,13 @@ def test_names_that_lead_out_of_the_folder(memory: Any, monkeypatch: pytest.Monk
         Output("memory://runs/..")
 
 
-def test_no_password_of_a_url_is_shown(imapeval: Run_, write_data: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("sign", ["", "/", "?", "#", "@", "[", "%2F", " "])
+@pytest.mark.parametrize("start", ["", "21/"])
+def test_no_password_of_a_url_is_shown(imapeval: Run_, write_data: Callable[..., Path], start: str, sign: str) -> None:
+    password = f"{start}hunter{sign}22pw"
     # Nobody listens there; fsspec's FTP connects when it is opened.
-    done = imapeval(
-        "score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "ftp://user:hunter22pw@127.0.0.1:1/x/run"
-    )
-    assert done.returncode == 2
-    assert "hunter22pw" not in done.stdout + done.stderr
+    url = f"ftp://user:{password}@127.0.0.1:1/x/run"
+    for options in ((write_data(SAMPLES), "--out", url), (url,)):
+        done = imapeval("score", *options, "--metrics", "rouge1")
+        assert done.returncode == 2
+        assert not re.search("hunter|22pw", done.stdout + done.stderr)
