@@ -288,6 +288,7 @@ def test_open_beside_closed(imapeval: Command, tmp_path: Path):
     assert "Open beside closed" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_everything_in_one_run(imapeval: Command, tmp_path: Path):
     """Multiple choice, labels and tags in tables, DrBenchmark's files, and open answers: one object, one page."""
     choices = [
