@@ -5,8 +5,10 @@
     python3 .ci/frameworks.py --list-changed REF  prints those that a change since the commit REF may concern
 
 An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
-default ~/.cache/imapeval-ci) until that file or pyproject.toml changes. To renew a file: remove it, run this with
---freeze NAME. promptfoo is a program of npm, which is installed beside it; without npm its tests skip.
+default ~/.cache/imapeval-ci) until that file or pyproject.toml changes. What imapeval itself requires is installed
+once, in the versions of `.ci/constraints.txt`, and seen by all of them; what one needs in another version, it has
+itself. To renew a file: remove it, run this with --freeze NAME. promptfoo is a program of npm, which is installed
+beside it; without npm its tests skip.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / ".ci" / "frameworks"
+CORE = ROOT / ".ci" / "constraints.txt"
 
 EXTRAS = {
     "deepeval": "deepeval,local",
@@ -83,6 +86,8 @@ def main() -> None:
         for name in find_changed(arguments.list_changed):
             print(name)
         return
+    if not arguments.freeze:
+        provide_core()
     with ThreadPoolExecutor(arguments.at_once) as pool:
         done = list(pool.map(lambda name: check(name, freeze=arguments.freeze), arguments.names or EXTRAS))
     if not all(done):
@@ -123,21 +128,49 @@ def check(name: str, *, freeze: bool) -> bool:
     return code == 0
 
 
+def find_folder(name: str, *parts: bytes) -> Path:
+    """Return the place of an environment in the cache, which changes with what it is made of."""
+    key = hashlib.sha256(b"".join([(ROOT / "pyproject.toml").read_bytes(), CORE.read_bytes(), *parts]))
+    cache = Path(os.environ.get("IMAPEVAL_CI_CACHE") or Path.home() / ".cache" / "imapeval-ci")
+    return cache / f"{name}-{sys.version_info.major}.{sys.version_info.minor}-{key.hexdigest()[:12]}"
+
+
+def call_pip(folder: Path, command: str = "install") -> list[str]:
+    """Return the start of a command of pip for an environment, which has no pip: that takes 3 s to install."""
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
+    # Python compiles what is imported; pip would compile everything, which is half of its time.
+    return [*pip, command, *(("--quiet", "--no-compile") if command == "install" else ())]
+
+
+def find_packages(folder: Path) -> Path:
+    """Return where an environment keeps what is installed."""
+    return next(folder.glob("lib/python*/site-packages"))
+
+
+def provide_core() -> None:
+    """Make the environment that has what imapeval requires, and pytest, where it is not there yet."""
+    folder, log = find_folder("core"), []
+    if (folder / "whole").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    run([sys.executable, "-m", "venv", "--without-pip", str(folder)], log, check=True)
+    run([*call_pip(folder), "-c", str(CORE), "-e", str(ROOT), *BESIDE], log, check=True)
+    # Each of the others has its own.
+    run([*call_pip(folder, "uninstall"), "--yes", "imapeval"], log, check=True)
+    (folder / "whole").touch()
+
+
 def provide(name: str, *, freeze: bool, log: list[str]) -> Path:
     """Return the interpreter of the environment, made where it is not there yet."""
     pins = CONSTRAINTS / f"{name}.txt"
-    key = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
-    key.update(b"" if freeze else pins.read_bytes())
-    key.update(" ".join(NPM.get(name, ())).encode())
-    cache = Path(os.environ.get("IMAPEVAL_CI_CACHE") or Path.home() / ".cache" / "imapeval-ci")
-    folder = cache / f"{name}-{sys.version_info.major}.{sys.version_info.minor}-{key.hexdigest()[:12]}"
-    python, whole = folder / "bin" / "python", folder / "whole"
-    # Python compiles what is imported; pip would compile everything, which is half of its time.
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    folder = find_folder(name, b"" if freeze else pins.read_bytes(), " ".join(NPM.get(name, ())).encode())
+    python, whole, pip = folder / "bin" / "python", folder / "whole", call_pip(folder)
     # What is frozen are the newest versions, and not those that an earlier time left there.
     if freeze or not whole.exists():
         shutil.rmtree(folder, ignore_errors=True)
-        run([sys.executable, "-m", "venv", str(folder)], log, check=True)
+        run([sys.executable, "-m", "venv", "--without-pip", str(folder)], log, check=True)
+        if not freeze:
+            (find_packages(folder) / "core.pth").write_text(str(find_packages(find_folder("core"))), encoding="utf-8")
         pinned = [] if freeze else ["-c", str(pins)]
         run([*pip, *pinned, "-e", f"{ROOT}[{EXTRAS[name]}]", *BESIDE, *ALSO.get(name, ())], log, check=True)
         if "local" in EXTRAS[name].split(","):
@@ -150,7 +183,7 @@ def provide(name: str, *, freeze: bool, log: list[str]) -> Path:
         install_programs(name, folder, log)
     if freeze:
         frozen = subprocess.run(
-            [str(python), "-m", "pip", "freeze", "--exclude-editable"], capture_output=True, text=True
+            [*call_pip(folder, "freeze"), "--exclude-editable"], capture_output=True, text=True, check=True
         )
         pins.write_text(frozen.stdout, encoding="utf-8")
     return python
