@@ -166,6 +166,8 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
             )
         )
     emit(rows, columns, title="Closed questions", width=UNLIMITED)
+    if "unread" in not_read:
+        echo("Statements of a choice are read in English, Chinese and French, labels and texts of options in any.")
     for row in rows:
         if row.low is not None and row.guessing is not None and row.low <= row.guessing:
             echo(f"{row.model} is not shown to be better than guessing on {row.task or 'these questions'}.")

@@ -36,17 +36,18 @@ def render_comparisons(
         return Markup("")
     parts = [
         render_note(
-            f"Which models differ? Mean {metric} over the questions that all models answered, with 95% "
-            "bootstrap intervals over questions. Models that share a letter cannot be told apart: no difference "
-            "between them holds after Holm's correction."
+            f"Which models differ? Mean {metric} over the questions that all models answered, with its 95% interval: "
+            "Wilson's for a share of right answers, from a bootstrap of questions otherwise. Models that share a "
+            "letter cannot be told apart: no difference between them is significant after Holm's correction."
         ),
         _render_leaderboard(leaderboard),
         render_heading("Differences"),
         render_note(
-            "Each pair on the questions that both answered: the first model's mean less the second's. p is McNemar's "
-            "exact test where answers are right or wrong, else by permutation; over questions and runs where models "
-            "have several runs; after Holm's correction over the pairs. Won, tied, lost: questions on which the first "
-            "is better, as good, worse."
+            "Each pair on the questions that both answered: the first model's mean less the second's, with an interval "
+            "from a bootstrap of questions. p is from McNemar's exact test where answers are right or wrong, else from "
+            "permutations. Where models have several runs, interval and p are over questions and runs. p is corrected "
+            "by Holm's method over the pairs, the interval is not. Won, tied, lost: questions on which the first is "
+            "better, as good, worse."
         ),
         _render_differences([row for row in differences if not row.column]),
     ]

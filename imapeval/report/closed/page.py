@@ -151,7 +151,9 @@ def _conclude_tasks(findings: ClosedFindings) -> Iterator[str]:
         others = [row for row in full if (row.task, row.metric) == (best.task, best.metric) and row is not best]
         if others:
             alike = [label_system(row.model) for row in others if row.as_best]
-            ahead = f"; not shown to be worse: {', '.join(alike)}" if alike else ", ahead of all others"
+            ahead = (
+                f"; not shown to be worse: {', '.join(alike)}" if alike else ", significantly better than all others"
+            )
             yield (
                 f"{name_task(best.task)}, {best.metric}: {label_system(best.model)} has the highest mean, "
                 f"{format_coefficient(best.mean)}{ahead}."
@@ -248,7 +250,9 @@ def _render_readings(rows: Sequence[ModelResult]) -> Markup:
         render_note(
             f"Which answers choose no option, and why? Shares of all answers. {reasons}. An answer is read if it is, "
             "or begins with, the label of an option, states one (“the answer is B”, 故选B), or is the text of exactly "
-            "one option; nothing is guessed from a letter in the prose. Accuracy counts these answers as not right, "
+            "one option; nothing is guessed from a letter in the prose. Statements and refusals are recognised in "
+            "English, Chinese and French; of an answer in another language only labels and the text of an option are, "
+            "and the rest is not read. Accuracy counts these answers as not right, "
             "“right, if read” leaves them out: where the two differ much, models differ in what they say, not only in "
             "what they know."
         ),
@@ -259,9 +263,13 @@ def _render_readings(rows: Sequence[ModelResult]) -> Markup:
 def _render_methods(sources: Sequence[str], seed: int) -> Markup:
     said = [
         f"Read: {', '.join(sources)}.",
-        "Intervals have a confidence of 95%. Questions of one group (several on one text) count together.",
+        "Intervals have a confidence of 95%. Those of shares of right choices are Wilson's; those of differences "
+        "between models and of other means over questions come from a bootstrap of questions; with several runs, and "
+        "on tasks that are not multiple choice, they are over items and runs, or over items alone with one run. "
+        "Questions of one group (several on one text) count together.",
         f"Random seed of bootstraps and permutations: {seed}.",
-        "Metrics such as F1 are no means of items: the jackknife's pseudo-values take the place of scores of items.",
+        "Metrics such as F1 are not means over items: in their intervals and tests, the jackknife's pseudo-value of "
+        "each item takes the place of its score.",
         "The rules of reading, the metrics and the tests are described in docs/closed.md and docs/drbenchmark.md.",
     ]
     return render_section("methods", "How it was made", render_list(said, kind="sentences"))

@@ -77,8 +77,8 @@ def render_pairs(tests: Sequence[TaskTest]) -> Markup:
         render_note(
             "Which models really differ? Items and runs are both samples: p says how likely so large a difference is "
             "between equal models on other items and in other runs, corrected by Holm's method over the pairs of a "
-            "task. The t-test looks at the values of the runs alone, as papers report it; it says nothing about other "
-            "items."
+            "task; the interval is not corrected. The t-test looks at the values of the runs alone, as papers report "
+            "it; it says nothing about other items."
         ),
         render_table(
             ["task", "metric", "pair", "difference", "95% interval", "p (Holm)", "t-test"], lines, texts=(0, 1, 2)

@@ -118,6 +118,17 @@ def test_one_model_without_anything_else(findings: ClosedFindings):
     assert 'id="open"' not in page
 
 
+def test_what_it_says_of_intervals_and_languages_is_true(findings: ClosedFindings):
+    """Shares have Wilson's interval and scores that are none a bootstrap's; statements are read in three languages."""
+    page = render_closed(findings, sources=["logs"])
+    sections = {part.partition('"')[2].partition('"')[0]: part for part in page.split("<section ")[1:]}
+    assert "Wilson" in sections["comparisons"]
+    for language in ("English", "Chinese", "French"):  # docs/closed.md, rule 2
+        assert language in sections["unread"]
+    for way in ("Wilson", "bootstrap", "jackknife"):
+        assert way in sections["methods"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1300, 390])

@@ -33,7 +33,7 @@ def findings() -> ClosedFindings:
 
 def test_what_stands_on_it(findings: ClosedFindings):
     page = render_closed(findings, sources=["table.jsonl"])
-    assert "ahead of all others" in page
+    assert "significantly better than all others" in page
     assert f"{escape(HOSTILE)} gave no answer to 7 items" in page
     for part in ("table.jsonl", "Pairs of models", "With less training data", "25%"):
         assert part in page
