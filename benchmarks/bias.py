@@ -6,6 +6,10 @@ Two systems answer each question; answers to the same question are correlated (i
 answers are better by "better" standard deviations, and the metric scores them higher by a further "favour" that quality
 does not explain. Three raters rate on a scale in half points; their noise has the same variance as the quality. The
 true partial correlation is computed from 400,000 such answers with noise-free ratings.
+
+The second table: answers are rated in two dimensions with a common part, length goes with completeness only, and the
+metric is completeness and noise, so that every bias shown is a false one. Raters' noise is partly common to both
+dimensions ("halo", standard deviation beside 1 of the rest).
 """
 
 import argparse
@@ -39,6 +43,26 @@ def make(generator: np.random.Generator, n: int, better: float, favour: float, *
     )
 
 
+def make_two(generator: np.random.Generator, n: int, halo: float) -> Rated:
+    """Make n answers to n questions, rated in two dimensions."""
+    shared = generator.normal(size=n)
+    true = {name: shared + generator.normal(size=n) for name in ("accuracy", "completeness")}
+    mood = halo * generator.normal(size=(n, RATERS))
+    given = {name: worth[:, None] + mood + generator.normal(size=(n, RATERS)) for name, worth in true.items()}
+    return Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n),
+        systems=("",) * n,
+        metrics=("m",),
+        scores=(true["completeness"] + 0.5 * generator.normal(size=n))[:, None],
+        dimensions=tuple(true),
+        ratings=np.column_stack([table.mean(axis=1) for table in given.values()]),
+        raters=tuple("abc"),
+        by_rater=given,
+        covariates={"length": true["completeness"] + generator.normal(size=n)},
+    )
+
+
 def main() -> None:
     """Print a row per case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -58,6 +82,16 @@ def main() -> None:
             f"| {n} | {better} | {favour} | {true:.3f} | {mean:.3f} | {covered:.3f} | {shown:.3f} "
             f"| {1 - len(found) / repetitions:.3f} |"
         )
+    print("\n| questions | halo | held equal | mean | shown | undefined |")
+    print("|---|---|---|---|---|---|")
+    for n in (50, 200):
+        for halo in (0.0, 0.5):
+            generator = np.random.default_rng(n)
+            studies = [measure_bias(make_two(generator, n, halo)) for _ in range(repetitions)]
+            for place, held in enumerate(("both", "accuracy", "completeness")):
+                found = [rows[place] for rows in studies if rows[place].value is not None]
+                mean, shown = np.mean([row.value for row in found]), np.mean([row.shown for row in found])
+                print(f"| {n} | {halo} | {held} | {mean:.3f} | {shown:.3f} | {1 - len(found) / repetitions:.3f} |")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.formatting import format_coefficient, label_dimension
+from imapeval.report.study.formatting import format_coefficient
+from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import Study
@@ -27,12 +28,14 @@ def render_bias(study: Study) -> Markup:
     dimension = study.biases[0].dimension
     rows = [row for row in study.biases if row.dimension == dimension]
     shown = [row.sentence for row in rows if row.shown]
+    equal = "its ratings of all dimensions" if dimension == ALL else f"its rating of {dimension}"
     reliability = rows[0].reliability
     noise = (
         "The ratings are averages of unknown reliability, so their noise is not removed: systems that are really "
         "better seem favoured."
         if reliability is None
-        else f"Corrected for the noise of the ratings (reliability {reliability:.2f})."
+        else f"Corrected for the noise of the ratings (reliability {reliability:.2f}"
+        + (" in the least reliable dimension)." if dimension == ALL else ").")
     )
     reasons = [(row.reason, f"{row.metric}, {_name(row)}") for row in rows if row.reason]
     lines = [
@@ -53,10 +56,10 @@ def render_bias(study: Study) -> Markup:
         "bias",
         "Bias at equal ratings",
         render_note(
-            "Spearman's partial correlation of the score with a property of the answer, given its rating "
-            f"({label_dimension(dimension)}): above 0, answers with more of the property, or of the group, get better "
-            f"scores than equally rated others. {noise} A bias is shown if the interval excludes 0 after Bonferroni's "
-            "correction for the properties of a metric. biases.csv has the single dimensions."
+            f"Spearman's partial correlation of the score with a property of the answer, given {equal}: above 0, "
+            "answers with more of the property, or of the group, get better scores than equally rated others. What "
+            f"nobody rated is not held equal. {noise} A bias is shown if the interval excludes 0 after Bonferroni's "
+            "correction for the properties of a metric. biases.csv has each dimension held equal by itself."
         ),
         render_list(shown, kind="sentences") if shown else render_note("No bias is shown."),
         render_details("All properties", render_table(heads, lines, texts=(0, 1, 4))),

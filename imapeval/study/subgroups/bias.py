@@ -1,18 +1,25 @@
 """What moves a metric besides the quality of an answer: its length, language, system, the model's own family.
 
 A metric is biased towards a property if, among answers that raters find equally good, it scores those with more of the
-property higher. That is measured by Spearman's partial correlation of score and property given the rating. Ratings are
-noisy, and a noisy rating explains only part of the quality that goes with the property: systems that are really better
-would seem favoured. Where several raters rated, the correlations are therefore corrected for the reliability of the
-mean rating (Fuller 1987, Measurement Error Models, section 1.2):
+property higher. That is measured by Spearman's partial correlation of score and property given the ratings: of one
+dimension, or of all of them at once. The mean over dimensions would not do: at an equal mean, a metric that follows one
+dimension seems biased towards whatever goes with that dimension rather than with the others.
 
-    (R r_sp - r_sr r_pr) / sqrt((R - r_sr^2) (R - r_pr^2))
+Ratings are noisy, and a noisy rating explains only part of the quality that goes with the property: systems that are
+really better would seem favoured. Where several raters rated, the noise is therefore subtracted from the correlations
+of the ratings (Fuller 1987, Measurement Error Models, section 2.2):
 
-with s the score, p the property, r the rating and R its reliability; R = 1 gives the usual partial correlation.
+    (r_sp - a' M^-1 b) / sqrt((1 - a' M^-1 a) (1 - b' M^-1 b))
+
+with s the score, p the property, a and b their correlations with the ratings, and M the correlations of the ratings
+less those of their noise. The noise of a dimension has the variance 1 - R, with R the reliability of its mean rating;
+that of two dimensions is correlated as the ratings of single raters are around their answer's mean. M without noise
+gives the usual partial correlation.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -56,6 +63,10 @@ _CONFIDENCE = 0.95
 _ROUNDING = 1e-9
 """A correlation this near to 1 is 1."""
 
+_MAX_INFLATION = 10.0
+"""Variance inflation factor of a dimension from which dimensions count as collinear (Kutner et al. 2005, Applied Linear
+Statistical Models, section 10.5)."""
+
 MIN_QUESTIONS = 10
 """Below it the interval's error is too uncertain; see docs/where.md for its coverage from here on."""
 
@@ -66,14 +77,15 @@ class Bias:
 
     Attributes:
         metric: The metric.
-        dimension: The rating dimension held equal; `ALL` for the mean over them.
+        dimension: The rating dimension held equal; `ALL` for all of them, each of which is held equal.
         property: A covariate such as "response characters", a facet such as "language", "system", or `OWN_FAMILY`.
         group: The group of the facet that is compared with the other answers; "" for a covariate.
         value: The partial correlation, -1..1: above 0 if answers with more of the property, or of the group, get
             better scores than equally good others. None if it is undefined.
         low, high: Ends of its 95% interval.
         shown: Whether the interval excludes 0 after Bonferroni's correction for the properties of the metric.
-        reliability: Of the mean rating, 0..1; None if only averages are known, and then it counts as 1.
+        reliability: Of the mean rating, at most 1, of `ALL` the lowest of a dimension; None if only averages are known,
+            and then it counts as 1.
         n: Answers with a score, a rating and the property.
         reason: Why there is no value; else None.
         sentence: The finding in words.
@@ -104,21 +116,21 @@ def measure_bias(
         metrics: Metrics to include; None means all.
 
     Returns:
-        By metric and dimension, the mean over dimensions first if there are several, a row per property. Of two groups
+        By metric and dimension, all dimensions together first if there are several, a row per property. Of two groups
         that make up all answers only the first has a row.
     """
     rows: list[Bias] = []
-    ratings = dict(_iterate_ratings(rated))
+    held = list(_iterate_held(rated))
     pairs = _Pairs(rated.questions)
     for metric in choose_names("metric", metrics, rated.metrics):
         properties = dict(_iterate_properties(rated, (signatures or {}).get(metric, "")))
         scores = rated.scores_of(metric)
-        for dimension, (rating, reliability) in ratings.items():
+        for dimension, ratings in held:
             rows += [
                 _measure(
-                    Bias(metric, dimension, name, group, reliability=reliability),
+                    Bias(metric, dimension, name, group, reliability=ratings.reliability),
                     scores,
-                    rating,
+                    ratings,
                     given,
                     pairs=pairs,
                     tests=len(properties),
@@ -129,14 +141,55 @@ def measure_bias(
     return rows
 
 
-def _iterate_ratings(rated: Rated) -> Iterator[tuple[str, tuple[Floats, float | None]]]:
-    """Yield (dimension, (ratings, their reliability or None))."""
-    if len(rated.dimensions) > 1:
-        by_rater = np.mean([*rated.by_rater.values()], axis=0) if rated.by_rater else None
-        # NaN unless all dimensions were rated: a mean of others would be another quantity.
-        yield ALL, (rated.ratings.mean(axis=1), _find_reliability(by_rater))
-    for dimension in rated.dimensions:
-        yield dimension, (rated.ratings_of(dimension), _find_reliability(rated.by_rater.get(dimension)))
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The ratings that are held equal.
+
+    Attributes:
+        columns: Mean ratings by dimension, each of shape (n,).
+        noise: Covariances of their noise, in units of the mean ratings' standard deviations, shape (k, k).
+        reliability: As in `Bias`.
+    """
+
+    columns: Mapping[str, Floats]
+    noise: Floats
+    reliability: float | None
+
+
+def _iterate_held(rated: Rated) -> Iterator[tuple[str, _Held]]:
+    """Yield (dimension, what is held equal)."""
+    names = rated.dimensions
+    reliabilities = [_find_reliability(rated.by_rater.get(name)) for name in names]
+    spreads = np.array([0.0 if found is None else 1 - min(1.0, found) for found in reliabilities])
+    noise = _correlate_noise([rated.by_rater.get(name) for name in names]) * np.sqrt(np.outer(spreads, spreads))
+    if len(names) > 1:
+        known = [found for found in reliabilities if found is not None]
+        columns = {name: rated.ratings_of(name) for name in names}
+        yield ALL, _Held(columns, noise, min(known) if len(known) == len(names) else None)
+    for place, name in enumerate(names):
+        yield name, _Held({name: rated.ratings_of(name)}, noise[[place]][:, [place]], reliabilities[place])
+
+
+def _correlate_noise(by_rater: Sequence[Floats | None]) -> Floats:
+    """Return the correlations of raters' deviations from the mean of an answer, shape (k, k); 0 where unknown."""
+    found = np.eye(len(by_rater))
+    left: list[Floats | None] = []
+    for table in by_rater:
+        given = None if table is None else np.isfinite(table)
+        if table is None or given is None:
+            left.append(None)
+            continue
+        counts = given.sum(axis=1, keepdims=True)
+        means = np.where(given, table, 0.0).sum(axis=1, keepdims=True) / np.maximum(counts, 1)
+        left.append(np.where(given & (counts > 1), table - means, np.nan))
+    for (i, first), (j, second) in itertools.combinations(enumerate(left), 2):
+        if first is None or second is None:
+            continue
+        there = np.isfinite(first) & np.isfinite(second)
+        x, y = first[there], second[there]
+        size = math.sqrt(float((x**2).sum() * (y**2).sum()))
+        found[i, j] = found[j, i] = float((x * y).sum()) / size if size else 0.0
+    return found
 
 
 def _find_reliability(by_rater: Floats | None) -> float | None:
@@ -149,7 +202,9 @@ def _find_reliability(by_rater: Floats | None) -> float | None:
 def _iterate_properties(rated: Rated, signature: str) -> Iterator[tuple[tuple[str, str], Floats]]:
     """Yield ((property, group), numbers): a covariate, or 1 for the answers of a group and 0 for the others."""
     for name, numbers in rated.covariates.items():
-        yield (name, ""), numbers
+        # Compression, for example, is known of no answer without imaps.
+        if np.isfinite(numbers).any():
+            yield (name, ""), numbers
     for name, labels in (("system", rated.systems), *rated.facets.items()):
         groups = list(dict.fromkeys(label for label in labels if label))
         column = np.array(labels)
@@ -198,34 +253,53 @@ class _Pairs:
         self._found = {names: found for names, found in self._found.items() if names[0] != f"metric:{metric}"}
 
 
-def _measure(row: Bias, scores: Floats, ratings: Floats, given: Floats, *, pairs: _Pairs, tests: int) -> Bias:
-    there = np.isfinite(scores) & np.isfinite(ratings) & np.isfinite(given)
+def _measure(row: Bias, scores: Floats, held: _Held, given: Floats, *, pairs: _Pairs, tests: int) -> Bias:
+    there = np.isfinite(scores) & np.isfinite(given) & np.isfinite([*held.columns.values()]).all(axis=0)
     key = np.packbits(there).tobytes()
     clusters = pairs.number_questions(there, key)
     row = replace(row, n=int(there.sum()))
     count = int(clusters.max(initial=-1)) + 1
     if count < MIN_QUESTIONS:
         return _conclude(replace(row, reason=f"{count} questions are fewer than {MIN_QUESTIONS}"))
-    s, r, p = scores[there], ratings[there], given[there]
-    metric, rating, about = f"metric:{row.metric}", f"rating:{row.dimension}", f"property:{row.property}:{row.group}"
-    r_sp, of_sp = pairs.correlate(metric, about, s, p, key)
-    r_sr, of_sr = pairs.correlate(metric, rating, s, r, key)
-    r_pr, of_pr = pairs.correlate(about, rating, p, r, key)
-    if np.isnan([r_sp, r_sr, r_pr]).any():
+    s, p = (f"metric:{row.metric}", scores[there]), (f"property:{row.property}:{row.group}", given[there])
+    r = [(f"rating:{dimension}", column[there]) for dimension, column in held.columns.items()]
+
+    def correlate(one: tuple[str, Floats], other: tuple[str, Floats]) -> tuple[float, Floats]:
+        return pairs.correlate(one[0], other[0], one[1], other[1], key)
+
+    r_sp, of_sp = correlate(s, p)
+    a, of_a = (np.array(part) for part in zip(*(correlate(s, one) for one in r), strict=True))
+    b, of_b = (np.array(part) for part in zip(*(correlate(p, one) for one in r), strict=True))
+    between, of_between = np.eye(len(r)), np.zeros((len(r), len(r), len(of_sp)))
+    for i, j in itertools.combinations(range(len(r)), 2):
+        between[i, j], of_between[i, j] = between[j, i], of_between[j, i] = correlate(r[i], r[j])
+    if np.isnan([r_sp, *a, *b, *between.flat]).any():
         return _conclude(replace(row, reason="the scores, the ratings or the property are constant"))
-    reliable = 1.0 if row.reliability is None else min(1.0, row.reliability)
     if abs(r_sp) > 1 - _ROUNDING:
         return _conclude(replace(row, reason="the scores order the answers as the property does, or the other way"))
-    u, v = reliable - r_sr**2, reliable - r_pr**2
+    noisy = "the ratings are too noisy" + ("" if row.reliability is None else f" (reliability {row.reliability:.2f})")
+    true = between - held.noise
+    if (true.diagonal() <= 0).any():
+        return _conclude(replace(row, reason=noisy))
+    size = np.sqrt(true.diagonal())
+    scaled = true / np.outer(size, size)
+    if np.linalg.eigvalsh(scaled)[0] <= _ROUNDING or np.linalg.inv(scaled).diagonal().max() > _MAX_INFLATION:
+        return _conclude(replace(row, reason="the dimensions are too much alike to be held equal one by one"))
+    of_s, of_p = (np.linalg.solve(true, side).astype(np.float64) for side in (a, b))
+    u, v = 1 - a @ of_s, 1 - b @ of_p
     if u <= 0 or v <= 0:
-        return _conclude(replace(row, reason=f"the ratings are too noisy (reliability {reliable:.2f})"))
+        return _conclude(replace(row, reason=noisy))
     spread = math.sqrt(u * v)
-    value = (reliable * r_sp - r_sr * r_pr) / spread
+    value = float(r_sp - a @ of_p) / spread
     if abs(value) >= 1:
-        return _conclude(replace(row, reason=f"the ratings are too noisy (reliability {reliable:.2f})"))
-    moved = (
-        reliable * of_sp + (value * spread * r_sr / u - r_pr) * of_sr + (value * spread * r_pr / v - r_sr) * of_pr
-    ) / spread
+        return _conclude(replace(row, reason=noisy))
+
+    def move(one: Floats, other: Floats) -> Floats:
+        return np.einsum("i,ijn,j->n", one, of_between, other)
+
+    of_top = of_sp - of_p @ of_a - of_s @ of_b + move(of_s, of_p)
+    of_u, of_v = move(of_s, of_s) - 2 * (of_s @ of_a), move(of_p, of_p) - 2 * (of_p @ of_b)
+    moved = of_top / spread - value / 2 * (of_u / u + of_v / v)
     by_question = np.bincount(clusters, weights=moved).astype(np.float64)
     ends = [
         jackknife_intervals(
@@ -251,5 +325,6 @@ def _conclude(row: Bias) -> Bias:
         said = f"{row.metric}: no bias by {about} is shown ({interval})."
     else:
         how = "higher" if row.value > 0 else "lower"
-        said = f"{row.metric} scores {who} {how} than equally rated others ({interval})."
+        equal = "every dimension" if row.dimension == ALL else row.dimension
+        said = f"{row.metric} scores {who} {how} than others with equal ratings of {equal} ({interval})."
     return replace(row, sentence=said)

@@ -499,18 +499,12 @@ def check_matrix(known: Known) -> bool:
 
 
 @sentence(
-    rf"{M} scores answers (?:of system (\w)|with more response characters) (higher|lower) than equally rated others \({N} \[{N}, {N}\]\)\."
+    rf"{M} scores answers (?:of system (\w)|with more response characters) (higher|lower) than others with equal ratings of every dimension \({N} \[{N}, {N}\]\)\."
 )
 def check_bias(known: Known, metric: str, system: str | None, how: str, value: str, low: str, high: str) -> bool:
     given = known.length if system is None else (known.systems == system).astype(float)
-    both = np.mean([known.given[name] for name in DIMENSIONS], axis=0)
-    rating = np.round(np.mean(list(known.ratings.values()), axis=0) * 12) / 12
-    # Cronbach's alpha of the three raters' means over dimensions.
-    reliability = 3 / 2 * (1 - both.var(axis=0, ddof=1).sum() / both.sum(axis=1).var(ddof=1))
-    own = partial_rho(known.scores[metric], given, rating, reliability)
-    drawn = [
-        partial_rho(known.scores[metric][rows], given[rows], rating[rows], reliability) for rows in known.draws()[:150]
-    ]
+    own = partial_rho(known, known.scores[metric], given, np.arange(len(given)))
+    drawn = [partial_rho(known, known.scores[metric], given, rows) for rows in known.draws()[:150]]
     half = 1.96 * float(np.std(drawn))
     return (
         near(value, own, by=0.02)
@@ -521,21 +515,30 @@ def check_bias(known: Known, metric: str, system: str | None, how: str, value: s
     )
 
 
-def partial_rho(score: np.ndarray, given: np.ndarray, rating: np.ndarray, reliability: float) -> float:
-    """Spearman's partial correlation with a noisy rating (Fuller 1987, section 1.2)."""
-    sp, sr, pr = rho(score, given), rho(score, rating), rho(given, rating)
-    return (reliability * sp - sr * pr) / float(np.sqrt((reliability - sr**2) * (reliability - pr**2)))
+def cronbach(given: np.ndarray) -> float:
+    """Reliability of the mean of three raters."""
+    return 3 / 2 * (1 - given.var(axis=0, ddof=1).sum() / given.sum(axis=1).var(ddof=1))
+
+
+def partial_rho(known: Known, score: np.ndarray, given: np.ndarray, rows: np.ndarray) -> float:
+    """Spearman's partial correlation with noisy ratings (Fuller 1987, section 2.2), by the inverse of all correlations."""
+    columns = [score, given, *(known.ratings[name] for name in DIMENSIONS)]
+    together = np.array([[rho(x[rows], y[rows]) for y in columns] for x in columns])
+    noise = np.sqrt([1 - cronbach(known.given[name]) for name in DIMENSIONS])
+    left = [(known.given[name] - known.given[name].mean(axis=1, keepdims=True)).ravel() for name in DIMENSIONS]
+    together[2:, 2:] -= np.outer(noise, noise) * np.corrcoef(left)
+    precision = np.linalg.inv(together)
+    return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
 
 
 @sentence(
-    r"Spearman's partial correlation of the score with a property of the answer, given its rating \(mean of dimensions\): above 0, "
-    r"answers with more of the property, or of the group, get better scores than equally rated others\. Corrected for the noise of "
-    rf"the ratings \(reliability {N}\)\. A bias is shown if the interval excludes 0 after Bonferroni's correction for the "
-    r"properties of a metric\. biases\.csv has the single dimensions\."
+    r"Spearman's partial correlation of the score with a property of the answer, given its ratings of all dimensions: above 0, "
+    r"answers with more of the property, or of the group, get better scores than equally rated others\. What nobody rated is not "
+    rf"held equal\. Corrected for the noise of the ratings \(reliability {N} in the least reliable dimension\)\. A bias is shown if the interval excludes 0 after Bonferroni's correction for the "
+    r"properties of a metric\. biases\.csv has each dimension held equal by itself\."
 )
 def check_reliability(known: Known, value: str) -> bool:
-    both = np.mean([known.given[name] for name in DIMENSIONS], axis=0)
-    return near(value, 3 / 2 * (1 - both.var(axis=0, ddof=1).sum() / both.sum(axis=1).var(ddof=1)))
+    return near(value, min(cronbach(known.given[name]) for name in DIMENSIONS))
 
 
 @sentence(r"the scores order the answers as the property does, or the other way: length, response characters")

@@ -89,7 +89,54 @@ def test_dimensions_and_their_mean():
     rated = replace(rated, dimensions=("a", "b"), ratings=np.hstack([rated.ratings, -rated.ratings]))
     rows = measure_bias(rated)
     assert list(dict.fromkeys(row.dimension for row in rows)) == [ALL, "a", "b"]
-    assert "constant" in str(rows[0].reason)  # The two dimensions cancel out.
+    assert "alike" in str(rows[0].reason)  # The two dimensions are one.
+
+
+def make_two(n: int, *, seed: int, raters: int, halo: float = 0.5) -> Rated:
+    """Make answers whose length goes with completeness only, and a metric that is completeness and noise."""
+    generator = np.random.default_rng(seed)
+    shared = generator.normal(size=n)
+    true = {name: shared + generator.normal(size=n) for name in ("accuracy", "completeness")}
+    mood = halo * generator.normal(size=(n, raters))
+    given = {name: worth[:, None] + mood + generator.normal(size=(n, raters)) for name, worth in true.items()}
+    return Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n),
+        systems=("",) * n,
+        metrics=("m",),
+        scores=(true["completeness"] + 0.5 * generator.normal(size=n))[:, None],
+        dimensions=tuple(true),
+        ratings=np.column_stack([table.mean(axis=1) for table in given.values()]),
+        raters=tuple("abcdefgh"[:raters]),
+        by_rater=given,
+        covariates={"length": true["completeness"] + generator.normal(size=n)},
+    )
+
+
+def test_a_metric_that_follows_one_dimension_is_not_biased_by_what_goes_with_it():
+    rated = make_two(1000, seed=1, raters=3)
+    row = measure_bias(rated)[0]
+    assert row.dimension == ALL
+    assert not row.shown
+    rated = replace(rated, scores=rated.scores + 0.7 * rated.covariates["length"][:, None])
+    row = measure_bias(rated)[0]
+    assert row.shown
+    assert "every dimension" in row.sentence
+
+
+def test_the_partial_correlation_given_several_dimensions_is_that_of_regressions():
+    rated = replace(make_two(300, seed=2, raters=3), by_rater={}, raters=())
+    row = measure_bias(rated)[0]
+    s, p, *r = (stats.rankdata(x) for x in (rated.scores[:, 0], rated.covariates["length"], *rated.ratings.T))
+    design = np.column_stack([np.ones(300), *r])
+    left = [side - design @ np.linalg.lstsq(design, side, rcond=None)[0] for side in (s, p)]
+    assert row.value == pytest.approx(float(stats.pearsonr(*left).statistic))  # scipy 1.16
+
+
+def test_a_property_that_is_known_of_no_answer_does_not_count():
+    rated = make(better=0.5)
+    more = replace(rated, covariates={**rated.covariates, "compression": np.full(400, np.nan)})
+    assert measure_bias(more) == measure_bias(rated)
 
 
 def test_what_cannot_be_measured_has_a_reason():

@@ -51,11 +51,11 @@ def bias(
     for row in rows:
         if row.shown or row.reason:
             echo(row.sentence)
-    equal = "the mean rating over all dimensions" if dimension == ALL else f"the rating of {dimension}"
+    equal = "the ratings of all dimensions" if dimension == ALL else f"the rating of {dimension}"
     noise = (
-        f"corrected for its reliability, {rows[0].reliability:.2f}"
+        f"corrected for the noise of the ratings (lowest reliability {rows[0].reliability:.2f})"
         if rows[0].reliability is not None
-        else "not corrected for its noise, which needs several raters: better systems seem favoured"
+        else "not corrected for their noise, which needs several raters: better systems seem favoured"
     )
     echo(
         f"Spearman's partial correlation of score and property, given {equal}, {noise}. Interval: 95%, from the "
