@@ -161,6 +161,8 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
     for other in re.finditer(rf"(?<![\w'’])({pattern})\s*[.:：)](?:\s|$)", text[begins.end() :]):
         if known[other[1].casefold()] != label:
             before = text[begins.end() : begins.end() + other.start()]
+            if is_choice_denied(_CLAUSE.split(before)[-1], text, begins.end() + other.end(1)):
+                continue
             explained = _EXPLAINS.search(before) or re.search(f"{_ANSWER_IS}$", before, re.IGNORECASE)
             return Choice(label, "read") if explained else None
     return Choice(label, "read")

@@ -71,6 +71,12 @@ def test_what_is_chosen(answer: str, label: str):
     assert (choice.label, choice.reading) == (label, "read")
 
 
+@pytest.mark.parametrize("answer", ['No, the answer is not "yes."', "No, the answer is not maybe.", "No."])
+def test_a_verdict_that_denies_another_one(answer: str):
+    """SmolLM2-135M in lm-evaluation-harness 0.4.13 (benchmarks/closed_logs.py)."""
+    assert read_choice(answer, ("maybe", "no", "yes")).label == "no"
+
+
 @pytest.mark.parametrize(
     ("answer", "reading"),
     [
