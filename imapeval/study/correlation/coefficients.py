@@ -162,7 +162,7 @@ def pairwise_accuracy(x: Sequence[float], y: Sequence[float]) -> CalibratedAccur
     accuracy = find_coefficient("pairwise_accuracy")
     if why := explain_undefined(a, b, minimum=accuracy.min_rows):
         return why
-    epsilon = calibrate_ties(a, b)
+    epsilon = float(calibrate_ties(a[None], b[None])[0, 0])
     return CalibratedAccuracy(accuracy.with_influences(a, b, epsilon=epsilon).value, epsilon)
 
 

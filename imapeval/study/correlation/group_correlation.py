@@ -43,20 +43,25 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     found, epsilons = np.full((clusters, m, d), np.nan), np.full((m, d), np.nan)
     reasons: dict[tuple[int, int], str] = {}
     by_size = list(_gather_questions(columns.questions))
-    for metric in range(m):
-        for dimension in range(d):
-            x, y = columns.scores[:, metric], columns.ratings[:, dimension]
-            there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-            if reason := _explain_constant(columns, metric, dimension, there):
-                reasons[metric, dimension] = reason
-                continue
-            if coefficient.calibrates_ties:
-                epsilons[metric, dimension] = calibrate_ties(x[there], y[there], groups=columns.questions[there])
-            epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
-            for questions, rows in by_size:
-                within = coefficient.in_groups(x[rows], y[rows], epsilon=epsilon)
-                few = _count_systems(columns, rows, x[rows] + y[rows]) < coefficient.min_rows
-                found[questions, metric, dimension] = np.where(few, np.nan, within)
+    for block in find_blocks(columns, np.arange(len(columns.questions))):
+        systems = np.full(len(columns.systems), np.nan)
+        systems[block.rows] = columns.systems[block.rows]
+        few = [count_distinct(systems[rows]) < coefficient.min_rows for _, rows in by_size]
+        thresholds = np.zeros((len(block.metrics), len(block.dimensions)))
+        if coefficient.calibrates_ties:
+            thresholds = calibrate_ties(*block.take(columns), groups=columns.questions[block.rows])
+        for p, metric in enumerate(block.metrics.tolist()):
+            for q, dimension in enumerate(block.dimensions.tolist()):
+                if reason := _explain_constant(columns, metric, dimension, block.rows):
+                    reasons[metric, dimension] = reason
+                    continue
+                epsilon = float(thresholds[p, q])
+                if coefficient.calibrates_ties:
+                    epsilons[metric, dimension] = epsilon
+                x, y = columns.scores[:, metric], columns.ratings[:, dimension]
+                for (questions, rows), too_few in zip(by_size, few, strict=True):
+                    within = coefficient.in_groups(x[rows], y[rows], epsilon=epsilon)
+                    found[questions, metric, dimension] = np.where(too_few, np.nan, within)
     defined = ~np.isnan(found)
     groups = defined.sum(axis=0)
     filled = np.where(defined, found, 0.0)
@@ -104,11 +109,10 @@ def _gather_questions(questions: Counts) -> Iterator[tuple[Counts, Counts]]:
         yield alike, order[start[alike][:, None] + np.arange(k)]
 
 
-def _count_systems(columns: Columns, rows: Counts, there: Floats) -> Counts:
-    """Return how many different systems have an answer with both numbers in each group, shape (groups,)."""
-    systems = np.sort(np.where(np.isnan(there), np.nan, columns.systems[rows]), axis=1)
-    change = np.diff(systems, axis=1) != 0
-    return (~np.isnan(systems[:, 0])).astype(np.int64) + (change & ~np.isnan(systems[:, 1:])).sum(axis=1)
+def count_distinct(numbers: Floats) -> Counts:
+    """Return how many different numbers each row has, NaN aside: shape (rows,)."""
+    ordered = np.sort(numbers, axis=1)
+    return (~np.isnan(ordered[:, 0])).astype(np.int64) + (np.diff(ordered, axis=1) > 0).sum(axis=1)
 
 
 def _draw_means(filled: Floats, defined: Floats, *, seed: int, resamples: int) -> Floats:

@@ -88,7 +88,8 @@ def correlate(
             "no answer has a rating. Give them with --ratings, or score data with columns ratings.<dimension>."
         )
     columns = rated_columns(rated, names)
-    how = _IntervalSettings(seed, resamples, confidence)
+    # Resampled questions say nothing about other systems; `replace_intervals` has its own intervals.
+    how = _IntervalSettings(seed, resamples if units == "questions" else 1, confidence)
     tables = [_correlate(columns, level, name, how) for level in levels for name in coefficients]
     rows = [row for metric in names for table in tables for row in table[metric]]
     if units == "questions":

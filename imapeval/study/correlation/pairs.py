@@ -48,25 +48,28 @@ def count_pairs(x: Floats, y: Floats, *, epsilon: float = 0.0) -> PairCounts:
         epsilon: Rows whose x differ by no more are tied on x; 0 and above.
     """
     n = len(x)
-    order = np.argsort(x, kind="stable")
+    # The rows are counted in the order of x, which keeps what is looked up for one row near what is for the next.
+    order = np.argsort(x)
     ordered = x[order]
     reach = tie_tolerance(x, epsilon)
-    before = np.searchsorted(ordered, x - reach, side="left")
-    up_to = np.searchsorted(ordered, x + reach, side="right")
-    _, level, size = np.unique(y, return_inverse=True, return_counts=True)
+    before = np.searchsorted(ordered, ordered - reach, side="left")
+    up_to = np.searchsorted(ordered, ordered + reach, side="right")
+    _, level, size = np.unique(y[order], return_inverse=True, return_counts=True)
     lower = np.concatenate([[0], np.cumsum(size)])[level]
     not_higher = lower + size[level]
-    below = _RangeCounter(level[order], levels=len(size))
+    below = _RangeCounter(level, levels=len(size))
     x_below_y_below, x_below_y_not_above = below.count(before, level), below.count(before, level + 1)
     x_not_above_y_below, x_not_above_y_not_above = below.count(up_to, level), below.count(up_to, level + 1)
     tied_both = (x_not_above_y_not_above - x_not_above_y_below) - (x_below_y_not_above - x_below_y_below)
-    return PairCounts(
-        concordant=x_below_y_below + (n - up_to) - (not_higher - x_not_above_y_not_above),
-        discordant=(before - x_below_y_not_above) + (lower - x_not_above_y_below),
-        tied_x=up_to - before - 1,
-        tied_y=size[level] - 1,
-        tied_both=tied_both - 1,
+    counts = np.empty((5, n), dtype=np.int64)
+    counts[:, order] = (
+        x_below_y_below + (n - up_to) - (not_higher - x_not_above_y_not_above),
+        (before - x_below_y_not_above) + (lower - x_not_above_y_below),
+        up_to - before - 1,
+        size[level] - 1,
+        tied_both - 1,
     )
+    return PairCounts(*counts)
 
 
 def tie_tolerance(x: Floats, epsilon: float) -> float:
@@ -108,34 +111,42 @@ class _RangeCounter:
         return count
 
 
-def calibrate_ties(x: Floats, y: Floats, *, groups: Counts | None = None) -> float:
-    """Return the tie threshold that gives a metric its highest pairwise accuracy.
+def calibrate_ties(x: Floats, y: Floats, *, groups: Counts | None = None) -> Floats:
+    """Return the tie thresholds that give metrics their highest pairwise accuracy.
 
     Scores that differ by no more than the threshold then count as tied, so that metrics with and without ties can be
     compared (Deutsch, Foster and Freitag 2023, "Ties Matter", section 5 and algorithm 1). All differences are tried,
     and 0.
 
     Args:
-        x: The scores, finite, shape (n,).
-        y: The ratings, finite, shape (n,).
+        x: The scores of each metric, finite, shape (p, n).
+        y: The ratings in each dimension, finite, shape (q, n).
         groups: A number per row: only rows of one group form pairs, and the mean of the groups' accuracies is made
             the highest. None takes all rows for one group.
 
     Returns:
-        The threshold, 0 and above; the smallest of equally good ones. 0 without a pair.
+        The thresholds, 0 and above, shape (p, q); the smallest of equally good ones. 0 without a pair.
     """
-    first, second = _pair_up(len(x), np.zeros(len(x), dtype=np.int64) if groups is None else groups)
+    thresholds = np.zeros((len(x), len(y)))
+    codes = np.zeros(x.shape[1], dtype=np.int64) if groups is None else groups
+    first, second = _pair_up(x.shape[1], codes)
     if not len(first):
-        return 0.0
-    apart, tied = np.abs(x[first] - x[second]), y[first] == y[second]
-    agree = np.sign(x[first] - x[second]) == np.sign(y[first] - y[second])
-    share = np.ones(len(first)) if groups is None else 1 / np.bincount(groups[first])[groups[first]]
-    order = np.argsort(apart, kind="stable")
-    apart, gain = apart[order], np.cumsum(((tied.astype(float) - agree) * share)[order])
-    last = np.append(np.diff(apart) > _rounding(x), True)
-    gains, thresholds = np.append(0.0, gain[last]), np.append(0.0, apart[last])
-    # Gains are sums of fractions such as 1/3, so those of equally good thresholds differ by rounding.
-    return float(thresholds[np.flatnonzero(gains >= gains.max() - 1e-9)[0]])
+        return thresholds
+    share = np.ones(len(first)) if groups is None else 1 / np.bincount(codes[first])[codes[first]]
+    y_signs = [np.sign(side[first] - side[second]) for side in y]
+    for p, side in enumerate(x):
+        difference = side[first] - side[second]
+        apart, x_sign = np.abs(difference), np.sign(difference)
+        order = np.argsort(apart)
+        apart = apart[order]
+        last = np.append(np.diff(apart) > _rounding(side), True)
+        tried = np.append(0.0, apart[last])
+        for q, y_sign in enumerate(y_signs):
+            gain = ((y_sign == 0).astype(np.float64) - (x_sign == y_sign)) * share
+            gains = np.append(0.0, np.cumsum(gain[order])[last])
+            # Gains are sums of fractions such as 1/3, so those of equally good thresholds differ by rounding.
+            thresholds[p, q] = tried[np.argmax(gains >= gains.max() - 1e-9)]
+    return thresholds
 
 
 def _pair_up(n: int, groups: Counts) -> tuple[Counts, Counts]:
@@ -150,7 +161,7 @@ def _pair_up(n: int, groups: Counts) -> tuple[Counts, Counts]:
         offset = np.arange(total) - np.repeat(np.cumsum(partners) - partners, partners)
     else:
         generator = np.random.default_rng(_SAMPLE_SEED)
-        picked = generator.integers(total, size=_PAIRS)
+        picked = np.sort(generator.integers(total, size=_PAIRS))  # neighbours are found faster
         first = np.searchsorted(np.cumsum(partners), picked, side="right")
         offset = picked - (np.cumsum(partners) - partners)[first]
     return order[first], order[first + 1 + offset]

@@ -104,6 +104,12 @@ class Block:
     dimensions: Counts
     rows: Counts
 
+    def take(self, columns: Columns) -> tuple[Floats, Floats]:
+        """Return the scores, shape (p, n), and the ratings, shape (q, n)."""
+        tables = (columns.scores, self.metrics), (columns.ratings, self.dimensions)
+        scores, ratings = (np.ascontiguousarray(table[np.ix_(self.rows, places)].T) for table, places in tables)
+        return scores, ratings
+
 
 def find_blocks(columns: Columns, rows: Counts) -> Iterator[Block]:
     """Yield blocks that contain every pair of a metric and a dimension once, grouped by the answers they share."""
@@ -137,8 +143,9 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
     replicates = None if draws is None else np.full((len(draws), m, d), np.nan)
     reasons: dict[tuple[int, int], str] = {}
     for block in find_blocks(columns, rows):
-        x, y = columns.scores[block.rows][:, block.metrics].T, columns.ratings[block.rows][:, block.dimensions].T
+        x, y = block.take(columns)
         codes = columns.questions[block.rows]
+        thresholds = calibrate_ties(x, y) if coefficient.calibrates_ties else np.zeros((len(x), len(y)))
         defined = False
         for p, metric in enumerate(block.metrics.tolist()):
             for q, dimension in enumerate(block.dimensions.tolist()):
@@ -147,15 +154,14 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
                     reasons[metric, dimension] = why.reason
                     continue
                 defined = True
+                epsilon = float(thresholds[p, q])
                 if coefficient.calibrates_ties:
-                    epsilons[metric, dimension] = calibrate_ties(x[p], y[q])
-                epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
+                    epsilons[metric, dimension] = epsilon
                 values[metric, dimension], of_rows = coefficient.with_influences(x[p], y[q], epsilon=epsilon)
                 influences[:, metric, dimension] = np.bincount(codes, of_rows, minlength=columns.clusters)
         if draws is not None and replicates is not None and defined:
-            epsilon = np.nan_to_num(epsilons[np.ix_(block.metrics, block.dimensions)])
             present, places = np.unique(codes, return_inverse=True)
-            found = coefficient.resample(x, y, draws[:, present], codes=places, epsilon=epsilon)
+            found = coefficient.resample(x, y, draws[:, present], codes=places, epsilon=thresholds)
             replicates[:, block.metrics[:, None], block.dimensions] = found
     lows, highs = fill_undefined(name, replicates)
     return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)

@@ -46,7 +46,8 @@ def test_the_reference_s_matrices():
     human = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5])
     groups = np.repeat(np.arange(5), 5)
     there = ~np.isnan(metric + human).ravel()
-    assert calibrate_ties(metric.ravel()[there], human.ravel()[there], groups=groups[there]) == 1.0
+    x, y = metric.ravel()[there], human.ravel()[there]
+    assert calibrate_ties(x[None], y[None], groups=groups[there]).tolist() == [[1.0]]
     by_threshold = [
         0.4666666666666667,
         0.4916666666666668,
@@ -72,7 +73,7 @@ def test_calibration_equals_trying_every_threshold(rows: list[tuple[int, int]]):
     x, y = np.array(rows, dtype=float).T
     x = x / 8  # exact in floating point, as are the differences
     epsilon, accuracy = calibrate_by_hand(x.tolist(), y.tolist())
-    assert calibrate_ties(x, y) == epsilon
+    assert calibrate_ties(x[None], y[None]).tolist() == [[epsilon]]
     found = count_pairs(x, y, epsilon=epsilon)
     pairs = len(x) * (len(x) - 1)
     assert (found.concordant + found.tied_both).sum() / pairs == pytest.approx(accuracy)

@@ -15,6 +15,7 @@ from imapeval.study.comparison.permutation.swaps import (
     find_normal_p,
 )
 from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.group_correlation import count_distinct
 from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.intervals import student_quantile
 
@@ -59,19 +60,18 @@ def contrast_questions(
     ratings = [_pick(column, rows) for column in answers.ratings.T]
     systems_of = _pick(answers.systems.astype(np.float64), rows)
     for target in ratings:
-        target[_count_systems(np.where(np.isnan(target), np.nan, systems_of)) < chosen.min_rows] = np.nan
+        target[count_distinct(np.where(np.isnan(target), np.nan, systems_of)) < chosen.min_rows] = np.nan
     groups = np.array([np.isfinite(target).any(axis=1).sum() for target in ratings], dtype=np.int64)
     values = np.full((len(ratings), len(scores), questions), np.nan)
     for d, target in enumerate(ratings):
-        for m, column in enumerate(scores):
-            there = ~(np.isnan(column) | np.isnan(target))
-            codes, own = np.nonzero(there)[0], column[there]
-            epsilon = 0.0
-            if chosen.calibrates_ties:
-                if not _differs(own, codes) or not _differs(target[there], codes):
-                    continue
-                epsilon = calibrate_ties(own, target[there], groups=codes)
-            values[d, m] = chosen.in_groups(column, target, epsilon=epsilon)
+        there = ~np.isnan(target)
+        codes, own = np.nonzero(there)[0], np.stack([column[there] for column in scores])
+        thresholds, varies = np.zeros(len(scores)), np.ones(len(scores), dtype=np.bool_)
+        if chosen.calibrates_ties:
+            varies = np.array([_differs(column, codes) for column in own]) & _differs(target[there], codes)
+            thresholds = calibrate_ties(own, target[there][None], groups=codes)[:, 0]
+        for m in np.flatnonzero(varies).tolist():
+            values[d, m] = chosen.in_groups(scores[m], target, epsilon=float(thresholds[m]))
     use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
     defined = use.sum(axis=-1)
     first, second = (
@@ -109,12 +109,6 @@ def _lay_out(questions: Counts, size: int) -> Counts:
     rows = np.full((size, int(counts.max())), -1, dtype=np.int64)
     rows[questions[order], slot] = order
     return rows
-
-
-def _count_systems(systems: Floats) -> Counts:
-    """Return how many different numbers each row has, NaN aside, shape (questions,)."""
-    ordered = np.sort(systems, axis=1)
-    return (~np.isnan(ordered[:, 0])).astype(np.int64) + (np.diff(ordered, axis=1) > 0).sum(axis=1)
 
 
 def _differs(numbers: Floats, codes: Counts) -> bool:
