@@ -3,7 +3,7 @@
 Simulated studies: `rated` questions with ratings on a grid of half points (0 to 5), ten times as many answers with a
 score only, the score correlated with the rating; one answer a question, or three. Prints two Markdown tables. First:
 coverage of the 95% interval of `imapeval study estimate`, its width beside that of the ratings alone, and the same for
-the share of right answers (Rogan and Gladen, Lang and Reiczigel). Second, of ratings that are nearly all 2.5, or else
+the share of answers rated 3 or better, where that is estimated. Second, of ratings that are nearly all 2.5, or else
 3: the share of samples that are estimated at all, coverage of those, and what it would be of all samples.
 """
 
@@ -13,8 +13,7 @@ import argparse
 
 import numpy as np
 
-from imapeval.study.calibration.prediction_powered import estimate_mean, estimate_systems
-from imapeval.study.calibration.rogan_gladen import correct_share
+from imapeval.study.calibration.prediction_powered import estimate_mean, estimate_shares, estimate_systems
 from imapeval.study.data.rated import Rated
 
 
@@ -41,7 +40,8 @@ def main() -> None:
     for rated in (5, 10, 20, 50, 200):
         for answers in (1, 3):
             for strength in (0.0, 0.5, 0.8):
-                inside = right = 0
+                inside = 0
+                right: list[bool] = []
                 width, alone = [], []
                 for _ in range(repeats):
                     ratings, scores, codes = draw(rng, rated, answers, strength)
@@ -52,8 +52,8 @@ def main() -> None:
                     inside += helped.low <= mean <= helped.high
                     width.append(helped.high - helped.low)
                     alone.append(plain.high - plain.low)
-                    right += hold_share(ratings, scores, more, share) if answers == 1 and strength else 0
-                held = f"{right / repeats:.3f}" if answers == 1 and strength else "-"
+                    right += hold_share(ratings, np.append(scores, more), np.append(codes, rated + others), share)
+                held = f"{np.mean(right):.3f}" if right else "-"
                 ratio = np.mean(width) / np.mean(alone)
                 print(
                     f"| {rated} | {answers} | {strength:g} | {inside / repeats:.3f} | {ratio:.2f} | {held} |",
@@ -77,33 +77,31 @@ def main() -> None:
             print(f"| {rated} | {rare:g} | {len(held) / repeats:.3f} | {share} | {without / repeats:.3f} |", flush=True)
 
 
-def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> tuple[float, float] | None:
-    """Return the interval of one system, None where nothing is estimated."""
+def make_study(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray) -> Rated:
+    """Make a study of one system."""
     n = len(ratings)
-    study = Rated(
+    return Rated(
         ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
+        questions=questions,
         systems=("",) * n,
         metrics=("m",),
         scores=scores[:, None],
         dimensions=("d",),
         ratings=ratings[:, None],
     )
-    (row,), _ = estimate_systems(study, "m", "d")
+
+
+def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> tuple[float, float] | None:
+    """Return the interval of one system, None where nothing is estimated."""
+    (row,), _ = estimate_systems(make_study(ratings, scores, np.arange(len(ratings))), "m", "d")
     return None if row.low is None or row.high is None else (row.low, row.high)
 
 
-def hold_share(ratings: np.ndarray, scores: np.ndarray, more: np.ndarray, share: float) -> bool:
-    """Return whether the interval of the share of answers rated 3 or better holds the true share."""
-    right, called = ratings >= 3, scores >= 0
-    if right.all() or not right.any():
-        return True
-    found = correct_share(
-        (int((more >= 0).sum()), len(more)),
-        hits=(int((right & called).sum()), int(right.sum())),
-        rejections=(int((~right & ~called).sum()), int((~right).sum())),
-    )
-    return found.low is None or found.high is None or found.low <= share <= found.high
+def hold_share(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray, share: float) -> list[bool]:
+    """Return whether the interval of the share of answers rated 3 or better holds the true share; [] without one."""
+    given = np.append(ratings, np.full(len(scores) - len(ratings), np.nan))
+    (row,), _ = estimate_shares(make_study(given, scores, questions), "m", "d", right_from=3)
+    return [] if row.low is None or row.high is None else [row.low <= share <= row.high]
 
 
 if __name__ == "__main__":

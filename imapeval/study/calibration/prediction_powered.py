@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval._optional import require
+from imapeval.study.data.scales import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -285,6 +286,29 @@ def estimate_systems(
         )
     length = None if scale is None else scale.high - scale.low
     return rows, _subtract(found, dimension, metric, confidence, length=length)
+
+
+def estimate_shares(
+    rated: Rated, metric: str, dimension: str, *, right_from: float, confidence: float = 0.95
+) -> tuple[list[SystemMean], list[SystemDifference]]:
+    """Estimate the share of right answers of every system: the mean of 1 for right and 0 for other answers.
+
+    Args:
+        rated: All answers, rated or not.
+        metric: The metric whose scores help.
+        dimension: The rating dimension.
+        right_from: An answer is right if its rating is no lower.
+        confidence: Confidence level.
+
+    Returns:
+        As of `estimate_systems`, on a scale from 0 to 1.
+    """
+    ratings = rated.ratings_of(dimension)
+    right = np.where(np.isfinite(ratings), (ratings >= right_from).astype(np.float64), np.nan)
+    shares = replace(
+        rated, dimensions=(dimension,), ratings=right[:, None], by_rater={}, scales={dimension: Scale(0.0, 1.0)}
+    )
+    return estimate_systems(shares, metric, dimension, confidence=confidence)
 
 
 def _count_different(ratings: Floats, questions: Counts) -> int:

@@ -10,6 +10,7 @@ from imapeval.study.calibration.prediction_powered import (
     SystemDifference,
     SystemMean,
     estimate_mean,
+    estimate_shares,
     estimate_systems,
 )
 from imapeval.study.data.rated import Rated
@@ -190,3 +191,26 @@ def test_no_interval_leaves_the_scale():
         assert 0 <= (row.plain_low or 0) <= (row.low or 0) <= (row.high or 0) <= 5
         assert (row.plain_high or 9) <= 5
     assert -5 <= differences[0].low <= differences[0].high <= 5
+
+
+def test_the_share_of_right_answers_is_the_mean_of_an_indicator():
+    # Of 600 answers 40 are rated, by a metric that is hardly better than chance: the true share is .39.
+    generator = np.random.default_rng(5)
+    truth = generator.permutation(np.where(np.arange(600) < 234, 4.0, 2.0))
+    study = Rated(
+        ids=tuple(map(str, range(600))),
+        questions=np.arange(600),
+        systems=("s",) * 600,
+        metrics=("m",),
+        scores=(truth + 6 * generator.normal(size=600))[:, None],
+        dimensions=("d",),
+        ratings=np.where(np.arange(600) < 40, truth, np.nan)[:, None],
+    )
+    (row,), _ = estimate_shares(study, "m", "d", right_from=3)
+    helped = estimate_mean((truth[:40] >= 3).astype(np.float64), study.scores[:40, 0], study.scores[40:, 0])
+    assert (row.value, row.low, row.high) == pytest.approx((helped.value, helped.low, helped.high))
+    assert row.plain == pytest.approx((truth[:40] >= 3).mean())
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < 0.39 < row.high
+    assert row.high - row.low < 0.35

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.calibration.prediction_powered import SystemDifference, SystemMean
-    from imapeval.study.calibration.rogan_gladen import SystemShare
 
 
 @expand_options
@@ -32,30 +31,23 @@ def estimate(
         float | None,
         typer.Option(metavar="RATING", help="Also estimate the share of right answers: those rated RATING or better."),
     ] = None,
-    score_from: Annotated[
-        float | None,
-        typer.Option(metavar="SCORE", help="With --right-from: the metric calls an answer right from SCORE on."),
-    ] = None,
     json_output: Json = False,
 ) -> None:
     """Estimate how good each system is, from many scores and few ratings.
 
     Prints the mean rating by prediction-powered inference, the mean of the ratings alone, and the differences between
-    systems; with --by within each group. Nothing is estimated from fewer than 5 rated questions. The rated answers must
-    be a random sample of all answers.
+    systems, and with --right-from the same for the share of right answers; with --by within each group. Nothing is
+    estimated from fewer than 5 rated questions. The rated answers must be a random sample of all answers.
     """
-    from imapeval.study.calibration.prediction_powered import estimate_systems
-    from imapeval.study.calibration.rogan_gladen import estimate_shares
+    from imapeval.study.calibration.prediction_powered import estimate_shares, estimate_systems
 
-    if (right_from is None) != (score_from is None):
-        raise UsageError("--right-from and --score-from go together. Give both, or neither.")
-    for option, value in (("--right-from", right_from), ("--score-from", score_from)):
-        if value is not None and not isfinite(value):
-            raise UsageError(f"{option} {value} is not finite. Give a finite number.")
+    if right_from is not None and not isfinite(right_from):
+        raise UsageError(f"--right-from {right_from} is not finite. Give a finite number.")
     rated = options.read(folders, metrics=metric, unrated=True).rated
     means: list[SystemMean] = []
     differences: list[SystemDifference] = []
-    shares: list[SystemShare] = []
+    shares: list[SystemMean] = []
+    share_differences: list[SystemDifference] = []
     groups = {"": rated}
     if by is not None:
         groups = {group: rated.take(rows) for group, rows in divide(rated, by).items()}
@@ -64,29 +56,33 @@ def estimate(
             found = estimate_systems(answers, metric, dimension)
             means.extend(replace(row, group=group) for row in found[0])
             differences.extend(replace(row, group=group) for row in found[1])
-            if right_from is not None and score_from is not None:
-                found = estimate_shares(answers, metric, dimension, right_from=right_from, score_from=score_from)
-                shares.extend(replace(row, group=group) for row in found)
+            if right_from is not None:
+                found = estimate_shares(answers, metric, dimension, right_from=right_from)
+                shares.extend(replace(row, group=group) for row in found[0])
+                share_differences.extend(replace(row, group=group) for row in found[1])
     if json_output:
-        emit_json({"means": means, "differences": differences, "shares": shares})
+        found = {"means": means, "differences": differences}
+        emit_json({**found, "shares": shares, "share_differences": share_differences})
         return
-    _print_means(means, metric)
+    _print_means(means, "mean rating", f"Mean rating, estimated with {metric}")
     _print_differences(differences)
-    _print_shares(shares)
+    if shares:
+        _print_means(shares, "share right", f"Share of answers rated {right_from:g} or better, estimated with {metric}")
+        _print_differences(share_differences)
 
 
-def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
+def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> None:
     columns = [Column("group", lambda row: row.group, text=True, wrap=False)] if any(row.group for row in rows) else []
     columns += [
         Column("system", lambda row: row.system or "all", text=True, wrap=False),
         Column("dimension", lambda row: row.dimension, text=True, wrap=False),
-        Column("mean rating", lambda row: _format_estimate(row.value, row.low, row.high), wrap=False),
+        Column(quantity, lambda row: _format_estimate(row.value, row.low, row.high), wrap=False),
         Column("ratings alone", lambda row: _format_estimate(row.plain, row.plain_low, row.plain_high), wrap=False),
         Column("rated", lambda row: row.rated),
         Column("unrated", lambda row: row.unrated),
         Column("worth ratings", lambda row: None if row.worth is None else f"{row.worth:.0f}"),
     ]
-    emit(rows, columns, title=f"Mean rating, estimated with {metric}", width=UNLIMITED)
+    emit(rows, columns, title=title, width=UNLIMITED)
     for row in rows:
         if row.note is not None:
             echo(f"{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
@@ -112,22 +108,7 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
         )
 
 
-def _print_shares(rows: "Sequence[SystemShare]") -> None:
-    for row in rows:
-        share = row.share
-        text = f"{_name_group(row)}{row.dimension}: share of right answers of {row.system or 'all'}: "
-        if share is None:
-            echo(f"{text}{row.note}.")
-            continue
-        note = "" if share.note is None else f"; {share.note}"
-        echo(
-            f"{text}{_format_estimate(share.value, share.low, share.high)} (the metric calls {share.apparent:.2f} of "
-            f"{share.n} unrated answers right, with sensitivity {share.sensitivity:.2f} and specificity "
-            f"{share.specificity:.2f} on the rated ones{note})."
-        )
-
-
-def _name_group(row: "SystemMean | SystemDifference | SystemShare") -> str:
+def _name_group(row: "SystemMean | SystemDifference") -> str:
     return f"{row.group}, " if row.group else ""
 
 

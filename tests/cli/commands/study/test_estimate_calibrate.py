@@ -67,7 +67,7 @@ def run(tmp_path: Path) -> Path:
 def test_estimate(imapeval: Command, run: Path, tmp_path: Path):
     ratings = write_ratings(tmp_path / "few.csv", run, every=4)
     arguments = ("study", "estimate", run, "--ratings", ratings, "--metric", "m")
-    done = imapeval(*arguments, "--json", "--right-from", "3", "--score-from", ".6")
+    done = imapeval(*arguments, "--json", "--right-from", "3")
     assert done.returncode == 0
     found = json.loads(done.stdout)
     assert [(row["system"], row["rated"], row["unrated"]) for row in found["means"]] == [("x", 15, 45), ("y", 15, 45)]
@@ -80,19 +80,20 @@ def test_estimate(imapeval: Command, run: Path, tmp_path: Path):
     assert len(found["differences"]) == 1
     for row in found["shares"]:
         right = np.mean([one["ratings"]["accuracy"] >= 3 for one in truth if one["system"] == row["system"]])
-        assert row["share"]["low"] <= right <= row["share"]["high"]
-        assert row["share"]["n"] == 45
-    shown = imapeval(*arguments, "--right-from", "3", "--score-from", ".6").stdout
+        assert row["low"] <= right <= row["high"]
+        assert row["plain_low"] <= right <= row["plain_high"]
+    assert len(found["share_differences"]) == 1
+    shown = imapeval(*arguments, "--right-from", "3").stdout
     assert "Mean rating, estimated with m" in shown
     assert "accuracy: x minus y is" in shown
-    assert "share of right answers of x" in shown
+    assert "Share of answers rated 3 or better" in shown
 
 
 def test_estimate_by_group(imapeval: Command, tmp_path: Path):
     run = write_run(tmp_path / "run", tasks=("cause", "treatment", "treatment"))
     ratings = write_ratings(tmp_path / "few.csv", run, every=4)
     arguments = ("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--by", "task")
-    done = imapeval(*arguments, "--json", "--right-from", "3", "--score-from", ".6")
+    done = imapeval(*arguments, "--json", "--right-from", "3")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     # Every fourth of 60 answers is rated, of which every third asks for a cause.
@@ -116,16 +117,11 @@ def test_estimate_by_group(imapeval: Command, tmp_path: Path):
 
 def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Path):
     ratings = write_ratings(tmp_path / "few.csv", run, every=30)
-    done = imapeval(
-        *("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "0", "--score-from", "0")
-    )
+    done = imapeval(*("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "0"))
     assert done.returncode == 0
     assert "x, accuracy: 2 rated questions with a score are fewer than 5." in done.stdout
-    assert "none of its rated answers is wrong at 0" in done.stdout
-    half = imapeval("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "3")
-    assert half.returncode == 2
-    assert "--right-from and --score-from go together" in half.stderr
-    bare = imapeval("study", "estimate", run, "--metric", "m", "--right-from", "nan", "--score-from", "0")
+    assert done.stdout.count("fewer than 5.") == 4
+    bare = imapeval("study", "estimate", run, "--metric", "m", "--right-from", "nan")
     assert bare.returncode == 2
     assert "--right-from nan" in bare.stderr
 
