@@ -103,7 +103,11 @@ def _render_conclusions(study: Study) -> Markup:
 
 
 def _render_account(study: Study) -> Markup:
-    said = render_list(study.account, kind="sentences") if study.account else render_note("Everything joined.")
+    said = (
+        render_list(study.account, kind="sentences")
+        if study.account
+        else render_note("No report of what joined was given.")
+    )
     return render_section("account", "What was read, and what did not join", said)
 
 

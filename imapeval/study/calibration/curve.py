@@ -258,6 +258,20 @@ def _measure(
     )
 
 
+def describe_baseline_error(errors: PredictionErrors) -> str:
+    """Return whether predictions are nearer the ratings than the mean rating is, by the interval of the error."""
+    error, interval = errors.mean_absolute
+    said = "Not shown to differ from"
+    if interval.low > errors.baseline:
+        said = "Worse than"
+    elif interval.high < errors.baseline:
+        said = "Better than"
+    return (
+        f"{said} predicting the mean rating: mean absolute error {error:.3f} [{interval.low:.3f}, "
+        f"{interval.high:.3f}], that of the mean {errors.baseline:.3f}."
+    )
+
+
 def measure_calibration_error(predicted: Floats, ratings: Floats, questions: Counts) -> float:
     """Return the calibration error: how far the mean rating is from predictions of about the same size.
 

@@ -6,7 +6,16 @@ import pytest
 from scipy import optimize
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.calibration.curve import METHODS, calibrate, cross_fit, fit_curve, measure_calibration_error
+from imapeval.study.bootstrap import Interval
+from imapeval.study.calibration.curve import (
+    METHODS,
+    PredictionErrors,
+    calibrate,
+    cross_fit,
+    describe_baseline_error,
+    fit_curve,
+    measure_calibration_error,
+)
 from imapeval.study.calibration.curve_file import read_calibration, write_calibration
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
@@ -156,3 +165,10 @@ def test_a_file_that_is_not_there(tmp_path: Path):
         read_calibration(tmp_path / "c.json")
     with pytest.raises(UsageError, match="cannot write"):
         write_calibration(calibrate(rate(), "m", "accuracy", signature="s", resamples=50), tmp_path / "no" / "c.json")
+
+
+@pytest.mark.parametrize(("baseline", "said"), [(0.3, "Worse"), (0.5, "Not shown to differ"), (0.7, "Better")])
+def test_the_error_is_compared_with_that_of_the_mean_rating(baseline: float, said: str):
+    errors = PredictionErrors((0.5, Interval(0.4, 0.6)), (0.6, Interval(0.5, 0.7)), 0.0, baseline, 1.0, 0.95, 50, 25)
+    assert describe_baseline_error(errors).startswith(said)
+    assert f"{baseline:.3f}" in describe_baseline_error(errors)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.correlation.baseline import FOLDS, compare_with_baseline, describe_baseline
+from imapeval.study.correlation.baseline import (
+    FOLDS,
+    PARTITIONS,
+    BesideBaseline,
+    compare_with_baseline,
+    describe_baseline,
+)
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 
@@ -27,6 +33,13 @@ def make(systems: int, *, questions: int = 40) -> Rated:
     )
 
 
+def guess(cells: np.ndarray, folds: np.ndarray, fold: int, ratings: np.ndarray) -> float:
+    """Correlate one part with the means of the others (scipy 1.16)."""
+    means = {cell: ratings[(cells == cell) & (folds != fold)].mean() for cell in set(cells)}
+    guessed = [means[cell] for cell in cells[folds == fold]]
+    return float(stats.spearmanr(guessed, ratings[folds == fold]).statistic)
+
+
 def test_the_baseline_is_the_mean_rating_on_other_questions():
     rated = make(3)
     rows = {(row.metric, row.dimension): row for row in compare_with_baseline(rated, "spearman", seed=3)}
@@ -35,14 +48,12 @@ def test_the_baseline_is_the_mean_rating_on_other_questions():
         there = np.isfinite(ratings)
         # The first three answers are all those to the first question.
         codes = rated.questions[there] - rated.questions[there].min()
-        folds = (np.random.default_rng(3).permutation(codes.max() + 1) % FOLDS)[codes]
         cells = np.array([f"{rated.facets['dataset'][row]}/{rated.systems[row]}" for row in np.flatnonzero(there)])
         values: list[float] = []
-        for fold in range(FOLDS):
-            means = {cell: ratings[there][(cells == cell) & (folds != fold)].mean() for cell in set(cells)}
-            guessed = [means[cell] for cell in cells[folds == fold]]
-            # scipy 1.16.
-            values.append(float(stats.spearmanr(guessed, ratings[there][folds == fold]).statistic))
+        generator = np.random.default_rng(3)
+        for _ in range(PARTITIONS):
+            folds = (generator.permutation(codes.max() + 1) % FOLDS)[codes]
+            values.append(np.mean([guess(cells, folds, fold, ratings[there]) for fold in range(FOLDS)]))
         row = rows["good", dimension]
         assert row.baseline == pytest.approx(np.mean(values))
         pooled = stats.spearmanr(rated.scores[there, 0], ratings[there]).statistic
@@ -66,7 +77,21 @@ def test_a_metric_that_knows_only_the_system_does_not_beat_the_baseline():
     assert system.high is not None
     assert system.low < 0 < system.high
     (said,) = describe_baseline(rows)
-    assert said.endswith("system. Better: good.")
+    assert said.endswith("Not shown to differ from it: system. Better: good.")
+
+
+def test_worse_is_not_the_same_as_not_shown_to_differ():
+    rows = [
+        BesideBaseline(name, "d", "spearman", value=0.5 + middle, baseline=0.5, low=middle - 0.1, high=middle + 0.1)
+        for name, middle in (("worse", -0.2), ("below", -0.05), ("above", 0.05), ("better", 0.2))
+    ]
+    (said,) = describe_baseline(rows)
+    assert "Worse than it: worse. Not shown to differ from it: below, above. Better: better." in said
+
+
+def test_another_seed_hardly_moves_the_baseline():
+    found = [compare_with_baseline(make(3), "spearman", metrics=["good"], seed=seed)[0].baseline for seed in range(5)]
+    assert np.ptp([value or 0.0 for value in found]) < 0.01
 
 
 @pytest.mark.parametrize(

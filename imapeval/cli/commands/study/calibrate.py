@@ -65,6 +65,8 @@ def calibrate(
 
 
 def _print(made: "Calibration", out: Path) -> None:
+    from imapeval.study.calibration.curve import describe_baseline_error
+
     errors = made.errors
     rows = [
         ("mean absolute", errors.mean_absolute),
@@ -79,6 +81,7 @@ def _print(made: "Calibration", out: Path) -> None:
         Column("95% interval", lambda row: row[2]),
     ]
     emit(cells, columns, title=f"{made.metric} as {made.dimension}")
+    echo(describe_baseline_error(errors))
     echo(
         f"A new answer's rating lies within {errors.half_width:.2f} points of the prediction in "
         f"{errors.confidence:.0%} of cases. {errors.n} answers to {errors.questions} questions; each is predicted from "

@@ -90,7 +90,9 @@ def _print(found: "LatentTruth") -> None:
     unsure = sum(max(row) < 0.8 for row in found.posteriors)
     echo(
         f"{found.dimension}: {len(found.ids)} answers; for {unsure} no category has a probability of 80%. Errors count "
-        "as independent between raters: a misconception that they share is taken for the truth."
+        "as independent between raters: a misconception that they share is taken for the truth. The "
+        "shares hold only under this model, which these ratings cannot confirm; with three raters or few answers they "
+        "are barely identified."
     )
     if not found.converged:
         echo(f"{found.dimension}: the estimation did not converge; more ratings, or fewer categories, would help.")
