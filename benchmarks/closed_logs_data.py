@@ -37,6 +37,18 @@ REPLIES = (
 )
 """What a reply is, its text, and why it ended; option B is right."""
 
+SHOTS = (
+    {"id": "shot-0", "question": "Which of these is a colour?", "options": ["Dog", "Blue", "Chair"], "right": 1},
+    {
+        "id": "shot-1",
+        "question": "Which of these is an animal?",
+        "options": ["Cow", "Red", "Ink", "Rye"],
+        "right": 0,
+    },
+    {"id": "shot-2", "question": "哪一项是水果？", "options": ["椅子", "河", "苹果", "书", "马"], "right": 2},
+)
+"""Examples before each question of Inspect and HELM: without them this model hardly writes what they look for."""
+
 SERVE = """
 import sys, xllamacpp
 params = xllamacpp.CommonParams()
