@@ -107,19 +107,22 @@ def render_slices(study: Study) -> Markup:
             f"{describe_selection(study, leading)}: {COEFFICIENTS[study.slices[0].coefficient]} among some of the "
             "answers. Groups are smaller than the whole, so their intervals are usually wider: do not read a "
             f"difference between groups whose intervals overlap widely as a finding. "
+            "Here a system counts by its answers in the group, in the coefficients above each system counts once: "
+            "value and interval of all answers in a dimension therefore differ a little. "
             f"slices.csv has {pluralize(len(divided), 'metric')}."
         )
     ]
     if numeric:
         parts += [render_legend(leading), render_figures(_render_numeric_facets(study, numeric, leading))]
-    parts += _render_heterogeneities(study, leading)
+    parts += _render_heterogeneities(study)
     parts += [_render_facet(study, facet, leading) for facet in facets]
     return render_section("slices", "Where and where not", *parts)
 
 
-def _render_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup]:
+def _render_heterogeneities(study: Study) -> list[Markup]:
     """Return whether groups differ significantly: a sentence per difference, and all tests in a folded table."""
-    rows = [row for row in study.heterogeneities if row.metric in metrics]
+    # All metrics that were tested, not only those drawn: Holm's correction counts them.
+    rows = study.heterogeneities
     if not rows:
         return []
     alpha = 1 - study.confidence
@@ -145,8 +148,12 @@ def _render_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup
     ]
     heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
     none = f"No difference between groups is significant (p of {alpha:.2g} or more after Holm's correction)."
+    families = Counter(row.dimension for row in rows if row.p is not None)
+    sizes = ", ".join(f"{label_dimension(dimension)} {count}" for dimension, count in families.items())
+    family = f"Holm's correction is over the metrics and facets of a dimension; numbers of tests: {sizes or 'none'}."
     return [
         render_heading("Do groups differ?"),
+        render_note(family),
         render_list([row.sentence for row in found], kind="sentences") if found else render_note(none),
         render_details(
             f"{pluralize(len(rows), 'test')} of differences between groups",

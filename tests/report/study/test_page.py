@@ -388,6 +388,11 @@ def test_groups_that_differ_and_corrected_coefficients(small: Study):
     assert ["imapscore", "accuracy", "Spearman's ρ", ".570", ".633", ".500 to .700"] in page.rows["raters"]
     page = Page(render_study(replace(found, heterogeneities=(same,))))
     assert "No difference between groups is significant" in page.texts["slices"]
+    # A metric that is not among those drawn was tested as well: it is shown, as Holm's correction counts it.
+    hidden = replace(differing, metric="hidden", sentence="Hidden does.")
+    page = Page(render_study(replace(found, heterogeneities=(same, hidden))))
+    assert "Hidden does." in page.texts["slices"]
+    assert "mean of dimensions 2" in page.texts["slices"]
 
 
 def test_holm_corrects_by_dimension_and_the_page_says_so(big: Study, page: Page):

@@ -469,7 +469,8 @@ def check_ranks(known: Known, level: str, test: str) -> bool:
     r"its step at random, so that equal ones do not hide each other\. Beside the axes: how scores and ratings are distributed\. "
     r"The number is Spearman's ρ, within each system, then the mean\.|Spearman's ρ among some of the answers\. Groups are smaller "
     r"than the whole, so their intervals are usually wider: do not read a difference between groups whose intervals overlap widely "
-    r"as a finding\. slices\.csv has 5 metrics\.|what the coefficients, over all answers together, would be with ratings without "
+    r"as a finding\. Here a system counts by its answers in the group, in the coefficients above each system counts once: value and "
+    r"interval of all answers in a dimension therefore differ a little\. slices\.csv has 5 metrics\.|what the coefficients, over all answers together, would be with ratings without "
     r"noise\. corrected\.csv has all metrics, and says why a coefficient could not be corrected\.)"
 )
 def check_selection(known: Known, rest: str) -> bool:
@@ -654,6 +655,7 @@ for text in (
     r"Intervals of 95% \(bca\): .*|Intervals of 95% of agreement and of ceilings are Wilson's score intervals, .*",
     r"Ratings are means over the raters of an answer\. .*|Answers were grouped in 4 ways: .*",
     r"In the conclusions the interval of the best metric allows for its having been picked: .*",
+    r"Holm's correction is over the metrics and facets of a dimension; numbers of tests: .*",
 ):
     explanation(text)
 
