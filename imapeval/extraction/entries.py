@@ -102,7 +102,7 @@ def lost_everything(parsed: Parsed[tuple[Pair, ...]]) -> bool:
 
     Fillers do not count: they mean that there is nothing.
     """
-    return not parsed.found and any(dropped.reason not in ("empty", "filler") for dropped in parsed.dropped)
+    return not parsed.found and any(dropped.reason != "filler" for dropped in parsed.dropped)
 
 
 def _make_pair(term: Any, value: Any) -> Pair | DropReason:

@@ -88,6 +88,12 @@ def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | 
     return LineEntries(query, constraint, inform, complete=ended and not damaged)
 
 
+def has_only_lines(text: str) -> bool:
+    """Return whether a text is in the line format from its first line to its end, with nothing beside it."""
+    *lines, last = [line for line in text.splitlines() if line.strip()] or [""]
+    return all(map(_LINE.fullmatch, lines)) and _END.fullmatch(last) is not None
+
+
 def format_lines(record: str) -> str:
     """Convert the JSON of a prompt's example to the line format.
 

@@ -3,7 +3,7 @@
 Code fences, prose around the JSON, reasoning blocks, other structures of the same content and the line format are
 accepted, whatever was requested. Entries that cannot be pairs are dropped and reported; of a truncated completion the
 first part is parsed, and marked as incomplete. A completion that cannot be parsed is an error, not an empty imap, which
-would be a score.
+would be a score. So nothing is lenient where nothing was found: the whole completion must then be the requested form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction import line_format
@@ -21,6 +21,7 @@ from imapeval.llm.structured.json_objects import (
     find_json_object,
     fold_keys,
     parse_truncated_json,
+    strip_fence,
     strip_reasoning,
     unreadable_error,
 )
@@ -108,15 +109,32 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
         inform = clean_entries(entries.inform)
     else:
         inform = clean_entries(_list_pair_entries(entries.record["inform"]))
-    if entries.complete and lost_everything(inform):
-        raise unreadable_error(completion, f"none of its {len(inform.dropped)} entries is a pair")
+    if entries.complete and not inform.found and (lost_everything(inform) or not _states_nothing(completion)):
+        raise unreadable_error(completion, "it has no pair, and is not the requested form without facts either")
     return Parsed(inform.found, inform.dropped, entries.complete)
 
 
+def _states_nothing(completion: str) -> bool:
+    """Return whether a completion, apart from reasoning and a code fence, is the requested form of no facts.
+
+    Anything beside it, such as a sentence or another field, may be a refusal or the report of an error.
+    """
+    body = strip_fence(strip_reasoning(completion))
+    if line_format.has_only_lines(body):
+        return True
+    try:
+        InformRecord.model_validate_json(body)
+    except ValidationError:
+        return False
+    return True
+
+
 def _list_query_entries(items: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the entries of a query: names, {"term", "value"} or a non-empty {name: value}."""
+    """Yield the entries of a query: names, {"term", "value"} or {name: "?"}."""
     if isinstance(items, dict):
-        items = list(cast("dict[str, Any]", items)) or [None]
+        # With any other content, such as {"error": "overloaded"}, it is not a query.
+        names = cast("dict[str, Any]", items)
+        items = [*names] if names and all(value in (QUERY_VALUE, "") for value in names.values()) else [None]
     for item in cast("list[Any]", items) if isinstance(items, list) else [items]:
         term = cast("dict[str, Any]", item).get("term") if isinstance(item, dict) else item
         yield term, QUERY_VALUE

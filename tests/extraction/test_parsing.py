@@ -147,12 +147,53 @@ def test_the_beginning_of_a_truncated_completion_is_read(completion, found):
     assert not parsed.complete
 
 
-def test_no_facts_is_not_an_error():
-    empty_group = '{"inform": [{"term": "cause", "values": []}]}'
-    for completion in ('{"inform": []}', 'Here: {"inform": []}', empty_group, "End", "```\nEnd\n```"):
-        parsed = parse_inform(completion)
-        assert (parsed.found, parsed.complete) == ((), True)
-    assert parse_inform('{"inform": [{"term": "cause", "value": "not specified"}]}').found == ()
+@pytest.mark.parametrize(
+    "completion",
+    [
+        '{"inform": []}',
+        '```json\n{"inform": []}\n```\n',
+        '<think>Is it {"a": 1}? I cannot do it.</think>{"inform": []}',
+        '{"inform": [{"term": "cause", "values": []}]}',
+        '{"inform": [{"term": "cause", "values": ["not specified"]}]}',
+        "End",
+        "```\nEnd\n```",
+        "Inform-cause-not specified\nEnd",
+    ],
+)
+def test_no_facts_is_not_an_error_in_the_requested_form(completion):
+    parsed = parse_inform(completion)
+    assert (parsed.found, parsed.complete) == ((), True)
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        'I cannot do it. {"inform": []}',
+        '{"inform": []} Sorry, the text is too long.',
+        '```json\n{"inform": []}\n```\nSorry.',
+        '```json\n{"inform": []}\n```\n```json\n{"inform": []}\n```',
+        '{"inform": [], "status": "error"}',
+        '{"inform": [], "code": 500}',
+        '{"inform": [], "refusal": "no"}',
+        '{"inform": [], "detail": null}',
+        '{"Inform": []}',
+        '[{"inform": []}]',
+        '"{\\"inform\\": []}"',
+        '{"inform": [{"term": "t", "values": [], "items": ["a"]}]}',
+        '{"inform": [{"term": "t", "facts": ["a"]}]}',
+        '{"inform": [{"term": "t", "values": [""]}]}',
+        '{"inform": [{"term": "t", "values": ["..."]}]}',
+        '{"inform": [{"term": "t", "values": "none"}]}',
+        '[{"term": "t", "values": [], "items": ["a"]}]',
+        "I cannot do it.\nEnd",
+        "I cannot do it.\nInform-cause-not specified\nEnd",
+        "Error 500\n\nEnd",
+    ],
+)
+def test_no_facts_in_any_other_form_is_an_error(completion):
+    with pytest.raises(ExtractionError) as caught:
+        parse_inform(completion)
+    assert caught.value.raw == completion
 
 
 def test_dropped_entries_are_reported():
@@ -209,6 +250,7 @@ def test_a_question_is_parsed_in_any_structure(query):
         ('{"query": [{}], "constraint": []}', "unreadable-completion"),
         ('{"query": [{"term": {"name": "cause"}}], "constraint": []}', "unreadable-completion"),
         ('{"query": null, "constraint": []}', "unreadable-completion"),
+        ('{"query": {"error": "overloaded"}, "constraint": []}', "unreadable-completion"),
         ('{"query": ["cause"], "query": [], "constraint": []}', "different-objects"),
     ],
 )

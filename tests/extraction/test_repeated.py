@@ -88,7 +88,8 @@ def test_one_extractor_is_rejected():
 
 
 async def test_each_reading_is_a_separate_request():
-    model = ScriptedModel(lambda _: '{"query": ["advice"], "constraint": [], "inform": []}')
+    question, answer = '{"query": ["advice"], "constraint": []}', '{"inform": []}'
+    model = ScriptedModel(lambda request: answer if "<answer" in request.messages[-1].content else question)
     graph = open_graph()
     await open_extractor(graph, llm=model, votes=3).extract(SAMPLE)
     assert sorted(request.seed for request in model.requests) == sorted([1, 2, 3] * 4)

@@ -124,6 +124,12 @@ def strip_reasoning(completion: str) -> str:
     return _REASONING_END.split(_REASONING.sub("", completion))[-1]
 
 
+def strip_fence(text: str) -> str:
+    """Return the content of a text that is a code fence as a whole; any other text unchanged."""
+    found = _FENCE.fullmatch(text.strip())
+    return found[1] if found else text
+
+
 def fold_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record with its keys in lower case."""
     return {name.casefold(): value for name, value in record.items()}
