@@ -99,7 +99,7 @@ def make_app(loaded: LoadedScorer, limits: Limits, *, token: str | None = None) 
     # The server also logs these.
     app.add_exception_handler(Exception, _handle_error)
     _add_routes(app, loaded, work)
-    description = _make_openapi(app, with_token=token is not None)
+    description = _make_openapi(app, loaded.scorer.metrics[0], with_token=token is not None)
     posted = [path for path, operations in description["paths"].items() if "post" in operations]
     _add_pages(app, description)
     return RequestGuard(app, limits, token=token, posted=posted)
@@ -187,8 +187,11 @@ def _document_errors(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]
     }
 
 
-def _make_openapi(app: FastAPI, *, with_token: bool) -> dict[str, Any]:
+def _make_openapi(app: FastAPI, metric: Metric, *, with_token: bool) -> dict[str, Any]:
     description = app.openapi()
+    number, _ = description["components"]["schemas"]["Answer"]["properties"]["threshold"]["anyOf"]
+    bounds = zip(("minimum", "maximum"), metric.range, strict=True)
+    number.update({name: bound for name, bound in bounds if bound is not None})
     if with_token:
         schemes = {"token": {"type": "http", "scheme": "bearer"}}
         description.setdefault("components", {})["securitySchemes"] = schemes

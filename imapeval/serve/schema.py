@@ -61,9 +61,8 @@ class Answer(_RequestBody):
     )
     lang: Lang | None = Field(None, description="By default detected from the question's script.")
     id: str = Field("", description="An identifier of your own for the answer.")
-    threshold: float | None = Field(
+    threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = Field(
         None,
-        allow_inf_nan=False,
         description="What the score has to reach or, if lower is better, must not exceed, for a `verdict`.",
     )
 

@@ -68,7 +68,7 @@ def test_a_threshold_gives_a_verdict(server: Running, answers: list[dict[str, An
     verdicts = [found["verdict"] for found in reply.json["answers"]]
     assert [verdict and verdict["verdict"] for verdict in verdicts] == ["pass", "fail", "pass", None]
     assert verdicts[0] == server.post("/score", given[0]).json["verdict"]
-    for limit in (30, "high"):
+    for limit in (30, "high", "0.5", True):
         assert server.post("/score", {**answers[0], "threshold": limit}).error == (422, "bad-field")
 
 
