@@ -1,11 +1,13 @@
-"""A disk for the cache that has no room left: the run goes on, and loses nothing that is answered."""
+"""A disk that has no room left, for the cache or for all files: nothing that is answered is lost."""
 
 import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +112,32 @@ def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
     assert set(server.seen.values()) == {1, 2}
     results = [(tmp_path / out / "results.jsonl").read_text().splitlines() for out in ("run", "again")]
     assert sorted(results[0]) == sorted(results[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["score", "extract"])
+def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
+    command: str, mount_disk: Callable[[int], Path], write_data: WriteData, server: Any
+):
+    disk = mount_disk(60_000_000)
+    others = disk / "others"
+    out = disk / "out.jsonl"
+    llm = ("--llm", "openai:m", "--base-url", server.url, "--concurrency", "2", "--out", str(out))
+    full = [sys.executable, "-m", "imapeval", command, str(write_data(SAMPLES)), *llm]
+    full += ["--metrics", "imapscore:paper", "--relations", "graph"] * (command == "score")
+    environment = {**os.environ, "IMAPEVAL_CACHE": str(disk / "cache")}
+    with subprocess.Popen(full, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while server.calls < 20 and process.poll() is None:
+            time.sleep(0.01)
+        others.write_bytes(bytes(shutil.disk_usage(disk).free - 8_000_000))
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert str(disk) in said.splitlines()[-1]
+    assert server.calls < 3 * len(SAMPLES)
+    others.unlink()
+    subprocess.run(full, env=environment, stdout=subprocess.PIPE, check=True)
+    assert server.calls == 3 * len(SAMPLES)
+    assert set(server.seen.values()) == {1}
 
 
 @pytest.mark.slow

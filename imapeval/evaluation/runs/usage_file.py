@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 _BYTES = 1024
 """Size of the file. It is constant, so that it can be overwritten on a full disk."""
 
+_MIN_FREE = 16_000_000
+"""Bytes that must be free on the disk before a request is sent: room for the results of a batch, and for a thousand
+completions in flight of 10 kB each with their requests if the cache is on the same disk."""
+
 
 class UsageFile:
-    """Writes a ledger's report to a file, now and after each call.
+    """Writes a ledger's report to a file, now and after each call, and lets no request be sent if the disk is full.
 
     Args:
         path: The file; created if it does not exist, readable by its owner only.
@@ -37,11 +42,29 @@ class UsageFile:
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         with report_write_errors(path):
             self._file = os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0)
-        ledger.on_change(self._write)
+        self._path = path
+        ledger.on_change(self._write, check=self._check_space)
 
     def close(self) -> None:
         """Write nothing more."""
         self._file.close()
+
+    def _check_space(self) -> None:
+        """Check that there will be room for what is about to be paid for.
+
+        Raises:
+            UsageError: There is too little.
+        """
+        try:
+            disk = shutil.disk_usage(self._path.parent)
+        except OSError:
+            return
+        # Some network file systems do not tell their size.
+        if disk.total and disk.free < _MIN_FREE:
+            raise UsageError(
+                f"the disk of {self._path.parent} is almost full ({disk.free / 1e6:.1f} MB free), so no request is sent: "
+                f"its result might be lost. Free {_MIN_FREE / 1e6:.0f} MB and repeat the command to resume."
+            )
 
     def _write(self, usage: Mapping[str, Any]) -> None:
         # A call may end after the run, and must not fail if its cost cannot be written; the next report includes it.

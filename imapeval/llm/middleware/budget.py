@@ -86,6 +86,7 @@ class Ledger:
         self._in_flight = 0
         self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
         self._callback: Callable[[dict[str, Any]], None] | None = None
+        self._check: Callable[[], None] | None = None
 
     @property
     def spent(self) -> UsageTotals:
@@ -108,10 +109,15 @@ class Ledger:
             self._spent += replace(before, usd=usd)
             self._uncertain += report.get("uncertain_usd") or 0.0
 
-    def on_change(self, callback: Callable[[dict[str, Any]], None]) -> None:
-        """Call back with a `report` now and after each change, before the completion that was paid for is used."""
+    def on_change(self, callback: Callable[[dict[str, Any]], None], *, check: Callable[[], None]) -> None:
+        """Call back with a `report` now and after each change, before the completion that was paid for is used.
+
+        Args:
+            callback: Called with the report.
+            check: Called before each request; it raises an `ImapEvalError` if nothing more may be sent.
+        """
         with self._lock:
-            self._callback = callback
+            self._callback, self._check = callback, check
             callback(self.report())
 
     def report(self) -> dict[str, Any]:
@@ -157,7 +163,10 @@ class Ledger:
 
         Raises:
             ServiceError: "over-budget": there is not enough left.
+            ImapEvalError: The check of `on_change` raised it.
         """
+        if self._check is not None:
+            self._check()
         if self.price is None:
             return None
         cost = self.price.cost_of(Usage(tokens.bound_prompt(request), request.max_tokens))

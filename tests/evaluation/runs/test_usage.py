@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.runs import Run, RunSettings, RunWriter
-from imapeval.llm.middleware.budget import Ledger
+from imapeval.evaluation.runs import Run, RunSettings, RunWriter, usage_file
+from imapeval.llm.middleware.budget import BudgetedModel, Ledger
 from imapeval.llm.prices import Price
-from imapeval.llm.protocol import Usage
+from imapeval.llm.protocol import Message, Request, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Sample
 
 PRICE = Price(1.0, 4.0)
+REQUEST = Request((Message("user", "Why?"),))
 SAMPLES = [Sample("a", "Why?", ("So.",), "Because.")]
 
 
@@ -148,6 +150,17 @@ def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path
     resumed = Ledger(price=PRICE)
     with write(disk / "run", resumed):
         assert resumed.spent == ledger.spent
+
+
+async def test_nothing_is_paid_for_that_the_disk_has_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    scripted = ScriptedModel(["text"])
+    model = BudgetedModel(scripted, ledger := Ledger())
+    with write(tmp_path, ledger):
+        await model.complete(REQUEST)
+        monkeypatch.setattr(usage_file, "_MIN_FREE", 1 << 62)
+        with pytest.raises(UsageError):
+            await model.complete(REQUEST)
+    assert len(scripted.requests) == ledger.spent.calls == 1
 
 
 def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):

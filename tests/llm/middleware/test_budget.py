@@ -174,7 +174,7 @@ async def test_cached_completions_are_free_when_the_budget_is_used_up(tmp_path):
 async def test_a_lost_reply_may_have_been_billed():
     ledger = Ledger(price=PRICE, max_cost=0.02)
     reports = []
-    ledger.on_change(reports.append)
+    ledger.on_change(reports.append, check=lambda: None)
     model = BudgetedModel(Server(), ledger)
     for _ in range(2):
         with pytest.raises(ProviderError):
@@ -197,7 +197,7 @@ async def test_a_part_of_the_work_has_its_own_uncertain_cost():
     model = BudgetedModel(Server(), ledger)
     with track_separately(PRICE) as part:
         reports = []
-        part.on_change(reports.append)
+        part.on_change(reports.append, check=lambda: None)
         with pytest.raises(ProviderError):
             await model.complete(ask("lost"))
         await model.complete(ask("x"))
