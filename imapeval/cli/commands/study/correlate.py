@@ -76,16 +76,16 @@ def correlate(
     sample: Units = choose_one(units, "--units", get_args(Units))
     rated = options.read(folders).rated
     rows = compute(rated, levels=levels, coefficients=coefficients, units=sample, seed=seed, resamples=resamples)
-    baselines = [compare_with_baseline(rated, name, correlations=rows, seed=seed) for name in coefficients]
     if json_output:
-        emit_json({"correlations": rows, "baselines": [row for found in baselines for row in found]})
+        # The comparison with the baseline is a table of `study report`.
+        emit_json(rows)
         return
     for one in levels:
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
-    for found in baselines:
-        _print_beside(found)
+    for name in coefficients:
+        _print_beside(compare_with_baseline(rated, name, correlations=rows, seed=seed))
     if "system" in levels:
         for row in correlate_without_outliers(rated, coefficients=coefficients):
             if row.matters:

@@ -33,7 +33,7 @@ def test_json_is_what_the_design_says(imapeval: Command, run: Path):
     done = imapeval("study", "correlate", run, "--json", "--resamples", "50")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("10 answers in 1 run, 10 of them rated: accuracy 10.\n")
-    rows = json.loads(done.stdout)["correlations"]
+    rows = json.loads(done.stdout)
     first = rows[0]
     assert isinstance(first["error"], float)
     ends = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "error"))
@@ -75,7 +75,7 @@ def test_levels_and_coefficients(imapeval: Command, run: Path):
     levels = "global,within-question,system"
     asked = ("study", "correlate", run, "--resamples", "50", "--level", levels)
     done = imapeval(*asked, "--coefficient", "pearson,pairwise_accuracy", "--json")
-    rows = [(row["level"], row["coefficient"], row["value"]) for row in json.loads(done.stdout)["correlations"]]
+    rows = [(row["level"], row["coefficient"], row["value"]) for row in json.loads(done.stdout)]
     assert rows == [
         ("global", "pearson", pytest.approx(1.0)),
         ("global", "pairwise_accuracy", 1.0),
@@ -112,7 +112,7 @@ def test_ratings_from_a_file(imapeval: Command, run: Path, tmp_path: Path):
     assert done.returncode == 0, done.stderr
     assert "1 of 4 rated ids are in no run and are left out: z9." in done.stderr
     assert "7 of 10 answers are not rated: x3, x4, y0 and 4 more." in done.stderr
-    row = json.loads(done.stdout)["correlations"][0]
+    row = json.loads(done.stdout)[0]
     assert (row["dimension"], row["n"]) == ("overall", 3)
     assert row["value"] == pytest.approx(-0.8660254)  # ranks 1, 2, 3 with 3, 1.5, 1.5: -sqrt(3) / 2
 
