@@ -21,6 +21,7 @@ from imapeval.llm.structured.json_objects import (
     find_json_object,
     fold_keys,
     parse_truncated_json,
+    parse_whole,
     strip_fence,
     strip_reasoning,
     unreadable_error,
@@ -119,11 +120,10 @@ def _states_nothing(completion: str) -> bool:
 
     Anything beside it, such as a sentence or another field, may be a refusal or the report of an error.
     """
-    body = strip_fence(strip_reasoning(completion))
-    if line_format.has_only_lines(body):
+    if line_format.has_only_lines(strip_fence(strip_reasoning(completion))):
         return True
     try:
-        InformRecord.model_validate_json(body)
+        InformRecord.model_validate(parse_whole(completion))
     except ValidationError:
         return False
     return True

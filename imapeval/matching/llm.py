@@ -24,7 +24,7 @@ from imapeval.extraction.repeated import TEMPERATURE
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
-from imapeval.llm.structured.json_objects import find_json_object, unreadable_error
+from imapeval.llm.structured.json_objects import find_json_object, parse_whole, unreadable_error
 from imapeval.redaction import get_logger
 from imapeval.text.normalise import normalise
 from imapeval.threads import run_in_thread
@@ -302,6 +302,9 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Rela
     entries = find_json_object(completion, _RELATIONS_KEY)[_RELATIONS_KEY]
     if not isinstance(entries, (list, dict)):
         raise unreadable_error(completion, f"{_RELATIONS_KEY!r} is not a list")
+    if not entries and parse_whole(completion) != {_RELATIONS_KEY: []}:
+        # Beside a sentence or another field, an empty list may belong to a refusal or to the report of an error.
+        raise unreadable_error(completion, "it has no relation, and is not the requested form without relations either")
     said: dict[tuple[int, int], dict[str, str]] = {}
     dropped: list[str] = []
     items = cast("list[Any]", entries if isinstance(entries, list) else [entries])

@@ -58,6 +58,10 @@ def test_nothing_listed_is_nothing_related(completion):
 @pytest.mark.parametrize(
     ("completion", "kind"),
     [
+        ('I cannot compare them. {"relations": []}', "unreadable-completion"),
+        ('{"relations": []} The rest was cut.', "unreadable-completion"),
+        ('{"relations": [], "code": 500}', "unreadable-completion"),
+        ('{"relations": [], "relation": [1, 1]}', "unreadable-completion"),
         ("[]", "unreadable-completion"),
         ("```\n[]\n```", "unreadable-completion"),
         ('{"relations": {}}', "unreadable-completion"),

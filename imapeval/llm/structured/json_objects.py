@@ -130,6 +130,11 @@ def strip_fence(text: str) -> str:
     return found[1] if found else text
 
 
+def parse_whole(completion: str) -> Any:
+    """Return the JSON value that a whole completion is, apart from reasoning and a code fence; else None."""
+    return _decode(strip_fence(strip_reasoning(completion)))
+
+
 def fold_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record with its keys in lower case."""
     return {name.casefold(): value for name, value in record.items()}
