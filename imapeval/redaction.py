@@ -90,6 +90,11 @@ def make_printable(text: str) -> str:
     return _TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def replace_controls(text: str) -> str:
+    """Return a page with the same characters replaced by U+FFFD: in the JSON of a script, an escape would restore them."""
+    return _TERMINAL_CONTROLS.sub(lambda found: "" if found[0] == "\r" else "\ufffd", text)
+
+
 def get_logger(name: str) -> logging.Logger:
     """Return the logger of a module; its records are redacted."""
     logger = logging.getLogger(name)

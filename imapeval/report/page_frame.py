@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from imapeval import __version__
 from imapeval.errors import UsageError
 from imapeval.files import replace_file
+from imapeval.redaction import replace_controls
 from imapeval.report.explorer_data import dump_for_script
 
 if TYPE_CHECKING:
@@ -82,14 +83,14 @@ def load_explorer() -> str:
 
 
 def write_page(page: str, path: Path) -> None:
-    """Write a page to a file.
+    """Write a page to a file, without control characters and those that change the direction of writing.
 
     Raises:
         UsageError: The file cannot be written.
     """
     try:
         # A column that is passed through may hold a lone surrogate, which UTF-8 cannot encode.
-        replace_file(path, page.encode(errors="replace"))
+        replace_file(path, replace_controls(page).encode(errors="replace"))
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."

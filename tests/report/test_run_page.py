@@ -45,6 +45,16 @@ def page(run: Path) -> Page:
     return Page(write_report(run).read_text(encoding="utf-8"))
 
 
+def test_characters_that_change_what_is_seen_are_not_on_the_page(tmp_path: Path):
+    sample = Sample("a\x1b", "Q\u202e?", ("R\u2066.",), "not\u202e safe\x9b31m", system="s\u061c")
+    with RunWriter(tmp_path, [sample], settings=RunSettings({"m": "m|v:1"})) as run:
+        run.add(imaps=[], results=[Result(sample.id, "m", Score(0.5), "m|v:1")])
+        run.finish()
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", page)
+    assert "not\ufffd safe" in page
+
+
 def test_nothing_is_loaded(page: Page):
     for tag, attributes in page.tags:
         assert tag not in {"img", "link", "iframe", "object", "embed"}
