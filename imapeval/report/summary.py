@@ -95,7 +95,7 @@ def format_contradictions(contradictions: float | None) -> str:
 
 def format_number(number: float) -> str:
     """Return a score with as many digits as are worth reading."""
-    return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"
+    return f"{number:z.3f}" if abs(number) < 10 else f"{number:z.1f}"
 
 
 def _summarise_group(
