@@ -14,7 +14,7 @@ from imapeval.study.number_format import format_number
 from imapeval.study.subgroups.outlier_systems import MATTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Heterogeneity, Level
     from imapeval.study.data.rated import Rated
@@ -111,6 +111,8 @@ def write_conclusions(
     ):
         if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
             sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
+    if dimension == ALL:
+        sentences += _describe_single_dimensions(comparisons, name, {other: others[other] for other in compared})
     if left := [other for other in compared if others[other].p_adjusted is None]:
         sentences.append(f"{name} was not compared with {_list(left)}; see the reasons in the table of comparisons.")
     nearest = next((others[other] for other in compared if others[other].p_adjusted is not None), None)
@@ -129,6 +131,31 @@ def write_conclusions(
             "scored."
         )
     return sentences
+
+
+def _describe_single_dimensions(
+    comparisons: Sequence[Comparison], metric: str, of_means: Mapping[str, Comparison]
+) -> list[str]:
+    """Return at most one sentence: the differences in one dimension that the mean over dimensions does not show."""
+    found: list[str] = []
+    for dimension in dict.fromkeys(row.dimension for row in comparisons if row.dimension != ALL):
+        rivals = _find_rivals(comparisons, metric, dimension)
+        for word, direction in (("better", 1), ("worse", -1)):
+            names = [
+                other
+                for other, of_mean in of_means.items()
+                if other in rivals
+                and _judge(rivals[other], metric) == direction
+                and _judge(of_mean, metric) != direction
+            ]
+            if names:
+                found.append(f"{word} than {_list(names)} on {dimension}")
+    if not found:
+        return []
+    return [
+        f"What the mean over dimensions does not show: {metric} agrees {'; '.join(found)} (after Holm's correction "
+        "within the dimension)."
+    ]
 
 
 def _find_rivals(comparisons: Sequence[Comparison], metric: str, dimension: str) -> dict[str, Comparison]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def format_number(value: float, *, digits: int = 2) -> str:
-    """Write a coefficient without a leading zero: .57, -.02, 1.00; 0 for what is rounded to it."""
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
+    """Write a coefficient without a leading zero: .57, -.02, 1.00. What is only rounded to 0 is .00, not 0."""
+    if value == 0:
         return "0"
+    text = f"{value:z.{digits}f}"
     return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
 
 

@@ -10,7 +10,7 @@ from imapeval.errors import UsageError
 from imapeval.study.compute import available_levels, compute_study
 from imapeval.study.conclusions import rank_metrics, write_conclusions
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL, Level
+from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
 from imapeval.study.number_format import format_number
@@ -352,3 +352,19 @@ def test_metrics_stand_beside_single_raters():
     assert {row.metric for row in study.alternative_annotators} == {"good", "poor"}
     worth = {row.metric: row.raters or 0.0 for row in study.worth_in_raters}
     assert worth["good"] > worth["poor"]
+
+
+def test_a_difference_in_one_dimension_that_the_mean_hides_is_concluded():
+    def correlation(metric: str, dimension: str, value: float) -> Correlation:
+        return Correlation(metric, ALL, dimension, "spearman", value, None, None, n=100, n_missing=0)
+
+    def comparison(dimension: str, p: float, difference: float) -> Comparison:
+        row = Comparison("a", "b", "within-system", dimension, "spearman")
+        return replace(row, difference=difference, p=p, p_adjusted=p, sentence="a and b.")
+
+    ranked = [correlation("a", ALL, 0.4), correlation("b", ALL, 0.35)]
+    mean, accuracy = comparison(ALL, 0.4, 0.05), comparison("accuracy", 0.01, -0.2)
+    said = write_conclusions(ranked, [mean, accuracy], level="within-system", dimension=ALL)
+    assert any("a agrees worse than b on accuracy" in sentence for sentence in said)
+    said = write_conclusions(ranked, [mean, replace(accuracy, p_adjusted=0.2)], level="within-system", dimension=ALL)
+    assert not any("on accuracy" in sentence for sentence in said)

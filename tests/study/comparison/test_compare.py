@@ -124,9 +124,11 @@ def test_sentence_word_for_word():
 
 
 def test_numbers_as_journals_write_them():
-    assert [format_number(v) for v in (0.574, -0.02, 0.001, 1.0, -1.0, 0.999)] == [
+    assert [format_number(v) for v in (0.574, -0.02, 0.001, -0.001, 0, 1.0, -1.0, 0.999)] == [
         ".57",
         "-.02",
+        ".00",
+        ".00",
         "0",
         "1.00",
         "-1.00",

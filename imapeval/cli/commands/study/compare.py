@@ -125,16 +125,23 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
 
 
 def _list_ranks(rows: Sequence[Comparison]) -> str:
-    """Say which metrics share a rank; "" if there are no ranks."""
-    ranks = {row.first: row.first_rank for row in rows} | {row.second: row.second_rank for row in rows}
-    by_rank: dict[int, list[str]] = {}
-    for metric, rank in ranks.items():
-        if rank is not None:
-            by_rank.setdefault(rank, []).append(metric)
+    """Say which metrics share a rank, best first; "" if there are no ranks."""
+    sides = [(row.first, row.first_rank, row.first_value) for row in rows]
+    sides += [(row.second, row.second_rank, row.second_value) for row in rows]
+    by_rank: dict[int, dict[str, float]] = {}
+    for metric, rank, value in sides:
+        if rank is not None and value is not None:
+            by_rank.setdefault(rank, {}).setdefault(metric, value)
     if not by_rank:
         return ""
-    listed = "; ".join(f"{rank}: {', '.join(by_rank[rank])}" for rank in sorted(by_rank))
-    return f"Ranks (metrics of one rank cannot be told apart): {listed}."
+    listed = "; ".join(
+        f"{rank}: {', '.join(sorted(by_rank[rank], key=lambda metric: -by_rank[rank][metric]))}"
+        for rank in sorted(by_rank)
+    )
+    return (
+        "Ranks, best first (from the best metric down, a new rank begins with the first metric that differs "
+        f"significantly from one of the rank above): {listed}."
+    )
 
 
 def _print_table(title: str, rows: Sequence[Comparison]) -> None:
