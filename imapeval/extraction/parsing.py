@@ -87,6 +87,12 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         entries = _Object(entries.record, entries.complete and not missing)
         given = entries.record.get("constraint")
         constraint = clean_entries([] if given is None or given == {} else _list_pair_entries(given))
+    if (
+        entries.complete
+        and not (query.found or query.dropped or constraint.found or constraint.dropped)
+        and (not _states_nothing(completion, QuestionRecord))
+    ):
+        raise unreadable_error(completion, "it has no pair, and is not the requested form without pairs either")
     for parsed, what in ((query, "queries"), (constraint, "constraints")):
         if entries.complete and lost_everything(parsed):
             raise unreadable_error(completion, f"none of its {len(parsed.dropped)} {what} is one")
@@ -110,20 +116,24 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
         inform = clean_entries(entries.inform)
     else:
         inform = clean_entries(_list_pair_entries(entries.record["inform"]))
-    if entries.complete and not inform.found and (lost_everything(inform) or not _states_nothing(completion)):
+    if (
+        entries.complete
+        and not inform.found
+        and (lost_everything(inform) or not _states_nothing(completion, InformRecord))
+    ):
         raise unreadable_error(completion, "it has no pair, and is not the requested form without facts either")
     return Parsed(inform.found, inform.dropped, entries.complete)
 
 
-def _states_nothing(completion: str) -> bool:
-    """Return whether a completion, apart from reasoning and a code fence, is the requested form of no facts.
+def _states_nothing(completion: str, form: type[BaseModel]) -> bool:
+    """Return whether a completion, apart from reasoning and a code fence, is the requested form without pairs.
 
     Anything beside it, such as a sentence or another field, may be a refusal or the report of an error.
     """
     if line_format.has_only_lines(strip_fence(strip_reasoning(completion))):
         return True
     try:
-        InformRecord.model_validate(parse_whole(completion))
+        form.model_validate(parse_whole(completion))
     except ValidationError:
         return False
     return True

@@ -196,6 +196,13 @@ def test_no_facts_in_any_other_form_is_an_error(completion):
     assert caught.value.raw == completion
 
 
+@pytest.mark.parametrize("completion", ['I cannot. {"query": [], "constraint": []}', 'Sorry. {"query": []}'])
+def test_a_question_without_pairs_in_any_other_form_is_an_error(completion):
+    with pytest.raises(ExtractionError) as caught:
+        parse_question(completion)
+    assert caught.value.raw == completion
+
+
 def test_dropped_entries_are_reported():
     entries = [
         {"term": "cause", "value": "virus"},
