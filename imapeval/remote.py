@@ -211,7 +211,7 @@ def _open_storage(url: str) -> tuple[Any, str]:
     """Return the storage of a URL and the place in it."""
     register_url_secrets(url)
     # Otherwise an error of the storage may quote a part of the password as the port.
-    if re.match(r"[^/?#@]*:(?!\d+/)[^/?#@]*[/?#].*@", url.rpartition("://")[2]):
+    if re.match(r"[^/?#@:]*:(?!\d+/)[^/?#@]*[/?#].*@", url.rpartition("://")[2]):
         raise UsageError(f"{url} cannot be parsed. In a password write / as %2F, ? as %3F and # as %23.")
     fsspec: Any = require("fsspec", distribution="fsspec", extra="remote", needed_for=f"{url.partition(':')[0]}://")
     with _report_errors(url, "cannot be opened"):  # some storages connect here
