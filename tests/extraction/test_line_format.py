@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction import line_format
+from imapeval.extraction.entries import clean_entries
 from imapeval.extraction.parsing import parse_inform, parse_question
 from imapeval.types import Pair, QuestionImap
 
@@ -72,7 +73,7 @@ def test_other_texts_are_not_lines(completion):
 
 
 words = st.from_regex(r"[a-z一-龥]{2,8}( [a-z]{2,5}){0,2}", fullmatch=True).filter(
-    lambda text: parse_inform(json.dumps([{"term": "t", "value": text}])).found
+    lambda text: clean_entries([("t", text)]).found
 )
 records = st.lists(
     st.fixed_dictionaries({"term": words, "values": st.lists(words, min_size=1, max_size=3)}), max_size=4

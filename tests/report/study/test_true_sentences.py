@@ -233,6 +233,26 @@ def check_significance(known: Known, metric: str, what: str, others: str) -> boo
 
 
 @sentence(
+    rf"What the mean over dimensions does not show: {M} agrees (.+) \(after Holm's correction within the dimension\)\."
+)
+def check_single_dimensions(known: Known, metric: str, said: str) -> bool:
+    stated = {
+        (word, dimension, other)
+        for word, others, dimension in re.findall(r"(better|worse) than ([a-z, -]+) on (\w+)", said)
+        for other in names(others)
+    }
+    return stated == {
+        (word, dimension, other)
+        for dimension in DIMENSIONS
+        for other in METRICS[:-1]
+        if other != metric and known.holm(dimension)[frozenset((metric, other))] < 0.05
+        for word in ("better" if known.within(metric, dimension) > known.within(other, dimension) else "worse",)
+        if (known.holm("mean")[frozenset((metric, other))] >= 0.05)
+        or (known.within(metric, "mean") > known.within(other, "mean")) != (word == "better")
+    }
+
+
+@sentence(
     rf"(?:Over all dimensions, a|On (accuracy|completeness), a)t n = 240, {N} \({M}\) and {N} \({M}\) cannot be told apart "
     rf"\({P} after Holm\)\."
 )
