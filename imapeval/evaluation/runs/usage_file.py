@@ -62,8 +62,8 @@ class UsageFile:
         # Some network file systems do not tell their size.
         if disk.total and disk.free < _MIN_FREE:
             raise UsageError(
-                f"the disk of {self._path.parent} is almost full ({disk.free / 1e6:.1f} MB free), so no request is sent: "
-                f"its result might be lost. Free {_MIN_FREE / 1e6:.0f} MB and repeat the command to resume."
+                f"the disk of {self._path.parent} is almost full ({disk.free / 1e6:.1f} MB free), so no request is "
+                f"sent: its result might be lost. Free {_MIN_FREE / 1e6:.0f} MB and repeat the command to resume."
             )
 
     def _write(self, usage: Mapping[str, Any]) -> None:
