@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from imapeval.errors import UsageError
-from imapeval.files import replace_file
+from imapeval.files import make_private_folder, replace_file
 from imapeval.redaction import hide_secrets, make_printable
 
 NO_VALUE = "-"
@@ -165,7 +165,7 @@ def _report_print_errors() -> Generator[None]:
 
 def _write(path: Path, content: bytes | Iterable[bytes]) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         replace_file(path, content)
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs.schema import Usage, describe_validation_error, parse_json
-from imapeval.files import lock_file, open_private
+from imapeval.files import lock_file, make_private_folder, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -93,7 +93,7 @@ def add_up_usage(out: Path, ledger: Ledger | None) -> Generator[None]:
         return
     path = out.with_name(f"{out.name}.usage.json")
     with report_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         lock = lock_file(path)
     if lock is None:
         raise UsageError(f"another process is making {out}. Wait for it to end.")

@@ -1,4 +1,6 @@
 import json
+import os
+import stat
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +28,13 @@ def test_one_line_per_sample_and_reference(imapeval: Command, write_data: WriteD
     records = [record for _, record in imap_files.read_records(tmp_path / "data-imaps.jsonl")]
     assert [(record.id, record.imap.reference_index) for record in records] == [("a", 0), ("a", 1), ("b", 0)]
     assert all(record.imap.query and record.imap.reference and record.matches is None for record in records)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_new_folders_are_private(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("extract", write_data(SAMPLES), "--out", "new/sub/imaps.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new", "new/sub")] == [0o700, 0o700]
 
 
 def test_without_a_reference_question_and_response_are_read(imapeval: Command, write_data: WriteData, tmp_path: Path):
