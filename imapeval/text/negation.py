@@ -177,8 +177,8 @@ def read_stance(text: str) -> Stance:
         parts = _COORDINATION.split(_REPEATED.sub(r"\g<part>，", rest))
         each = [number for part in parts if (number := _remove_negations(part)[1])]
         # Each denies for itself, and a second one in the first part governs them all: 不要不吃不喝.
-        if all(number % 2 for number in each[1:]):
-            negations = each[0] if each else negations
+        if each and all(number % 2 for number in each[1:]):
+            negations = each[0]
     return Stance(
         "denied" if negations % 2 else "affirmed",
         certainty,

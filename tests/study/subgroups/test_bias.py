@@ -1,6 +1,8 @@
 """Partial correlations against scipy; corrected ones against simulated answers whose bias is known."""
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from imapeval.study.arrays import Floats
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, measure_bias
+
+make_two = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bias.py"))["make_two"]
 
 
 def make(
@@ -92,29 +96,8 @@ def test_dimensions_and_their_mean():
     assert "alike" in str(rows[0].reason)  # The two dimensions are one.
 
 
-def make_two(n: int, *, seed: int, raters: int, halo: float = 0.5) -> Rated:
-    """Make answers whose length goes with completeness only, and a metric that is completeness and noise."""
-    generator = np.random.default_rng(seed)
-    shared = generator.normal(size=n)
-    true = {name: shared + generator.normal(size=n) for name in ("accuracy", "completeness")}
-    mood = halo * generator.normal(size=(n, raters))
-    given = {name: worth[:, None] + mood + generator.normal(size=(n, raters)) for name, worth in true.items()}
-    return Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=("m",),
-        scores=(true["completeness"] + 0.5 * generator.normal(size=n))[:, None],
-        dimensions=tuple(true),
-        ratings=np.column_stack([table.mean(axis=1) for table in given.values()]),
-        raters=tuple("abcdefgh"[:raters]),
-        by_rater=given,
-        covariates={"length": true["completeness"] + generator.normal(size=n)},
-    )
-
-
 def test_a_metric_that_follows_one_dimension_is_not_biased_by_what_goes_with_it():
-    rated = make_two(1000, seed=1, raters=3)
+    rated = make_two(np.random.default_rng(1), 1000, 0.5)
     row = measure_bias(rated)[0]
     assert row.dimension == ALL
     assert not row.shown
@@ -125,7 +108,7 @@ def test_a_metric_that_follows_one_dimension_is_not_biased_by_what_goes_with_it(
 
 
 def test_the_partial_correlation_given_several_dimensions_is_that_of_regressions():
-    rated = replace(make_two(300, seed=2, raters=3), by_rater={}, raters=())
+    rated = replace(make_two(np.random.default_rng(2), 300, 0.5), by_rater={}, raters=())
     row = measure_bias(rated)[0]
     s, p, *r = (stats.rankdata(x) for x in (rated.scores[:, 0], rated.covariates["length"], *rated.ratings.T))
     design = np.column_stack([np.ones(300), *r])
