@@ -24,6 +24,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import ExtractionError, InputError
+from imapeval.evaluation.strict_json import parse_json
 from imapeval.signature import signature
 from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation, Sample
 
@@ -56,8 +57,8 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
         InputError: The line does not have the form that the module's docstring describes.
     """
     try:
-        parsed = _RecordLine.model_validate_json(line)
-    except ValidationError as error:
+        parsed = _RecordLine.model_validate(parse_json(line))
+    except ValueError as error:
         raise _not_an_imap(error, path, number) from error
     reference, response = ({(p.term, p.value) for p in pairs} for pairs in (parsed.reference, parsed.response))
     for relation in parsed.relations or ():
@@ -266,11 +267,14 @@ class _RecordLine(BaseModel):
         return ImapRecord(self.id, imap, matches)
 
 
-def _not_an_imap(error: ValidationError, path: Path | None, number: int | None) -> InputError:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
+def _not_an_imap(error: ValueError, path: Path | None, number: int | None) -> InputError:
+    problem = f"Invalid JSON: {error}"
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = f"{place + ': ' if place else ''}{first['msg']}"
     return InputError(
-        f"not an imap: {place + ': ' if place else ''}{first['msg']}",
+        f"not an imap: {problem}",
         path=path,
         line=number,
         fix="Write the fields id, query, constraint, reference, response and optionally relations.",

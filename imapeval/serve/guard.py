@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
+from imapeval.evaluation.strict_json import DuplicateKeyError, parse_json
 from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class RequestGuard:
             headers = dict(scope["headers"])
             self._authorise(scope, headers)
             body = await self._read_body(headers, receive)
+            if body is not None and self._takes_json(scope):
+                _check_keys(body)
         except HttpError as refusal:
             await _send_error(refusal, send)
             return
@@ -134,13 +137,16 @@ class RequestGuard:
                 "The token is missing or wrong. Send it as: Authorization: Bearer TOKEN",
                 {"WWW-Authenticate": "Bearer"},
             )
-        path: str = scope["path"]
-        if scope["method"] == "POST" and (path in self._posted or f"{path.rpartition('/')[0]}/" in self._posted):
+        if self._takes_json(scope):
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":
                 raise HttpError(415, "not-json", "Send JSON with the header Content-Type: application/json")
             if headers.get(b"content-encoding", b"identity").lower() != b"identity":
                 raise HttpError(415, "compressed", "Compressed bodies are not supported. Send plain JSON.")
+
+    def _takes_json(self, scope: Scope) -> bool:
+        path: str = scope["path"]
+        return scope["method"] == "POST" and (path in self._posted or f"{path.rpartition('/')[0]}/" in self._posted)
 
     async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the whole body; None if the client has disconnected."""
@@ -172,6 +178,16 @@ class RequestGuard:
                 f"The body did not arrive within {self._limits.arriving:g} seconds.",
                 {"Connection": "close"},
             ) from error
+
+
+def _check_keys(body: bytes) -> None:
+    """Refuse JSON of which one field would hide another. What is not JSON at all is the app's to refuse."""
+    try:
+        parse_json(body)
+    except DuplicateKeyError as error:
+        raise HttpError(422, "bad-field", "An object has a field twice. Send each field once.") from error
+    except ValueError:
+        pass
 
 
 def _has_token(headers: Mapping[bytes, bytes], token: bytes) -> bool:

@@ -19,7 +19,7 @@ STATUS_DESCRIPTIONS: Mapping[int, str] = {
     408: "The request did not arrive in time.",
     413: "The body is too large, or has more answers than the queue holds.",
     415: "The body is not declared as JSON.",
-    422: "A field is missing, unknown or of the wrong type.",
+    422: "A field is missing, unknown, of the wrong type, or there twice.",
     500: "Internal error; see the log of the server.",
     502: "The language model cannot be used: it is down, the key is refused, or the budget is spent.",
     503: "The server is busy; try again after `Retry-After` seconds.",

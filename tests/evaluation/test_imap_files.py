@@ -76,6 +76,7 @@ def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
     ("line", "problem"),
     [
         ("{", "not an imap: Invalid JSON"),
+        (json.dumps(LINE)[:-1] + ', "response": []}', "twice"),
         (json.dumps({k: v for k, v in LINE.items() if k != "query"}), "not an imap: query: Field required"),
         (json.dumps(LINE | {"reading": -1}), "not an imap: reading: Input should be greater than or equal to 0"),
         (json.dumps(LINE | {"query": [{"term": "x"}]}), "not an imap: query.0.value: Field required"),

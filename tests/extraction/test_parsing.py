@@ -111,9 +111,23 @@ def test_a_duplicate_key_with_different_contents_is_an_error(completion):
     assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
 
 
-def test_a_duplicate_key_with_the_same_contents_counts_once():
-    completion = INFORM[:-1] + ", " + INFORM[1:]
-    assert parse_inform(completion).found == PAIRS
+@pytest.mark.parametrize(
+    "completion",
+    [
+        INFORM[:-1] + ", " + INFORM[1:],
+        '{"inform": [], "inform": []}',
+        '{"inform": [], "INFORM": []}',
+        '```json\n{"inform": [], "inform": []}\n```',
+        '[{"term": "a", "term": "a", "value": "b"}]',
+    ],
+)
+def test_a_duplicate_key_with_the_same_contents_is_not_the_asked_form(completion):
+    with pytest.raises(ExtractionError) as caught:
+        parse_inform(completion)
+    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", completion)
+
+
+def test_what_is_no_number_does_no_harm_beside_a_fact():
     assert parse_inform('{"inform": [{"term": "a", "value": "b", "sure": NaN}]}').found == (Pair("a", "b"),)
 
 
@@ -259,6 +273,7 @@ def test_a_question_is_parsed_in_any_structure(query):
         ('{"query": null, "constraint": []}', "unreadable-completion"),
         ('{"query": {"error": "overloaded"}, "constraint": []}', "unreadable-completion"),
         ('{"query": ["cause"], "query": [], "constraint": []}', "different-objects"),
+        ('{"query": [], "constraint": [], "constraint": []}', "unreadable-completion"),
     ],
 )
 def test_a_malformed_list_of_queries_is_not_an_empty_one(completion, kind):

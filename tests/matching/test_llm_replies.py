@@ -68,6 +68,7 @@ def test_nothing_listed_is_nothing_related(completion):
         ('{"relations": null}', "unreadable-completion"),
         ('{"relations": "none"}', "unreadable-completion"),
         (COMPLETION[:-1] + ', "relations": []}', "different-objects"),
+        ('{"relations": [], "relations": []}', "unreadable-completion"),
         (
             COMPLETION.replace('"relation": "belonging"', '"relation": "belonging", "relation": "exact"'),
             "different-objects",

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
-from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error, parse_json
+from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error
 from imapeval.evaluation.runs.usage_file import read_usage
+from imapeval.evaluation.strict_json import parse_json
 from imapeval.llm.structured.faults import CompletionFault
 from imapeval.metrics.base import is_within_range
 from imapeval.types import Outcome, Sample, Score

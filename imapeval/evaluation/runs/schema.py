@@ -1,15 +1,10 @@
 """The schema of the files of a run. It is checked on reading, because files get edited and damaged."""
 
-import json
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import from_json
 
 from imapeval.types import Failure, Lang, Outcome, Sample, Score, Turn
-
-_SURROGATE_ESCAPE = b"\\ud"
-"""How the JSON escape of a lone surrogate begins."""
 
 _MAX_PLACE_LENGTH = 80
 """Maximum length of a place in a file in a message: keys of damaged JSON may be of any length."""
@@ -144,20 +139,6 @@ class ResultLine(_StrictModel):
         if self.failure is not None:
             return Failure(**dict(self.failure))
         return Score(self.score or 0.0, self.parts, tuple(map(tuple, self.repetitions)))
-
-
-def parse_json(content: bytes) -> Any:
-    """Parse JSON, including lone surrogates and the non-finite numbers that Python writes.
-
-    Raises:
-        ValueError: The text is not JSON.
-    """
-    if _SURROGATE_ESCAPE not in content:
-        return from_json(content)  # several times as fast as json, but rejects lone surrogates
-    try:
-        return json.loads(content)
-    except RecursionError as error:
-        raise ValueError("too many nested brackets") from error
 
 
 def describe_validation_error(error: ValueError) -> str:

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.runs.schema import Usage, describe_validation_error, parse_json
+from imapeval.evaluation.runs.schema import Usage, describe_validation_error
+from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import lock_file, make_private_folder, open_private
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import Row, list_columns, reject_row, short_repr
 from imapeval.evaluation.samples.text_lines import read_lines
+from imapeval.evaluation.strict_json import parse_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def _is_json(text: str) -> bool:
 def _read_json_lines(lines: Iterable[tuple[int, str]], file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     for number, (line, text) in enumerate(lines, 1):
         try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:  # the latter for very deeply nested brackets
+            fields = parse_json(text)
+        except ValueError as error:
             refused = InputError(f"invalid JSON ({error})", path=file.path, line=line, fix=_FIX_LINE)
             yield reject_row(refused, number=number, options=options)
             continue
@@ -80,8 +81,8 @@ def _read_json_lines(lines: Iterable[tuple[int, str]], file: SourceFile, options
 def _parse_whole(file: SourceFile, lines: Iterable[tuple[int, str]]) -> Any:
     texts = dict(lines)
     try:
-        return json.loads("".join(texts.values()))
-    except (ValueError, RecursionError) as error:
+        return parse_json("".join(texts.values()))
+    except ValueError as error:
         # Empty lines were left out.
         place = min(error.lineno, len(texts)) - 1 if isinstance(error, json.JSONDecodeError) else 0
         raise InputError(f"invalid JSON ({error})", path=file.path, line=[*texts][place], fix=_FIX_LIST) from error

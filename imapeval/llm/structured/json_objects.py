@@ -43,8 +43,8 @@ def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
     A bare empty list does not count: that nothing was found must be stated in the requested format.
 
     Raises:
-        ExtractionError: There is none, or it reports an error (kind "unreadable-completion"), or there are several
-            different ones, or a key occurs twice with different values (kind "different-objects").
+        ExtractionError: There is none, it reports an error, or a key occurs twice (kind "unreadable-completion"), or
+            there are several different ones, or the values of such a key differ (kind "different-objects").
     """
     body = strip_reasoning(completion)
     for text in (*_FENCE.findall(body), body):
@@ -72,7 +72,7 @@ def find_json_objects(text: str, completion: str) -> Iterator[tuple[int, int, di
         completion: The whole completion, for errors.
 
     Raises:
-        ExtractionError: There are too many openings that begin no object, or a key occurs twice with different values.
+        ExtractionError: There are too many openings that begin no object, or a key occurs twice.
     """
     false_starts = 0
     opening = _OPENING.search(text)
@@ -80,7 +80,8 @@ def find_json_objects(text: str, completion: str) -> Iterator[tuple[int, int, di
         try:
             found, end = _DECODER.raw_decode(text, opening.start())
         except _DuplicateKeyError as error:
-            raise unreadable_error(completion, str(error), kind="different-objects") from None
+            kind = "different-objects" if error.values_differ else "unreadable-completion"
+            raise unreadable_error(completion, str(error), kind=kind) from None
         except (ValueError, RecursionError):
             end = opening.end()
             false_starts += 1
@@ -151,21 +152,28 @@ def unreadable_error(completion: str, why: str, *, kind: str = "unreadable-compl
 
 
 class _DuplicateKeyError(ValueError):
-    """A key occurs twice in an object, with different values: the last would hide the others."""
+    """A key occurs twice in an object, ignoring case: the last would hide the others.
+
+    Attributes:
+        values_differ: Whether it has different values.
+    """
+
+    def __init__(self, name: str, *, values_differ: bool) -> None:
+        self.values_differ = values_differ
+        super().__init__(f"an object has the key {name!r} twice")
 
 
 def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object with these members.
 
     Raises:
-        _DuplicateKeyError: Two keys are equal, ignoring case, and their values differ.
+        _DuplicateKeyError: Two keys are equal, ignoring case.
     """
     contents: dict[str, Any] = {}
     for name, value in members:
-        first = contents.setdefault(name.casefold(), value)
-        # Compared by identity first: NaN, which models write, is not equal to itself.
-        if first is not value and first != value:
-            raise _DuplicateKeyError(f"an object has the key {name!r} twice, with contents that differ")
+        if (folded := name.casefold()) in contents:
+            raise _DuplicateKeyError(name, values_differ=contents[folded] != value)
+        contents[folded] = value
     return dict(members)
 
 

@@ -306,6 +306,16 @@ def test_an_outcome_that_cannot_be_is_refused_with_its_line(run: Path, fields: d
     assert f"results.jsonl, line {place + 1}" in done.stderr
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_field_that_is_there_twice_is_refused(run: Path, name: str):
+    path = run / name
+    first, *others = [path.read_text().strip()] if name.endswith(".json") else path.read_text().splitlines()
+    path.write_text("\n".join([f"{first[:-1]}, {first[1:]}", *others, ""]))
+    with pytest.raises(InputError) as caught:
+        (found := Run(run)).results(), found.imaps()
+    assert caught.value.path == path
+
+
 def test_rounding_is_no_fault(tmp_path: Path):
     samples = [Sample(str(n), "Why?", ("So.",), "So.") for n in range(2)]
     with RunWriter(tmp_path, samples, settings=RunSettings({"m": "m|v:1"}, ranges={"m": (0.0, 1.0)})) as run:

@@ -372,6 +372,12 @@ BAD_ROWS: dict[str, tuple[str, Write, dict[str, Any], str]] = {
         {},
         "line 2: invalid JSON",
     ),
+    "a field that is there twice": (
+        "d.jsonl",
+        content(lines(ROWS[:1]) + lines(ROWS[:1])[:-2] + b', "response": ""}\n' + lines(ROWS[1:])),
+        {},
+        "line 2: invalid JSON",
+    ),
     "a line that is no object": ("d.jsonl", content(lines(ROWS[:1]) + b"[1]\n" + lines(ROWS[1:])), {}, "line 2"),
     "an item that is no object": ("d.json", content(json.dumps([ROWS[0], 7, ROWS[1]]).encode()), {}, "record 2"),
     "too many fields": (

@@ -133,6 +133,20 @@ def test_a_key_with_two_contents_is_none(read, completion):
     assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
 
 
+@pytest.mark.parametrize(
+    ("read", "completion"),
+    [
+        (read_facts, '{"facts": [], "facts": []}'),
+        (read_support, '{"supported": true, "supported": true}'),
+        (lambda text: read_overlaps(text, pairs=1), '{"scores": [{"number": 1, "score": 5, "Score": 5}]}'),
+    ],
+)
+def test_a_key_that_is_there_twice_is_not_the_asked_form(read, completion):
+    with pytest.raises(ExtractionError) as caught:
+        read(completion)
+    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", completion)
+
+
 def test_a_list_without_end_is_a_loop():
     with pytest.raises(ExtractionError) as caught:
         read_facts(dump(facts=[f"fact {n}" for n in range(201)]))

@@ -122,6 +122,8 @@ def test_a_score_is_read_after_reasons_where_there_is_room_for_them(completion, 
 
 
 NO_SCORE = [
+    # A field that is there twice.
+    '{"score": 4, "score": 4}',
     # Numbers of something else.
     "As an AI I cannot rate this; please consult at least 2 doctors.",
     "Please consult at least 2 doctors.",
