@@ -1,4 +1,4 @@
-"""CSV whose cells a spreadsheet does not execute as formulas (CSV injection)."""
+"""CSV whose cells neither a spreadsheet executes as formulas (CSV injection) nor a terminal obeys."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import io
 import unicodedata
 from typing import TYPE_CHECKING
+
+from imapeval.redaction import make_printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,18 +28,23 @@ def dump_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> byte
 
     None becomes an empty cell. Texts that begin like a formula, possibly after blanks, line breaks, quotation marks or
     invisible characters, are prefixed with an apostrophe. This cannot help in a spreadsheet
-    that splits at semicolons, because then cells begin in the middle of a text.
+    that splits at semicolons, because then cells begin in the middle of a text. Texts are shown by `show_text`.
     """
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow(map(_escape_formula, header))
-    writer.writerows(map(_escape_formula, row) for row in rows)
+    writer.writerow(map(_make_harmless, header))
+    writer.writerows(map(_make_harmless, row) for row in rows)
     # Lone surrogates, which an id may hold, cannot be encoded in UTF-8.
     return buffer.getvalue().encode(errors="replace")
 
 
-def _escape_formula(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and may_be_formula(cell) else cell
+def show_text(text: str) -> str:
+    """Return the text as a cell shows it: made printable (`make_printable`), with a line feed for every line break."""
+    return make_printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _make_harmless(cell: object) -> object:
+    return "'" * may_be_formula(cell) + show_text(cell) if isinstance(cell, str) else cell
 
 
 def may_be_formula(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs.safe_csv import dump_csv, may_be_formula
+from imapeval.evaluation.runs.safe_csv import dump_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
 from imapeval.files import replace_file
 from imapeval.types import Failure, Score
@@ -35,6 +35,9 @@ _MAX_ROWS = 1_048_576
 
 _CUT = " [cut]"
 
+_NOT_IN_XML = {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}
+"""The characters that no XML file can hold (XML 1.0, section 2.2), besides those that `show_text` replaces."""
+
 _SHARD_ROWS = 100_000
 """Outcomes of a shard. Only one shard, some megabytes, is in memory at a time."""
 
@@ -59,7 +62,8 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
     `signature`. The folder is returned.
 
     Texts that a spreadsheet would take for formulas are prefixed with an apostrophe in CSV, and are marked as text in
-    Excel, where texts of more than 32,767 characters are cut.
+    Excel, where texts of more than 32,767 characters are cut. In both, control characters and those that change the
+    direction of writing are written as escapes (`safe_csv.show_text`); Parquet has them.
 
     Raises:
         UsageError: The file cannot be written, or the run is too large for Excel.
@@ -210,7 +214,6 @@ def _import_pyarrow(module: str) -> Any:
 def _dump_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.utils.exceptions import IllegalCharacterError
 
     if len(rows) >= _MAX_ROWS:
         raise UsageError(f"{len(rows):,} answers are more than a sheet of Excel holds. Write --format parquet instead.")
@@ -221,15 +224,12 @@ def _dump_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> byte
     def make_cell(value: object) -> Any:
         if not isinstance(value, str):
             return value if isinstance(value, int | float | None) else str(value)
-        text = _encodable(value)
+        text = show_text(_encodable(value)).translate(_NOT_IN_XML)
         text = text if len(text) <= _MAX_CELL else text[: _MAX_CELL - len(_CUT)] + _CUT
-        try:
-            cell: Any = WriteOnlyCell(sheet, text)
-        except IllegalCharacterError:
-            cell = WriteOnlyCell(sheet, "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
+        cell: Any = WriteOnlyCell(sheet, text)
         # Neither formulas nor errors.
         cell.data_type = "s"
-        cell.quotePrefix = may_be_formula(text)
+        cell.quotePrefix = may_be_formula(value)
         return cell
 
     for row in (header, *rows):

@@ -124,6 +124,16 @@ def test_no_text_becomes_a_formula(tmp_path: Path, kind: TableFormat):
     assert float(rows[0]["m"]) == -0.5
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_no_text_is_a_control_sequence_in_a_table_for_people(tmp_path: Path, kind: TableFormat):
+    text = "\x1b[2J\x9b1m\u202eb\ufffe\uffff"
+    run = make_run(tmp_path / "run", [Sample(text, "q", ("r",), text)], {(text, "m"): Score(1)})
+    (row,) = read_table(export_table(run, kind))
+    shown = r"\u001b[2J\u009b1m\u202eb"
+    assert row["id"] == row["response"]
+    assert row["id"] == {"csv": f"{shown}\ufffe\uffff", "xlsx": f"{shown}\ufffd\ufffd", "parquet": text}[kind]
+
+
 def test_a_text_longer_than_a_cell_of_excel_is_cut_visibly(tmp_path: Path):
     samples = [Sample("a", "q", ("r",), "x" * 40_000)]
     run = make_run(tmp_path / "run", samples, {("a", "m"): Score(1)})

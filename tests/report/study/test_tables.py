@@ -64,7 +64,7 @@ def test_no_text_becomes_a_formula(small: Study, tmp_path: Path):
     write_tables(replace(small, disagreements=gaps), tmp_path)
     content = (tmp_path / "disagreements.csv").read_bytes().decode()
     rows = list(csv.DictReader(io.StringIO(content, newline="")))
-    assert [row["id"] for row in rows[:6]] == ["'" + id_ for id_ in ids[:6]]
+    assert [row["id"] for row in rows[:6]] == ["'=1+1", "'+1", "'-2", "'@A1", "'\tx", "'\nx"]
     assert rows[6]["id"] == "a=b"
     assert rows[7]["id"] == 'ü,\n"q" 指标 ?'
     assert {row["metric"] for row in rows} == {"'=m"}
