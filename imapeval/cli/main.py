@@ -91,17 +91,24 @@ def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
         echo(f"options from {path}: {', '.join(used)}", err=True)
 
 
+_NAMED_RUN = "NAME=RUN"
+"""Metavariable of folders of runs that are given names."""
+
+
 def _is_local(command: Any, parameter: Any) -> bool:
     """Return whether a parameter names files of this computer only."""
     if parameter.name == "out" and command.name in ("score", "extract"):
         return False
-    return parameter.type_descriptor.annotation in (Path, list[Path]) or parameter.metavar in ("FILE", "STUDY")
+    local = ("FILE", "STUDY", _NAMED_RUN)
+    return parameter.type_descriptor.annotation in (Path, list[Path]) or parameter.metavar in local
 
 
 def _refuse_url(_: Any, parameter: Any, value: object) -> object:
     places = cast("list[object]", value or []) if parameter.multiple or parameter.nargs != 1 else [value]
     # Studies of ratings may be in a database, whose URL is never a `Path`; reports never are.
     databases = ("postgresql://", "postgres://") if parameter.name not in ("junit", "summary") else ()
+    if parameter.metavar == _NAMED_RUN:
+        places = [str(place).partition("=")[2] for place in places]
     if any(is_url(str(place)) and not str(place).startswith(databases) for place in places):
         raise typer.BadParameter("this is a URL; give a file or folder of this computer", param=parameter)
     return value

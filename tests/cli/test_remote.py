@@ -169,11 +169,16 @@ def test_data_behind_a_chain_of_urls(memory: Any, write_data: Callable[..., Path
         ("study", "latent"),
         ("rate", "init", "run", "--out"),
         ("kg", "info", "--kg"),
+        ("kg", "build", "--out", "kg", "--source"),
+        ("kg", "build", "--out", "kg", "--source", "obo:"),
+        ("study", "bias", "run", "--altered", "other="),
     ],
 )
 def test_options_that_take_no_urls(imapeval: Run_, tmp_path: Path, command: tuple[str, ...], url: str) -> None:
-    done = imapeval(*command, url)
+    *words, last = command
+    done = imapeval(*words, last + url) if last.endswith((":", "=")) else imapeval(*command, url)
     assert done.returncode == 2
+    assert "is a URL" in done.stderr
     assert "w0rd" not in done.stderr
     assert not [*tmp_path.iterdir()]
 

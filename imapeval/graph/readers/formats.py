@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from imapeval.errors import InputError, UsageError
 from imapeval.graph.readers import babelon, kgx, mesh_xml, obo, obographs, owl, rf2, rxnorm, table, umls
 from imapeval.graph.readers.base import Source, convert_read_errors, reject_other_encodings
+from imapeval.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,14 +67,15 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
         progress: As in `Source`.
 
     Raises:
-        UsageError: The format is unknown, or it is a web address.
+        UsageError: The format is unknown, or it is a URL.
         InputError: It does not exist; or as `find_format`.
     """
     path, chosen = Path(spec), None
     if not _exists(path) and (parts := _PREFIXED.fullmatch(spec)):
-        if parts[2].startswith("//"):
-            raise UsageError(f"{spec!r} is a web address. Download the file and give its path.")
         chosen = next((known for known in FORMATS if known.name == parts[1]), None)
+        # "obo:/folder" is no URL, nor is "odo:/folder", whose format is misspelt.
+        if parts[2].startswith(("//", ":")) or is_url(parts[2]):
+            raise UsageError(f"{spec!r} is a URL. Download the file and give its path.")
         if chosen is None:
             raise UsageError(f"{parts[1]!r} is not a format. Use one of these:\n{_list_formats()}")
         path = Path(parts[2])
