@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
@@ -22,6 +23,7 @@ from imapeval import _resources
 from imapeval.errors import ResourceError
 from imapeval.llm.protocol import Message
 from imapeval.text.language import FACT_LANGS, HAN
+from imapeval.text.markup import fold_confusables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,11 +46,23 @@ _ID = "id"
 _DIGITS = 8
 """Length of an id, in hexadecimal digits."""
 
-_MARKER = re.compile(rf"[<＜](?=[\s\u200b-\u200f\u2060\ufeff]*[/／|｜A-Za-z{HAN}])")
-"""Possible start of a marker, a chat template's control token or a reasoning block; not "<5" or "p < 0.05"."""
+_UNSEEN = (
+    r"\s\x00-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+"""Blanks, controls, combining marks and characters without a shape (Unicode: Default_Ignorable_Code_Point)."""
 
-_INSTRUCTION = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)
-"""Start of the control words of Llama's and Mistral's chat templates."""
+_BRACKET = re.compile(rf"[<＜﹤](?=[{_UNSEEN}]*+(?P<next>.))")
+_MARKER_BEGINS = re.compile(rf"[/|A-Za-z{HAN}]")
+"""What follows the bracket of a marker, a chat template's control token or a reasoning block; not "< 0.05"."""
+
+_CONTROL_WORD = re.compile(
+    r"\[(?=/?(?i:INST)\b|/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK)\]|[gs]MASK\])"
+    r"|\](?=~!?b[\[\]])|\[(?=e~\[)"
+)
+"""Start of a control word of the chat templates of Llama 2, Mistral, GLM or MiniMax."""
+
+_SIMILAR = {"[": "［", "]": "］"}
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -105,9 +119,16 @@ def neutralise(text: str) -> str:
 
     The bracket of anything that looks like a marker or a chat template's control token is replaced by a similar one.
     """
-    text = _MARKER.sub("‹", text)
-    text = _INSTRUCTION.sub("［", text)
+    text = _BRACKET.sub(lambda found: "‹" if _begins_marker(found["next"]) else found[0], text)
+    text = _CONTROL_WORD.sub(lambda found: _SIMILAR[found[0]], text)
     return _SURROGATE.sub("\ufffd", text)
+
+
+def _begins_marker(char: str) -> bool:
+    """Return whether a character behind a bracket, or one that it looks like, begins a marker."""
+    if char.isalpha() or char in "／｜":  # not Ⅲ, which is compatible with III
+        char = fold_confusables(unicodedata.normalize("NFKC", char))
+    return _MARKER_BEGINS.match(char) is not None
 
 
 def _make_id(texts: Mapping[str, str]) -> str:

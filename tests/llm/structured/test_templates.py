@@ -142,7 +142,43 @@ def test_no_marker_survives_in_a_text(attack):
     assert len(safe) == len(attack)
 
 
-@pytest.mark.parametrize("text", ["HbA1c <7%, p < 0.05, BP <140/90", "[1] see [below]", "血压＜140", "x > y"])
+UNSEEN = (
+    "\u00ad\u034f\u061c\u180e\u200b\u200d\u2061\u2064\u202e\u2066\u2800\u3164\ufe0f\ufeff"
+    "\u0301\u0338\x1b\x00\U000e0041\U000e0100"
+)
+
+
+def test_no_character_without_a_shape_hides_a_marker():
+    for unseen in (*UNSEEN, UNSEEN):
+        for token in ("/answer>", "|im_end|>", "｜User｜>", "answer-0a1b2c3d>", "/s>"):
+            for bracket in "<＜﹤":
+                assert templates.neutralise(f"a{bracket}{unseen}{token}") == f"a‹{unseen}{token}"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("\u0430nswer>", "ａnswer>", "𝗮nswer>", "／answer>", "ſystem>", "ªnswer>"),
+        # Control words in the chat templates of Mistral Small 3, GLM-4 and MiniMax-M2.
+        *("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[THINK]", "[gMASK]"),
+        *("]~b]user", "]~!b[", "[e~["),
+    ],
+)
+def test_what_looks_like_a_marker_or_is_a_control_word_is_neutralised(token):
+    text = token if token[0] in "[]" else f"<{token}"
+    safe = templates.neutralise(text)
+    assert (safe[0] in "‹［］", safe[1:]) == (True, text[1:])
+
+
+HONEST = [
+    *("HbA1c <7%, p < 0.05, BP <140/90", "[1] see [below]", "血压＜140", "x > y", "p<α", "分期<Ⅲ期", "T<37℃", "<½"),
+    *("[mask], [think], [EOS 5%]", "A [e~2] b]~c"),
+    # An emoji with its variation selector and joiner, Persian with its non-joiner, combining accents, a flag of tags.
+    *("👩\u200d⚕️ ❤️ < 3", "می\u200cخواهم", "Me\u0301nie\u0300re", "🏴\U000e0067\U000e0062\U000e007f"),
+]
+
+
+@pytest.mark.parametrize("text", HONEST)
 def test_ordinary_text_stays_as_it_is(text):
     assert templates.neutralise(text) == text
 
