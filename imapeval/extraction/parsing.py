@@ -87,11 +87,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         entries = _Object(entries.record, entries.complete and not missing)
         given = entries.record.get("constraint")
         constraint = clean_entries([] if given is None or given == {} else _list_pair_entries(given))
-    if (
-        entries.complete
-        and not (query.found or query.dropped or constraint.found or constraint.dropped)
-        and (not _states_nothing(completion, QuestionRecord))
-    ):
+    if entries.complete and not (query.found or constraint.found) and not _states_nothing(completion, QuestionRecord):
         raise unreadable_error(completion, "it has no pair, and is not the requested form without pairs either")
     for parsed, what in ((query, "queries"), (constraint, "constraints")):
         if entries.complete and lost_everything(parsed):

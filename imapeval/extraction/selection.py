@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.entries import Dropped, DropReason, Parsed, make_dropped
-from imapeval.llm.structured.faults import fault_error
+from imapeval.llm.structured.faults import are_refusals, fault_error
 from imapeval.text.language import HAN
 from imapeval.types import Pair, QuestionImap
 
@@ -54,8 +54,8 @@ def select_question(imap: QuestionImap, source: SourceText, completion: str) -> 
     """Return the imap without pairs that are not in the question.
 
     Raises:
-        ExtractionError: All queries are copied from an example (kind "not-in-text") or in the wrong language, or a pair
-            is damaged (kind "garbled").
+        ExtractionError: All queries are copied from an example (kind "not-in-text"), are refusals or are in the wrong
+            language, or a pair is damaged (kind "garbled").
     """
     dropped: list[Dropped] = []
     query: list[Pair] = []
@@ -68,6 +68,8 @@ def select_question(imap: QuestionImap, source: SourceText, completion: str) -> 
         raise fault_error("not-in-text", completion)
     for pair in query:
         _raise_if_garbled(pair.term, None, source, completion)
+    if are_refusals((pair.term for pair in query), source=source.shown_text):
+        raise fault_error("refusal", completion)
     if query and all(_is_foreign(pair.term, source) for pair in query):
         raise fault_error("wrong-language", completion)
     constraint: dict[Pair, None] = {}

@@ -207,6 +207,18 @@ async def test_a_faulty_completion_is_requested_once_more(bad, kind):
     assert (caught.value.kind, caught.value.raw) == (kind, bad)
 
 
+@pytest.mark.parametrize("said", [SORRY, "抱歉，我无法提供医疗建议。"])
+async def test_a_refusal_in_the_asked_form_is_no_query(said):
+    refused = json.dumps({"query": [said], "constraint": []})
+    with pytest.raises(ExtractionError) as caught:
+        await LLMReader(ScriptedModel([refused, refused])).read_question("What helps?", lang="en")
+    assert (caught.value.kind, caught.value.raw) == ("refusal", refused)
+    # Words of the question are none.
+    asked = "I can't sleep"
+    model = ScriptedModel([json.dumps({"query": [asked], "constraint": []})])
+    assert (await LLMReader(model).read_question(f"{asked}. Why?", lang="en")).query == (Pair(asked, "?"),)
+
+
 async def test_the_retry_note_is_in_the_language_of_the_text():
     model = ScriptedModel([SORRY, '{"query": ["治疗"], "constraint": []}'])
     await LLMReader(model).read_question("怎么治？", lang="zh")

@@ -268,6 +268,7 @@ def test_a_question_is_parsed_in_any_structure(query):
     [
         ("[]", "unreadable-completion"),
         ('{"query": {}, "constraint": []}', "unreadable-completion"),
+        ('{"query": "none"}', "unreadable-completion"),
         ('{"query": [{}], "constraint": []}', "unreadable-completion"),
         ('{"query": [{"term": {"name": "cause"}}], "constraint": []}', "unreadable-completion"),
         ('{"query": null, "constraint": []}', "unreadable-completion"),

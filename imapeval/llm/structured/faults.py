@@ -18,7 +18,7 @@ from imapeval.llm.structured import templates
 from imapeval.llm.structured.json_objects import strip_reasoning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from imapeval.errors import SampleError
     from imapeval.llm.protocol import Request
@@ -140,6 +140,15 @@ def diagnose(completion: str, *, cut: bool = False) -> CompletionFault:
 def looks_like_refusal(text: str) -> bool:
     """Return whether a text begins by declining the task, in English, Chinese or French."""
     return _REFUSAL.search(text[:_OPENING]) is not None
+
+
+def are_refusals(texts: Iterable[str], *, source: str) -> bool:
+    """Return whether there are texts and all of them begin by declining, which the source they were read from does not.
+
+    Models asked for JSON put their refusal into it.
+    """
+    declining = [_REFUSAL.match(text) is not None for text in texts]
+    return bool(declining) and all(declining) and _REFUSAL.search(source) is None
 
 
 def fault_of(error: SampleError) -> CompletionFault | None:

@@ -92,7 +92,7 @@ class FActScore(MultiStepJudge):
         """Return the share of supported facts."""
         texts = {"question": case.question, "answer": answer}
         question = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-        facts = await client.ask(question, lambda completion: read_facts(completion.text))
+        facts = await client.ask(question, lambda completion: read_facts(completion.text, text=answer))
         if not facts:
             return _ABSTAINED
         # A fact without a verdict leaves the share unknown.

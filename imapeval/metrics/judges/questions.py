@@ -179,7 +179,7 @@ async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, cl
 
 async def _make_questions(text: str, lang: Lang, client: JudgeClient) -> dict[str, str]:
     question = JudgeRequest(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-    return await client.ask(question, lambda completion: read_questions(completion.text))
+    return await client.ask(question, lambda completion: read_questions(completion.text, text=text))
 
 
 async def _answer(questions: Sequence[str], text: str, lang: Lang, client: JudgeClient) -> list[str]:
@@ -188,7 +188,9 @@ async def _answer(questions: Sequence[str], text: str, lang: Lang, client: Judge
     numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
     texts = {"text": text, "questions": numbered}
     question = JudgeRequest(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-    return await client.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
+    return await client.ask(
+        question, lambda completion: read_answers(completion.text, questions=len(questions), text=text)
+    )
 
 
 async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, client: JudgeClient) -> list[float]:

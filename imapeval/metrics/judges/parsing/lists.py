@@ -1,6 +1,7 @@
 """Completions that are lists in JSON, read strictly: facts, verdicts, questions, answers. Pure.
 
-Verdicts and scores are read only where the JSON is the whole reply, for what follows it may take them back.
+Verdicts and scores are read only where the JSON is the whole reply and has no other field, for what stands beside them
+may take them back; and so is a list of nothing, which may belong to a refusal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from imapeval.llm.structured import faults, json_objects
 from imapeval.metrics.judges.parsing.scores import blank_wrapping, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 MAX_QUESTIONS = 10
 """Most questions about one text, as the prompt says; further ones are left out."""
@@ -62,8 +63,8 @@ SCORES_SCHEMA: Mapping[str, Any] = _object_schema(
 )
 
 
-def read_facts(completion: str) -> list[str]:
-    """Return the facts, each once and in order; none where the list is empty.
+def read_facts(completion: str, *, text: str = "") -> list[str]:
+    """Return the facts of a text, each once and in order; none where the list is empty.
 
     Raises:
         ExtractionError: The completion cannot be read; kinds of `imapeval.llm.structured.faults`.
@@ -72,6 +73,7 @@ def read_facts(completion: str) -> list[str]:
     facts.pop("", None)
     if len(facts) > MAX_FACTS:
         raise faults.fault_error("repetition-loop", completion)
+    _check_list(completion, "facts", facts, text)
     return list(facts)
 
 
@@ -94,8 +96,8 @@ def read_support(completion: str) -> bool:
     raise faults.fault_error("unreadable-completion", completion)
 
 
-def read_questions(completion: str) -> dict[str, str]:
-    """Return the questions with their answers, at most `MAX_QUESTIONS`; without those of which one is empty.
+def read_questions(completion: str, *, text: str = "") -> dict[str, str]:
+    """Return at most `MAX_QUESTIONS` questions about a text with their answers, without those of which one is empty.
 
     Raises:
         ExtractionError: As `read_facts`.
@@ -106,11 +108,12 @@ def read_questions(completion: str) -> dict[str, str]:
         question, answer = (_read_member(fields, name, completion) for name in ("question", "answer"))
         if question and answer:
             found.setdefault(question, answer)
+    _check_list(completion, "questions", found, text)
     return dict(list(found.items())[:MAX_QUESTIONS])
 
 
-def read_answers(completion: str, *, questions: int) -> list[str]:
-    """Return the answers to so many numbered questions; "" where the text has none.
+def read_answers(completion: str, *, questions: int, text: str = "") -> list[str]:
+    """Return the answers of a text to so many numbered questions; "" where it has none.
 
     Raises:
         ExtractionError: As `read_facts`; also where a number is missing, or has two answers.
@@ -119,6 +122,8 @@ def read_answers(completion: str, *, questions: int) -> list[str]:
         number: _read_member(fields, "answer", completion)
         for number, fields in _read_numbered(completion, "answers", questions).items()
     }
+    if faults.are_refusals(filter(None, answers.values()), source=text):
+        raise faults.fault_error("refusal", completion)
     return [answers[number] for number in range(1, questions + 1)]
 
 
@@ -132,6 +137,14 @@ def read_overlaps(completion: str, *, pairs: int) -> list[float]:
     if any(fields.keys() - {"number", "score"} for fields in numbered.values()):
         raise faults.fault_error("unreadable-completion", completion)
     return [read_value(numbered[number].get("score"), completion) for number in range(1, pairs + 1)]
+
+
+def _check_list(completion: str, key: str, found: Collection[str], text: str) -> None:
+    """Raise an error where a list is a refusal, or nothing is found beside something else than an empty list."""
+    if faults.are_refusals(found, source=text):
+        raise faults.fault_error("refusal", completion)
+    if not found:
+        _find_value(completion, key, alone=True)
 
 
 def _read_numbered(completion: str, key: str, count: int, *, alone: bool = False) -> dict[int, Mapping[str, Any]]:
@@ -156,16 +169,18 @@ def _read_list(completion: str, key: str, *, alone: bool = False) -> list[Any]:
 
 
 def _find_value(completion: str, key: str, *, alone: bool = False) -> Any:
-    """Return the value of a key in the completion's JSON, which has to be the whole of it if `alone`."""
+    """Return the value of a key in the completion's JSON; if `alone`, nothing else may be in it or beside it."""
     try:
         found = json_objects.find_json_object(completion, key)[key]
     except ExtractionError as error:
         raise faults.refine_error(error) from None
     if alone:
         try:
-            json.loads(blank_wrapping(completion))
+            whole = json.loads(blank_wrapping(completion))
         except (ValueError, RecursionError):
-            raise faults.fault_error("unreadable-completion", completion) from None
+            whole = None
+        if whole is None or (isinstance(whole, dict) and len(cast("dict[str, Any]", whole)) > 1):
+            raise faults.fault_error("unreadable-completion", completion)
     return found
 
 

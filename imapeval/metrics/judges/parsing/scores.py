@@ -227,7 +227,7 @@ def _read_field(value: Any, at: int, scale: Scale) -> StatedScore | None:
         return found and StatedScore(_parse_number(found, scale), at + 1 + found.start("number"))
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
-    return StatedScore(float(value) if value in scale else _OFF_SCALE, at)
+    return StatedScore(float(value) + 0.0 if value in scale else _OFF_SCALE, at)  # -0.0 is 0
 
 
 def _find_lines(text: str, form: ReplyForm) -> Iterator[_Statement]:
@@ -272,7 +272,7 @@ def _make_statement(match: re.Match[str], name: str, scale: Scale) -> _Statement
 
 
 def _parse_number(match: re.Match[str], scale: Scale) -> float:
-    score = float(match["number"].replace("−", "-"))
+    score = float(match["number"].replace("−", "-")) + 0.0
     return score if score in scale and match["of"] in (None, str(scale.high)) else _OFF_SCALE
 
 

@@ -93,6 +93,13 @@ def test_what_cannot_be_read_has_a_name(read, completion, kind):
         (read_facts, dump(facts={})),
         (read_facts, dump(facts=[{}])),
         (read_facts, dump(facts=None)),
+        (read_facts, "I cannot read the answer. " + dump(facts=[])),
+        (read_facts, dump(facts=[]) + " 抱歉，无法完成。"),
+        (read_facts, dump(facts=[], note="I cannot help with that")),
+        (read_questions, "No questions can be made of this. " + dump(questions=[])),
+        (read_questions, dump(questions=[{"question": "", "answer": ""}], detail="overloaded")),
+        (read_support, dump(supported=True, refusal="I cannot tell")),
+        (lambda text: read_overlaps(text, pairs=1), dump(scores=[{"number": 1, "score": 4}], note="a guess")),
         (read_questions, "[]"),
         (read_questions, dump(questions={})),
         (read_questions, dump(questions=[{}])),
@@ -145,6 +152,28 @@ def test_a_key_that_is_there_twice_is_not_the_asked_form(read, completion):
     with pytest.raises(ExtractionError) as caught:
         read(completion)
     assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", completion)
+
+
+REFUSALS = ["I'm sorry, but I can't help with that.", "As an AI, I give no advice.", "抱歉，我无法提供医疗建议。"]
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_a_refusal_in_the_asked_form_is_a_refusal(said):
+    for read, completion in (
+        (read_facts, dump(facts=[said])),
+        (read_questions, dump(questions=[{"question": said, "answer": "none"}])),
+        (lambda text: read_answers(text, questions=2), dump(answers=[{"number": n, "answer": said} for n in (1, 2)])),
+    ):
+        with pytest.raises(ExtractionError) as caught:
+            read(completion)
+        assert (caught.value.kind, caught.value.raw) == ("refusal", completion)
+
+
+def test_what_a_response_declines_is_what_it_says():
+    said = "I cannot prescribe opioids."
+    assert read_facts(dump(facts=[said]), text=f"Rest. {said}") == [said]
+    assert read_facts(dump(facts=["Rest.", said])) == ["Rest.", said]
+    assert read_answers(dump(answers=[{"number": 1, "answer": said}]), questions=1, text=f"Rest. {said}") == [said]
 
 
 def test_a_list_without_end_is_a_loop():

@@ -428,6 +428,11 @@ def test_one_score_that_is_missing_or_wrong_is_enough(completion, kind):
     assert caught.value.kind == kind
 
 
+@pytest.mark.parametrize("reply", ['{"score": -0.0}', '{"score": "-0"}', "-0"])
+def test_no_score_is_negative_zero(reply):
+    assert str(read_score(reply, scale=Scale(0, 5))) == "0.0"
+
+
 @pytest.mark.parametrize(
     ("completion", "score"),
     [
