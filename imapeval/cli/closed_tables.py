@@ -203,10 +203,10 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
 
 
 def _print_runs(rows: "Sequence[RunTest]") -> None:
-    from imapeval.study.number_format import format_p
+    from imapeval.study.number_format import format_p_value
 
     def show(p: float | None) -> str | None:
-        return None if p is None else format_p(p).removeprefix("p ").removeprefix("= ")
+        return None if p is None else format_p_value(p)
 
     whole = "all tasks" if any(row.task for row in rows) else None
     columns = [

@@ -13,6 +13,8 @@ import typer
 from imapeval.errors import UsageError
 from imapeval.files import make_private_folder, replace_file
 from imapeval.redaction import hide_secrets, make_printable
+from imapeval.study import number_format
+from imapeval.study.number_format import write_decimal
 
 NO_VALUE = "-"
 """Printed where there is no number."""
@@ -108,9 +110,13 @@ def emit_json(content: Any, *, compact: bool = False) -> None:
     echo(json.dumps(content, ensure_ascii=False, indent=None if compact else 2, default=_to_json))
 
 
-def format_interval(low: float | None, high: float | None, *, write: Callable[[float], str] = "{:.3f}".format) -> str:
-    """Return the ends of an interval such as "0.120 .. 0.340", or `NO_VALUE`."""
-    return NO_VALUE if low is None or high is None else f"{write(low)} .. {write(high)}"
+def format_interval(
+    low: float | None, high: float | None, *, digits: int = 3, write: Callable[[float, int], str] = write_decimal
+) -> str:
+    """Return the ends of an interval such as "0.120 .. 0.340", or `NO_VALUE`; see `number_format.format_interval`."""
+    if low is None or high is None:
+        return NO_VALUE
+    return number_format.format_interval(low, high, digits=digits, between=" .. ", write=write)
 
 
 def require_new_file(path: Path, *, name: str | None = None) -> Path:

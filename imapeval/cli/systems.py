@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 def print_standings(rows: "Sequence[Standing]") -> None:
     """Print the leaderboard of each metric."""
-    from imapeval.report.summary import format_number
+    from imapeval.study.number_format import format_score, write_score
 
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("", lambda row: row.rank, wrap=False),
         Column("system", lambda row: row.system, text=True),
-        Column("mean", lambda row: None if row.mean is None else format_number(row.mean), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        Column("mean", lambda row: None if row.mean is None else format_score(row.mean), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_score), wrap=False),
         Column("questions", lambda row: row.questions, wrap=False),
     ]
     if any(row.unscored for row in rows):
@@ -37,7 +37,7 @@ def print_standings(rows: "Sequence[Standing]") -> None:
 
 def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = "") -> None:
     """Print differences between systems; `group` is the heading of the groups of questions, "" for none."""
-    from imapeval.study.number_format import format_number, format_p
+    from imapeval.study.number_format import format_number, format_p_value, write_coefficient
 
     def show(number: float) -> str:
         return format_number(number, digits=3)
@@ -49,12 +49,10 @@ def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = 
         Column("first", lambda row: row.first, text=True),
         Column("second", lambda row: row.second, text=True),
         Column("difference", lambda row: None if row.difference is None else show(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=show), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_coefficient), wrap=False),
         Column(
             "p after\nHolm",
-            lambda row: (
-                None if row.p_adjusted is None else format_p(row.p_adjusted).removeprefix("p ").removeprefix("= ")
-            ),
+            lambda row: None if row.p_adjusted is None else format_p_value(row.p_adjusted),
             wrap=False,
         ),
         Column(

@@ -50,14 +50,16 @@ def _tasks(found: "ClosedFindings") -> list[str]:
 
 
 def _print_tests(tests: "Sequence[TaskTest]") -> None:
+    from imapeval.study.number_format import format_p_value
+
     columns = [
         Column("task", lambda row: row.task, text=True, wrap=False),
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("pair", lambda row: f"{row.first} - {row.second}", text=True),
         Column("difference", lambda row: f"{row.difference:+.3f}", wrap=False),
         Column("95% interval", lambda row: f"{row.low:+.3f} .. {row.high:+.3f}", wrap=False),
-        Column("p (Holm)", lambda row: f"{row.p_adjusted:.3f}", wrap=False),
-        Column("t-test", lambda row: None if row.p_over_runs is None else f"{row.p_over_runs:.3f}", wrap=False),
+        Column("p (Holm)", lambda row: format_p_value(row.p_adjusted), wrap=False),
+        Column("t-test", lambda row: None if row.p_over_runs is None else format_p_value(row.p_over_runs), wrap=False),
     ]
     emit(tests, columns, title="Pairs of models on other tasks", width=UNLIMITED)
 

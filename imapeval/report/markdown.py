@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from imapeval.report.summary import describe_mean, format_contradictions
+from imapeval.study.number_format import format_interval, format_score, write_score
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
             str(row.failed),
             *([format_contradictions(row.contradictions)] if counted else []),
             _format_number(row.mean),
-            "–" if row.low is None or row.high is None else f"{_format_number(row.low)} to {_format_number(row.high)}",
+            _format_interval(row.low, row.high),
         ]
         for row in rows[:MAX_ROWS]
     ]
@@ -145,7 +146,13 @@ def _reason_of(failure: Failure) -> tuple[str, str]:
 def _format_number(number: float | None) -> str:
     if number is None:
         return "–"
-    return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"
+    return format_score(number)
+
+
+def _format_interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "–"
+    return format_interval(low, high, digits=3, between=" to ", write=write_score)
 
 
 def escape_markdown(text: str) -> str:

@@ -19,7 +19,8 @@ from imapeval.report.explorer_data import collect_explorer_data, metric_axes
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
-from imapeval.report.summary import describe_mean, format_contradictions, format_number, label_system, summarise
+from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
+from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
@@ -344,4 +345,4 @@ def _format_time(stamp: str) -> str:
 
 
 def _format(number: float) -> str:
-    return format_number(number).replace("-", "−")
+    return format_score(number).replace("-", "−")

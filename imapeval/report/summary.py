@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
 from imapeval.study.bootstrap import mean_interval
+from imapeval.study.number_format import format_score
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -84,18 +85,13 @@ def describe_mean(row: SummaryRow) -> str:
     mean_of = next((known.mean_of for known in registry.all_metrics() if known.name == row.metric), "")
     if not mean_of:
         return ""
-    corpus = "" if row.corpus is None else f"; {mean_of.replace('sentence', 'corpus')}: {format_number(row.corpus)}"
+    corpus = "" if row.corpus is None else f"; {mean_of.replace('sentence', 'corpus')}: {format_score(row.corpus)}"
     return f"mean of {mean_of}{corpus}"
 
 
 def format_contradictions(contradictions: float | None) -> str:
     """Format a number of contradictions, which is not whole if readings or references of an answer differ."""
     return "–" if contradictions is None else f"{contradictions:.2f}".rstrip("0").rstrip(".")
-
-
-def format_number(number: float) -> str:
-    """Return a score with as many digits as are worth reading."""
-    return f"{number:z.3f}" if abs(number) < 10 else f"{number:z.1f}"
 
 
 def _summarise_group(

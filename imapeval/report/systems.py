@@ -11,7 +11,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.files import replace_file
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
-from imapeval.study.number_format import format_number, format_p
+from imapeval.study.number_format import format_interval, format_number, format_p_value
 from imapeval.study.systems.differences import Difference
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _write_markdown(comparison: SystemComparison) -> str:
         return "–" if number is None else format_number(number, digits=3)
 
     def write_interval(low: float | None, high: float | None) -> str:
-        return "–" if low is None else f"{write(low)} to {write(high)}"
+        return "–" if low is None or high is None else format_interval(low, high, digits=3, between=" to ")
 
     standings = [
         [
@@ -160,7 +160,7 @@ def _write_markdown(comparison: SystemComparison) -> str:
             escape_markdown(row.second),
             write(row.difference),
             write_interval(row.low, row.high),
-            "–" if row.p_adjusted is None else format_p(row.p_adjusted).removeprefix("p ").removeprefix("= "),
+            "–" if row.p_adjusted is None else format_p_value(row.p_adjusted),
             str(row.questions),
         ]
         for row in comparison.differences

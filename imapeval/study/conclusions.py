@@ -10,7 +10,7 @@ import numpy as np
 from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
-from imapeval.study.number_format import format_number
+from imapeval.study.number_format import format_interval, format_number
 from imapeval.study.subgroups.outlier_systems import MATTERS
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _quote_value(row: Correlation, *, picked: bool = False) -> str:
     value = format_number(row.value or 0.0)
     if ends[0] is None or ends[1] is None:
         return value
-    return f"{value} [{format_number(ends[0])}, {format_number(ends[1])}]"
+    return f"{value} [{format_interval(ends[0], ends[1])}]"
 
 
 def _tell_systems(row: Correlation) -> str:

@@ -1,20 +1,95 @@
-"""Formats numbers in sentences and tables the way journals do."""
+"""Writes numbers in sentences and tables: the one place where it is decided how many digits they have.
+
+Only what is 0, 1 or -1 is written as that, and an interval has two different ends: a coefficient of .9996 is not 1.00,
+one of .0004 not 0, and .9991 to .9994 not 1.00 to 1.00. Such numbers get as many more digits as that takes. A p-value
+has a limit instead: < .001 and > .99 (APA 2020, Publication Manual, section 6.36).
+"""
 
 from __future__ import annotations
 
+from itertools import combinations
+from typing import TYPE_CHECKING
 
-def format_number(value: float, *, digits: int = 2) -> str:
-    """Write a coefficient without a leading zero: .57, -.02, 1.00. What is only rounded to 0 is .00, not 0."""
-    if value == 0:
-        return "0"
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST_DIGITS = 9
+
+_ROUNDING = 0.5 * 10**-_MOST_DIGITS
+"""Numbers this near to each other are the same but for rounding in their computation."""
+
+
+def find_digits(*values: float, digits: int) -> int:
+    """Return the fewest decimals, `digits` or more, that keep numbers apart from one another and from 0, 1 and -1."""
+    pairs = [*combinations(values, 2), *((value, end) for value in values for end in (0.0, 1.0, -1.0))]
+    apart = [(first, second) for first, second in pairs if abs(first - second) > _ROUNDING]
+    while digits < _MOST_DIGITS and any(round(first, digits) == round(second, digits) for first, second in apart):
+        digits += 1
+    return digits
+
+
+def write_coefficient(value: float, digits: int) -> str:
+    """Write a number with so many decimals and no leading zero: .57, -.02, 1.00; 0 is 0."""
     text = f"{value:z.{digits}f}"
+    if not float(text):
+        return "0"
     return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
 
 
+def write_decimal(value: float, digits: int) -> str:
+    """Write a number with so many decimals: 0.57, -0.02, 1.00."""
+    return f"{value:z.{digits}f}"
+
+
+def write_percent(value: float, digits: int) -> str:
+    """Write a share with so many decimals, of which a percentage has two fewer: 57%."""
+    return f"{value:.{max(0, digits - 2)}%}"
+
+
+def write_score(value: float, digits: int) -> str:
+    """Write a number with so many decimals, with two fewer from 10 on: 0.574, 87.2."""
+    return write_decimal(value, digits if abs(value) < 10 else max(1, digits - 2))
+
+
+def format_number(value: float, *, digits: int = 2) -> str:
+    """Format a coefficient, or another number of which most lie between -1 and 1: .57, -.02, 1.00, .9996."""
+    return write_coefficient(value, find_digits(value, digits=digits))
+
+
+def format_decimal(value: float, *, digits: int = 3) -> str:
+    """Format a number in units of something else than itself: 0.574."""
+    return write_decimal(value, find_digits(value, digits=digits))
+
+
+def format_score(value: float) -> str:
+    """Format a score: 0.574, 87.2."""
+    return write_score(value, find_digits(value, digits=3))
+
+
+def format_interval(
+    low: float,
+    high: float,
+    *,
+    digits: int = 2,
+    between: str = ", ",
+    write: Callable[[float, int], str] = write_coefficient,
+) -> str:
+    """Format the ends of an interval with the same number of decimals: ".12, .34", ".9991, .9994"."""
+    found = find_digits(low, high, digits=digits)
+    return between.join(write(end, found) for end in (low, high))
+
+
+def format_p_value(p: float) -> str:
+    """Format a p-value for a table: .031, .310, < .001, > .999; 1.000 is 1."""
+    if p < 0.001:
+        return "< .001"
+    return "> .999" if 0.999 < p < 1 else write_coefficient(p, 3)
+
+
 def format_p(p: float) -> str:
-    """Write a p-value: "p = .031", "p = .31", "p < .001", "p > .99"."""
+    """Format a p-value for a sentence: "p = .031", "p = .31", "p < .001", "p > .99"."""
     if p < 0.001:
         return "p < .001"
     if p > 0.99:
         return "p > .99"
-    return f"p = {format_number(p, digits=3 if p < 0.1 else 2)}"
+    return f"p = {write_coefficient(p, 3 if p < 0.1 else 2)}"

@@ -126,7 +126,7 @@ def _print_disagreements(comparison: "SystemComparison") -> None:
 
 
 def _print_changes(comparison: "SystemComparison") -> None:
-    from imapeval.report.summary import format_number
+    from imapeval.study.number_format import format_score
 
     pairs = list(dict.fromkeys((row.first, row.second) for row in comparison.changes))
     for first, second in pairs[:_PAIRS]:
@@ -136,7 +136,7 @@ def _print_changes(comparison: "SystemComparison") -> None:
             if rows:
                 echo(f"\n{first} {what} most against {second} on:")
             for row in rows:
-                scores = f"{format_number(row.first_score)} against {format_number(row.second_score)}"
+                scores = f"{format_score(row.first_score)} against {format_score(row.second_score)}"
                 echo(f"  {_shorten(row.question)}\n    {scores}")
                 worse, ids = (first, row.first_ids) if row.gain < 0 else (second, row.second_ids)
                 for id_ in ids:

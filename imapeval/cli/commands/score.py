@@ -260,7 +260,8 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
 
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:
     """Print a row per metric and system; columns that would say nothing are left out."""
-    from imapeval.report.summary import describe_mean, format_number
+    from imapeval.report.summary import describe_mean
+    from imapeval.study.number_format import format_score, write_score
 
     columns = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
     if any(row.system for row in rows):
@@ -276,8 +277,8 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
             )
         )
     columns += [
-        Column("mean", lambda row: None if row.mean is None else format_number(row.mean)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
+        Column("mean", lambda row: None if row.mean is None else format_score(row.mean)),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_score)),
     ]
     emit(rows, columns)
     for row in rows:
@@ -287,7 +288,7 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
 
 def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
     """Print how far repeated scores move, and which answers lie too close to the threshold of their metric."""
-    from imapeval.report.summary import format_number
+    from imapeval.study.number_format import format_score
 
     if not spreads:
         return
@@ -296,8 +297,8 @@ def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
         Column("answers", lambda row: len(row.answers)),
         Column("readings", lambda row: row.readings),
         Column("ratings", lambda row: row.judgements),
-        Column("sd of\none score", lambda row: format_number(row.sd)),
-        Column("sd of\nthe mean", lambda row: format_number(row.sd_of_mean)),
+        Column("sd of\none score", lambda row: format_score(row.sd)),
+        Column("sd of\nthe mean", lambda row: format_score(row.sd_of_mean)),
     ]
     judged = [row for row in spreads if row.flips is not None]
     if judged:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.study import number_format
 from imapeval.study.data.findings import ALL
+from imapeval.study.number_format import format_number, format_p_value, format_score
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName, Level, Units
@@ -62,12 +64,7 @@ def label_system(system: str) -> str:
 
 def format_coefficient(value: float | None, *, digits: int = 3) -> str:
     """Format a number between -1 and 1 as journals do: .574, −.020, 1.000."""
-    if value is None:
-        return NO_VALUE
-    text = f"{value:.{digits}f}"
-    if text.lstrip("-").startswith("0."):
-        text = text.replace("0.", ".", 1)
-    return text.replace("-", "−") if text.strip("-.0") else text.replace("-", "")
+    return NO_VALUE if value is None else format_number(value, digits=digits).replace("-", "−")
 
 
 def format_tick(value: float) -> str:
@@ -75,26 +72,23 @@ def format_tick(value: float) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", f"{value:.3g}").replace("-", "−")
 
 
-def format_interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
+def format_interval(low: float | None, high: float | None, *, digits: int = 3, between: str = " to ") -> str:
     """Format the ends of an interval; "" if there is none."""
     if low is None or high is None:
         return ""
-    return f"{format_coefficient(low, digits=digits)} to {format_coefficient(high, digits=digits)}"
+    return number_format.format_interval(low, high, digits=digits, between=between).replace("-", "−")
 
 
 def format_p(p: float | None) -> str:
     """Format a p-value: .031, < .001."""
-    if p is None:
-        return NO_VALUE
-    return "< .001" if p < 0.001 else format_coefficient(p)
+    return NO_VALUE if p is None else format_p_value(p)
 
 
 def format_measure(value: float | None) -> str:
     """Format a score or a rating with as many digits as are worth reading: 4.5, 0.31, 87.2."""
     if value is None:
         return NO_VALUE
-    text = f"{value:.{1 if abs(value) >= 10 else 3}f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text.replace("-", "−")
+    return re.sub(r"\.?0+$", "", format_score(value)).replace("-", "−")
 
 
 def pluralize(number: int, noun: str) -> str:

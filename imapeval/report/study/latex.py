@@ -6,9 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, format_coefficient, label_dimension
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    label_dimension,
+)
 from imapeval.report.study.selection import main_correlations, main_dimension, rank_metrics
 from imapeval.study.data.findings import ALL
+from imapeval.study.number_format import format_p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +149,7 @@ def format_latex_interval(low: float | None, high: float | None, *, digits: int 
     """Return the ends of an interval in small brackets, after a space; "" without an interval."""
     if low is None or high is None:
         return ""
-    ends = ", ".join(escape_latex(format_coefficient(end, digits=digits)) for end in (low, high))
+    ends = escape_latex(format_interval(low, high, digits=digits, between=", "))
     return rf" {{\scriptsize[{ends}]}}"
 
 
@@ -150,7 +157,7 @@ def format_latex_p(p: float | None) -> str:
     """Return a p-value with three digits."""
     if p is None:
         return "--"
-    return "$<$.001" if p < 0.001 else format_coefficient(p)
+    return re.sub("([<>]) ", r"$\1$", format_p_value(p))
 
 
 def _format_counts(counts: Sequence[int]) -> str:

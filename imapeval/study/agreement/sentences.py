@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.study.agreement.measure import STATISTICS
 from imapeval.study.correlation.coefficients import find_coefficient
-from imapeval.study.number_format import format_number
+from imapeval.study.number_format import format_interval, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,5 +96,5 @@ def _name_step(rated: Rated, dimension: str) -> str:
 
 
 def _quote(value: float, low: float | None, high: float | None) -> str:
-    interval = "" if low is None or high is None else f" [{format_number(low)}, {format_number(high)}]"
+    interval = "" if low is None or high is None else f" [{format_interval(low, high)}]"
     return format_number(value) + interval

@@ -27,7 +27,7 @@ from imapeval.study.correlation.coefficients import all_coefficients, find_coeff
 from imapeval.study.correlation.group_correlation import merge_ties
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
-from imapeval.study.number_format import format_number, format_p
+from imapeval.study.number_format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -361,7 +361,7 @@ def write_sentence(row: Comparison, *, several: bool, margin: float | None = Non
         better, worse = worse, better
     if row.low is not None and row.high is not None:
         ends = (row.low, row.high) if row.difference > 0 else (-row.high, -row.low)
-        interval = "95% interval " + " to ".join(map(format_number, ends))
+        interval = "95% interval " + format_interval(*ends, between=" to ")
     return (
         f"{over}{better} agrees better with the raters than {worse}: "
         f"difference {format_number(abs(row.difference))}, {interval}, {p}, {n}."

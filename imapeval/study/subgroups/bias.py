@@ -32,7 +32,7 @@ from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import jackknife_intervals
-from imapeval.study.number_format import format_number
+from imapeval.study.number_format import format_interval, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -320,7 +320,7 @@ def _conclude(row: Bias) -> Bias:
     if row.value is None or row.low is None or row.high is None:
         return replace(row, sentence=f"{row.metric}, {about}: not measured, {row.reason}.")
     who = f"answers of {about}" if row.group else f"answers with more {row.property}"
-    interval = f"{format_number(row.value)} [{format_number(row.low)}, {format_number(row.high)}]"
+    interval = f"{format_number(row.value)} [{format_interval(row.low, row.high)}]"
     if not row.shown:
         said = f"{row.metric}: no bias by {about} is shown ({interval})."
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.findings import ALL, CoefficientName, Heterogeneity
-from imapeval.study.number_format import format_number, format_p
+from imapeval.study.number_format import format_interval, format_p
 from imapeval.study.subgroups.slices import BINS, MIN_QUESTIONS, UNKNOWN, count_answers, find_slices
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _conclude(row: Heterogeneity) -> Heterogeneity:
     what = f"how well {row.metric} agrees with {with_whom} depends on the {row.facet}"
     if row.p_adjusted is None or row.lowest is None or row.highest is None:
         return replace(row, sentence=f"Whether {what} cannot be tested: {row.reason}.")
-    ends = f"{format_number(row.lowest)} to {format_number(row.highest)}"
+    ends = format_interval(row.lowest, row.highest, between=" to ")
     spread = f"{row.groups} groups, {ends}; {format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted < SIGNIFICANCE_LEVEL:
         return replace(row, sentence=f"H{what[1:]} ({spread}).")

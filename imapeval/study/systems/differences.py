@@ -20,7 +20,7 @@ from imapeval.errors import UsageError
 from imapeval.study.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
-from imapeval.study.number_format import format_number, format_p
+from imapeval.study.number_format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -319,7 +319,7 @@ def _write_sentence(row: Difference, *, margin: float | None) -> str:
     if row.difference is None or row.low is None or row.high is None or row.p_adjusted is None:
         return f"{row.first} and {row.second} were not compared{where} by {row.metric}: {row.reason}."
     p = f"{format_p(row.p_adjusted)} after Holm"
-    between = f"[{format_number(row.low, digits=3)}, {format_number(row.high, digits=3)}]"
+    between = f"[{format_interval(row.low, row.high, digits=3)}]"
     count = f"{row.questions} questions" + ("" if row.paired else ", not the same for both")
     if row.better is None:
         found = f"{row.first} and {row.second} cannot be told apart{where} by {row.metric}"
@@ -327,7 +327,7 @@ def _write_sentence(row: Difference, *, margin: float | None) -> str:
     else:
         low, high = (row.low, row.high) if row.difference > 0 else (-row.high, -row.low)
         by = format_number(abs(row.difference), digits=3)
-        between = f"[{format_number(low, digits=3)}, {format_number(high, digits=3)}]"
+        between = f"[{format_interval(low, high, digits=3)}]"
         worse = row.second if row.better == row.first else row.first
         said = f"{row.better} is better than {worse}{where} by {by} {between} in {row.metric} ({p}, {count})."
     if margin is not None and row.equivalent:

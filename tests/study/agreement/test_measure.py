@@ -13,7 +13,6 @@ from imapeval.study.arrays import Floats
 from imapeval.study.data.findings import Agreement
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
-from imapeval.study.number_format import format_number
 
 HALVES = Scale(0, 5, 0.5)
 Build = Callable[..., Rated]
@@ -182,11 +181,6 @@ def test_sentences(build_rated: Build, complete: Floats):
     assert "could reach Pearson's r of about .92 [" in accuracy
     assert "over all answers with the mean of 3 raters" in accuracy
     assert tone.startswith("tone: agreement among raters cannot be measured: only average ratings are known")
-
-
-@pytest.mark.parametrize(("value", "shown"), [(0.617, ".62"), (-0.021, "-.02"), (0.999, "1.00"), (1.2, "1.20")])
-def test_numbers_as_journals_write_them(value: float, shown: str):
-    assert format_number(value) == shown
 
 
 def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):

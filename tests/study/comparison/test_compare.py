@@ -9,7 +9,7 @@ from imapeval.study.comparison.compare import PERMUTATIONS_PER_COMPARISON, compa
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
-from imapeval.study.number_format import format_number, format_p
+from imapeval.study.number_format import format_number
 
 
 def make(n: int = 120, *, per_question: int = 2, systems: int = 2) -> Rated:
@@ -121,22 +121,6 @@ def test_sentence_word_for_word():
     )
     assert write_sentence(row, several=True).startswith("On accuracy, at n = 200, ")
     assert write_sentence(replace(row, dimension=ALL), several=True).startswith("Over all dimensions, at n = 200, ")
-
-
-def test_numbers_as_journals_write_them():
-    assert [format_number(v) for v in (0.574, -0.02, 0.001, -0.001, 0, 1.0, -1.0, 0.999)] == [
-        ".57",
-        "-.02",
-        ".00",
-        ".00",
-        "0",
-        "1.00",
-        "-1.00",
-        "1.00",
-    ]
-    assert [format_p(p) for p in (0.0005, 0.001, 0.0994, 0.31, 0.999)] == [
-        "p < .001", "p = .001", "p = .099", "p = .31", "p > .99",
-    ]  # fmt: skip
 
 
 def test_permutations_are_enough_for_holm():

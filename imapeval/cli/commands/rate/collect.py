@@ -139,7 +139,7 @@ def backup(
 
 def _print(found: "Overview") -> None:
     from imapeval.study.agreement.measure import find_title
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_number, write_coefficient
 
     echo(
         f"{found.ratings} of {found.ratings_total} ratings; {found.complete} of {found.answers} answers have all of "
@@ -177,7 +177,11 @@ def _print(found: "Overview") -> None:
             Column("dimension", lambda row: row.dimension, text=True),
             Column("statistic", lambda row: find_title(row.statistic), text=True),
             Column("value", lambda row: format_number(row.value)),
-            Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+            Column(
+                "95% interval",
+                lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
+                wrap=False,
+            ),
             Column("n", lambda row: row.n),
         ],
         title="Agreement among raters",

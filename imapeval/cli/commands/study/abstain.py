@@ -9,6 +9,7 @@ from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, Stud
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
 from imapeval.errors import UsageError
+from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +82,8 @@ def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
     columns = [
         Column("answer", lambda row: row.id, text=True),
         Column("system", lambda row: row.system or "all", text=True),
-        Column("score", lambda row: f"{row.score:.3f}"),
-        Column("stability", lambda row: f"{row.stability:.3f}"),
+        Column("score", lambda row: format_decimal(row.score)),
+        Column("stability", lambda row: format_decimal(row.stability)),
     ]
     emit(answers[:_SHOWN], columns, title="To be rated first")
     echo(f"The least stable of {len(answers)} answers.")
@@ -92,11 +93,11 @@ def _print_errors(rows: "Sequence[Abstention]") -> None:
     columns = [
         Column("dimension", lambda row: row.dimension, text=True),
         Column("abstains on", lambda row: f"{row.share:.0%}"),
-        Column("error", lambda row: f"{row.error:.3f}"),
+        Column("error", lambda row: format_decimal(row.error)),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
         Column("change", lambda row: f"{row.change:+.3f}" if row.share else None),
         Column("95% interval", lambda row: format_interval(row.change_low, row.change_high), wrap=False),
-        Column("least", lambda row: f"{row.least:.3f}"),
+        Column("least", lambda row: format_decimal(row.least)),
     ]
     emit(rows, columns, title="Error that remains, in rating points", width=100)
     if rows:

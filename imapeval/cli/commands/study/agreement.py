@@ -98,14 +98,14 @@ def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
 
 def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
     from imapeval.study.agreement.measure import STATISTICS
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_number, write_coefficient
 
     emit(
         rows,
         [
             Column("statistic", lambda row: STATISTICS[row.statistic].title, text=True),
             Column("value", lambda row: None if row.value is None else format_number(row.value)),
-            Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
+            Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient)),
             Column("n", lambda row: row.n),
             Column("raters", lambda row: row.raters),
         ],
@@ -126,7 +126,7 @@ def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
 
 def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     from imapeval.study.correlation.coefficients import find_coefficient
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_number, write_coefficient
 
     emit(
         rows,
@@ -134,7 +134,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
             Column("dimension", lambda row: row.dimension, text=True),
             Column("coefficient", lambda row: find_coefficient(row.coefficient).title, text=True),
             Column("ceiling", lambda row: None if row.value is None else format_number(row.value)),
-            Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
+            Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient)),
             Column("reliability", lambda row: None if row.reliability is None else format_number(row.reliability)),
             Column("n", lambda row: row.n),
         ],

@@ -95,14 +95,18 @@ def _read_scores(folder: Path) -> dict[str, dict[str, float]]:
 
 
 def _print(rows: "Sequence[Bias]") -> None:
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_number, write_coefficient
 
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("property", lambda row: row.property, text=True, wrap=False),
         Column("group", lambda row: row.group, text=True),
         Column("partial\ncorrelation", lambda row: None if row.value is None else format_number(row.value), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        Column(
+            "95% interval",
+            lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
+            wrap=False,
+        ),
         Column("", lambda row: "*" if row.shown else "", text=True, wrap=False),
         Column("n", lambda row: row.n, wrap=False),
     ]

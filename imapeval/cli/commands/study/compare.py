@@ -145,13 +145,13 @@ def _list_ranks(rows: Sequence[Comparison]) -> str:
 
 
 def _print_table(title: str, rows: Sequence[Comparison]) -> None:
-    from imapeval.study.number_format import format_number, format_p
+    from imapeval.study.number_format import format_number, format_p_value, write_coefficient
 
     def show(number: float | None) -> str | None:
         return None if number is None else format_number(number)
 
     def show_p(p: float | None) -> str | None:
-        return None if p is None else format_p(p).removeprefix("p ").removeprefix("= ")
+        return None if p is None else format_p_value(p)
 
     columns = [
         Column("first", lambda row: row.first, text=True, wrap=False),
@@ -159,7 +159,11 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
         Column("of the\nfirst", lambda row: show(row.first_value), wrap=False),
         Column("of the\nsecond", lambda row: show(row.second_value), wrap=False),
         Column("difference", lambda row: show(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        Column(
+            "95% interval",
+            lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
+            wrap=False,
+        ),
         Column("p", lambda row: show_p(row.p), wrap=False),
         Column("after Holm", lambda row: show_p(row.p_adjusted), wrap=False),
         Column("n", lambda row: row.n, wrap=False),

@@ -55,10 +55,10 @@ def _key(record: "ImapRecord") -> tuple[str, int, int]:
 
 
 def _print(report: "CorrectionReport") -> None:
-    from imapeval.report.summary import format_number
+    from imapeval.study.number_format import format_score
 
     def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
+        return None if number is None else format_score(number)
 
     echo(
         f"{report.corrections} corrections by {len(report.people)} people; {report.checked} imaps were checked"

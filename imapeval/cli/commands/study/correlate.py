@@ -10,7 +10,7 @@ from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, Stud
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
-from imapeval.study.number_format import format_number
+from imapeval.study.number_format import format_number, write_coefficient
 
 if TYPE_CHECKING:
     from imapeval.study.correlation.baseline import BesideBaseline
@@ -137,7 +137,11 @@ def _print_beside(rows: "Sequence[BesideBaseline]") -> None:
         Column("within\nquestions", lambda row: show(row.within_question), wrap=False),
         Column("baseline", lambda row: show(row.baseline), wrap=False),
         Column("metric less\nbaseline", lambda row: show(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        Column(
+            "95% interval",
+            lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
+            wrap=False,
+        ),
     ]
     if all(row.within_dataset is None for row in rows):
         del columns[3]
@@ -171,7 +175,7 @@ def _format_cell(row: Correlation) -> str:
     show = partial(format_number, digits=3)
     if row.value is None:
         return f"-\nn {row.n}"
-    interval = format_interval(row.low, row.high, write=show)
+    interval = format_interval(row.low, row.high, write=write_coefficient)
     threshold = "" if row.epsilon is None else f"\nties {row.epsilon:.3g}"
     return f"{show(row.value)}\n{interval}\nn {row.n}{threshold}"
 

@@ -7,6 +7,7 @@ import typer
 from imapeval.cli.commands.study.inputs import Dimension, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.study.number_format import format_decimal
 
 
 @expand_options
@@ -35,7 +36,7 @@ def cutoff(
         return
 
     def show(number: float | None) -> str | None:
-        return None if number is None else f"{number:.3f}"
+        return None if number is None else format_decimal(number)
 
     columns = [
         Column("figure", lambda row: row.name, text=True),

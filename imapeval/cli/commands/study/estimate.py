@@ -10,6 +10,8 @@ from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, Study
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
+from imapeval.study import number_format
+from imapeval.study.number_format import write_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,4 +117,6 @@ def _name_group(row: "SystemMean | SystemDifference") -> str:
 def _format_estimate(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" if low is None or high is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    if low is None or high is None:
+        return f"{value:.2f}"
+    return f"{value:.2f} [{number_format.format_interval(low, high, write=write_decimal)}]"

@@ -6,7 +6,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Dimension, RunFolders, StudyOptions
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,4 +63,4 @@ def print_limits(rows: "Sequence[Limits]") -> None:
 
 
 def _show(bound: "Bound | None") -> str | None:
-    return None if bound is None else f"{bound.value:.2f}\n{bound.low:.2f} .. {bound.high:.2f}"
+    return None if bound is None else f"{bound.value:.2f}\n{format_interval(bound.low, bound.high, digits=2)}"

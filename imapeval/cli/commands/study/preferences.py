@@ -9,6 +9,7 @@ from imapeval.cli.commands.study.inputs import Resamples, Seed
 from imapeval.cli.options import Json, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.errors import UsageError
+from imapeval.study.number_format import find_digits, format_decimal, write_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,11 +69,11 @@ def _print_strengths(rows: "Sequence[Strength]") -> None:
     columns = [
         Column("system", lambda row: row.system, text=True, wrap=False),
         Column("strength", lambda row: f"{row.strength:.2f}"),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write="{:.2f}".format), wrap=False),
-        Column("preferred", lambda row: f"{row.win_share:.0%}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2), wrap=False),
+        Column("preferred", lambda row: write_percent(row.win_share, find_digits(row.win_share, digits=2))),
         Column(
             "95% interval",
-            lambda row: format_interval(row.win_share_low, row.win_share_high, write="{:.0%}".format),
+            lambda row: format_interval(row.win_share_low, row.win_share_high, digits=2, write=write_percent),
             wrap=False,
         ),
         Column("wins", lambda row: row.wins),
@@ -85,7 +86,7 @@ def _print_strengths(rows: "Sequence[Strength]") -> None:
 def _print_metrics(rows: "Sequence[MetricAndPreferences]") -> None:
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("accuracy", lambda row: None if row.accuracy is None else f"{row.accuracy:.3f}"),
+        Column("accuracy", lambda row: None if row.accuracy is None else format_decimal(row.accuracy)),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
         Column("n", lambda row: row.n),
         Column("not scored", lambda row: row.missing),

@@ -102,7 +102,7 @@ def _print_worth(rows: "Sequence[WorthInRaters]") -> None:
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("dimension", lambda row: row.dimension, text=True, wrap=False),
         Column("raters", lambda row: None if row.raters is None else f"{row.raters:.1f}", wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write="{:.1f}".format), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, digits=1), wrap=False),
     ]
     emit(rows, columns, title="How many raters is a metric worth?", width=UNLIMITED)
 

@@ -152,7 +152,7 @@ def repeat(
 
 
 def _print_variance(rows: "Sequence[RepeatFinding]") -> None:
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_number, write_coefficient
 
     def show_share(part: float | None, row: "RepeatFinding") -> str | None:
         if row.variance is None or part is None:
@@ -168,7 +168,9 @@ def _print_variance(rows: "Sequence[RepeatFinding]") -> None:
         Column("sd of\none score", lambda row: row.variance and format_number(row.variance.sd), wrap=False),
         Column(
             "95% interval",
-            lambda row: row.variance and format_interval(row.variance.low, row.variance.high, write=format_number),
+            lambda row: (
+                row.variance and format_interval(row.variance.low, row.variance.high, digits=2, write=write_coefficient)
+            ),
             wrap=False,
         ),
         Column("sd with\n--votes", lambda row: row.variance and format_number(row.variance.sd_with_votes), wrap=False),

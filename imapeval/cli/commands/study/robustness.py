@@ -9,6 +9,8 @@ from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.errors import UsageError
+from imapeval.study.number_format import format_decimal, format_number
+from imapeval.study.number_format import format_interval as write_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +127,7 @@ def _print(rows: "Sequence[Robustness]") -> None:
 
 
 def _format_cell(row: "Robustness") -> str | None:
-    return None if row.value is None else f"{row.value:.3f}\n{format_interval(row.low, row.high)}"
+    return None if row.value is None else f"{format_decimal(row.value)}\n{format_interval(row.low, row.high)}"
 
 
 def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityError]") -> None:
@@ -133,9 +135,9 @@ def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityErr
         Column("metric", lambda row: row.metric, text=True),
         Column("answers", lambda row: row.facet, text=True),
         Column("group", lambda row: row.group, text=True),
-        Column("mean", lambda row: f"{row.mean:.3f}"),
+        Column("mean", lambda row: format_decimal(row.mean)),
         Column("95% interval", lambda row: format_interval(row.low, row.high)),
-        Column("lowest tenth", lambda row: f"{row.lowest_tenth:.3f}"),
+        Column("lowest tenth", lambda row: format_decimal(row.lowest_tenth)),
         Column("n", lambda row: row.n),
     ]
     emit(rows, columns, title="Stability over readings, 0 to 1")
@@ -143,8 +145,8 @@ def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityErr
         if row.value is None:
             echo(f"{row.metric}, {row.dimension}: stability and error cannot be correlated: {row.reason}.")
         else:
-            ends = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
+            ends = "" if row.low is None or row.high is None else f" ({write_interval(row.low, row.high)})"
             echo(
-                f"{row.metric}, {row.dimension}: Spearman's rho of stability and error {row.value:.2f}{ends}, "
-                f"n {row.n}; below 0, stable scores have smaller errors."
+                f"{row.metric}, {row.dimension}: Spearman's rho of stability and error {format_number(row.value)}"
+                f"{ends}, n {row.n}; below 0, stable scores have smaller errors."
             )

@@ -9,6 +9,7 @@ from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
+from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,12 +61,12 @@ def _print(rows: "Sequence[RatingShift]") -> None:
         by_key.setdefault((row.metric, row.dimension), {})[row.change] = row
 
     def show(shift: "RatingShift | None") -> str | None:
-        return None if shift is None or shift.after is None else f"{shift.after:.3f}"
+        return None if shift is None or shift.after is None else format_decimal(shift.after)
 
     columns = [
         Column("metric", lambda key: key[0], text=True),
         Column("dimension", lambda key: key[1], text=True),
-        Column("unchanged", lambda key: f"{next(iter(by_key[key].values())).before:.3f}"),
+        Column("unchanged", lambda key: format_decimal(next(iter(by_key[key].values())).before)),
     ]
     columns += [
         Column(change, lambda key, change=change: show(by_key[key].get(change)))

@@ -77,11 +77,11 @@ def _print(rows: "Sequence[Slice]") -> None:
 
 
 def _format_cell(row: "Slice") -> str:
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_number, write_coefficient
 
     if row.value is None:
         return f"-\nn {row.n}"
-    interval = format_interval(row.low, row.high, write=format_number)
+    interval = format_interval(row.low, row.high, digits=2, write=write_coefficient)
     return f"{format_number(row.value)}\n{interval}\nn {row.n}"
 
 
