@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import base64
 import functools
+import html
 import json
 import logging
 import os
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HIDDEN = "[redacted]"
 
@@ -49,6 +54,9 @@ _AUTHORIZATION = re.compile(
 
 _TERMINAL_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters (C0 but for line breaks and tabs, DEL, C1), and those that change the direction of writing."""
+
+_URL_SAFE = str.maketrans("+/", "-_")
+"""From Base64 to its variant for URLs (RFC 4648, section 5)."""
 
 _registered: set[str] = set()
 
@@ -138,6 +146,24 @@ def _is_secret(text: str) -> bool:
 
 
 def _spellings(secret: str) -> set[str]:
-    """Return the spellings of a secret in JSON, in Python reprs and in URLs."""
+    """Return the spellings of a secret in JSON, in Python reprs, in HTML, in URLs and in Base64."""
     plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
-    return plain | {text.replace("/", r"\/") for text in plain} | {quote(secret, safe=""), quote(secret)}
+    escaped = html.escape(secret)
+    return {
+        *plain,
+        *(text.replace("/", r"\/") for text in plain),
+        *(escaped, escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"), html.escape(secret, quote=False)),
+        *(quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe="")),
+        *_encode_base64(secret),
+    }
+
+
+def _encode_base64(secret: str) -> Iterator[str]:
+    """Yield what all texts that contain the secret have in common in Base64: its place in three bytes decides."""
+    raw = secret.encode(errors="surrogateescape")
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw)
+        # A character holds six bits: without those that also hold bits of what stands around the secret.
+        common = encoded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6].decode()
+        yield common
+        yield common.translate(_URL_SAFE)

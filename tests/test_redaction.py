@@ -1,8 +1,10 @@
 """Nothing secret, and nothing that a terminal obeys, in what is shown, logged or written."""
 
 import base64
+import html
 import json
 import logging
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -74,6 +76,19 @@ def test_every_line_and_every_spelling_of_a_secret_is_hidden():
     register_secret(secret)
     for text in (secret, json.dumps(secret), repr(secret), json.dumps(secret).replace("/", r"\/")):
         assert "line-" not in hide_secrets(text), text
+    for text in (html.escape(secret), quote(secret), quote(quote(secret, safe=""), safe="")):
+        assert "line-1" not in hide_secrets(text), text
+
+
+@given(st.binary(max_size=20), st.binary(max_size=20), st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
+def test_a_secret_is_hidden_in_base64_wherever_it_stands(before, after, encode):
+    register_secret("sk->>>?~0123456789")
+    shown = hide_secrets(encode(before + b"sk->>>?~0123456789" + after).decode())
+    first, hidden, last = shown.partition("[redacted]")
+    assert hidden
+    # At most a character at either end holds bits of the secret, with others.
+    assert len(first) <= -(-8 * len(before) // 6)
+    assert len(last.rstrip("=")) <= -(-8 * len(after) // 6) + 1
 
 
 def test_what_an_address_holds_is_hidden_where_it_is_echoed():
