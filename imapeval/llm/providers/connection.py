@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from contextvars import ContextVar
 from functools import cache
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import openai
 
-from imapeval.redaction import get_logger, hide_secrets
+from imapeval.errors import ServiceError
+from imapeval.redaction import get_logger, hide_secrets, register_url_secrets
 
 if TYPE_CHECKING:
     import ssl
 
 _CONNECT_SECONDS = 10.0
 """To establish a connection. Twice the openai package's default, because handshakes are slow on a busy computer."""
+
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+"""Environment variables, in either case, that name a proxy."""
 
 max_reply_bytes: ContextVar[int] = ContextVar("imapeval_largest_reply")
 """Largest reply to the current task's request, in bytes, both compressed and decompressed."""
@@ -36,14 +41,17 @@ def open_client(
         login: User and password, if the server requires them.
         key: API key, if the server requires one.
         connections: Most idle connections to keep open.
+
+    Raises:
+        ServiceError: The environment names a proxy that cannot be used.
     """
     # Configured for redaction, because it logs the URL of each request.
     get_logger("httpx2")
-    return openai.AsyncOpenAI(
-        base_url=address,
-        api_key=key or "none",  # the package requires one
-        max_retries=0,
-        http_client=_Client(
+    proxies = [os.environ[name] for name in os.environ if name.lower() in _PROXIES]
+    for proxy in proxies:
+        register_url_secrets(proxy if "://" in proxy else f"http://{proxy}")
+    try:
+        client = _Client(
             auth=login,
             verify=_load_certificates(),
             # The only encoding that is decoded here.
@@ -54,7 +62,18 @@ def open_client(
             follow_redirects=False,
             # Local servers are never reached through a proxy from the environment.
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
-        ),
+        )
+    except (ValueError, ImportError, httpx2.InvalidURL) as error:
+        raise ServiceError(
+            f"a proxy cannot be used ({error}). Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; an address such as "
+            "http://USER:PASSWORD@HOST:3128 is expected.",
+            kind="unreachable",
+        ) from error
+    return openai.AsyncOpenAI(
+        base_url=address,
+        api_key=key or "none",  # the package requires one
+        max_retries=0,
+        http_client=client,
     )
 
 

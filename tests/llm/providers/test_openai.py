@@ -359,6 +359,26 @@ async def test_a_server_elsewhere_is_asked_through_the_proxy_of_the_environment(
 
 
 @pytest.mark.usefixtures("without_proxies")
+async def test_the_password_of_a_proxy_is_not_shown_if_the_proxy_repeats_it(faulty, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", faulty.url.removesuffix("/v1").replace("//", "//somebody:proxy%2Fword-1@"))
+    faulty.script = [(407, {"error": {"message": "no access for somebody with proxy/word-1"}})]
+    with pytest.raises(ProviderError) as caught:
+        await OpenAIModel("stub", base_url="http://model.invalid/v1").complete(REQUEST)
+    assert "word-1" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("without_proxies")
+@pytest.mark.parametrize("address", ["htp://me:{}@h:1", "http://me:{}@h:port", "http://me:{}@[::1"])
+async def test_a_proxy_that_cannot_be_used_ends_the_run(monkeypatch, address):
+    monkeypatch.setenv("HTTP_PROXY", address.format("proxy-word-1"))
+    with pytest.raises(ServiceError) as caught:
+        await OpenAIModel("stub", base_url="http://model.invalid/v1").complete(REQUEST)
+    assert caught.value.kind == "unreachable"
+    assert "HTTP_PROXY" in str(caught.value)
+    assert "word-1" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("without_proxies")
 async def test_https_goes_through_a_tunnel(monkeypatch):
     asked = []
 
