@@ -16,7 +16,7 @@ from imapeval.study.data.scales import Scale
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 class _Scale(BaseModel):
@@ -35,7 +35,7 @@ class _Figure(BaseModel):
 
 class _CurveFile(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    imapeval_calibration: Literal[2]
+    imapeval_calibration: Literal[3]
     metric: str
     signature: str
     dimension: str
@@ -46,6 +46,7 @@ class _CurveFile(BaseModel):
     root_mean_square_error: _Figure
     calibration_error: float = Field(ge=0)
     baseline_error: float
+    difference_from_baseline: _Figure
     half_width: float = Field(ge=0)
     confidence: float = Field(gt=0, lt=1)
     n: int
@@ -80,6 +81,7 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         root_mean_square_error=_to_figure(errors.root_mean_square),
         calibration_error=errors.calibration,
         baseline_error=errors.baseline,
+        difference_from_baseline=_to_figure(errors.difference),
         half_width=errors.half_width,
         confidence=errors.confidence,
         n=errors.n,
@@ -124,6 +126,7 @@ def read_calibration(path: Path) -> Calibration:
             _from_figure(content.root_mean_square_error),
             content.calibration_error,
             baseline=content.baseline_error,
+            difference=_from_figure(content.difference_from_baseline),
             half_width=content.half_width,
             confidence=content.confidence,
             n=content.n,

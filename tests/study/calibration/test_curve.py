@@ -6,10 +6,8 @@ import pytest
 from scipy import optimize
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.bootstrap import Interval
 from imapeval.study.calibration.curve import (
     METHODS,
-    PredictionErrors,
     calibrate,
     cross_fit,
     describe_baseline_error,
@@ -167,8 +165,19 @@ def test_a_file_that_is_not_there(tmp_path: Path):
         write_calibration(calibrate(rate(), "m", "accuracy", signature="s", resamples=50), tmp_path / "no" / "c.json")
 
 
-@pytest.mark.parametrize(("baseline", "said"), [(0.3, "Worse"), (0.5, "Not shown to differ"), (0.7, "Better")])
-def test_the_error_is_compared_with_that_of_the_mean_rating(baseline: float, said: str):
-    errors = PredictionErrors((0.5, Interval(0.4, 0.6)), (0.6, Interval(0.5, 0.7)), 0.0, baseline, 1.0, 0.95, 50, 25)
-    assert describe_baseline_error(errors).startswith(said)
-    assert f"{baseline:.3f}" in describe_baseline_error(errors)
+@pytest.mark.parametrize(("noise", "said"), [(0.5, "Better"), (9.0, "Not shown to be better")])
+def test_the_error_is_compared_with_that_of_the_mean_of_other_questions(noise: float, said: str):
+    rated = rate(noise=noise)
+    errors = calibrate(rated, "m", "accuracy", signature="s", resamples=400).errors
+    # The same folds, with a score that says nothing: a line fitted to it is the mean of the other questions.
+    alike = rate(noise=noise)
+    alike.scores[:, 0] = np.tile([0.0, 1.0], len(alike.ids) // 2)
+    pairs = alike.ratings.reshape(-1, 2)
+    alike.ratings[:] = np.repeat(pairs.mean(axis=1), 2)[:, None]
+    predicted = cross_fit(alike.scores[:, 0], alike.ratings[:, 0], alike.questions, method="linear")
+    baseline = float(np.abs(rated.ratings[:, 0] - predicted).mean())
+    assert errors.baseline == pytest.approx(baseline, abs=1e-9)
+    assert errors.difference[0] == pytest.approx(errors.mean_absolute[0] - baseline, abs=1e-9)
+    found = describe_baseline_error(errors)
+    assert found.startswith(said)
+    assert all(f"{number:.3f}" in found for number in (errors.mean_absolute[0], errors.baseline, errors.difference[0]))
