@@ -10,8 +10,9 @@ All table formats that ratings can have are read. Columns of a wide table withou
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.study.data.rated import Rated
+    from imapeval.study.systems.answers import SystemAnswers
 
 _ID, _METRIC, _VALUES = "id", "metric", ("value", "score")
 _SIGNATURE = "file|sha256:"
+
+Answers = TypeVar("Answers", "Rated", "SystemAnswers")
+"""Answers and their scores by each metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +104,29 @@ def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
             yield row, id_, metric, row.fields.get(metric)
 
 
-def add_scores(rated: Rated, imported: ImportedScores) -> Rated:
+def add_scores(answers: Answers, imported: ImportedScores) -> Answers:
     """Return the answers with the metrics of a file added; NaN where it has no score.
 
     Raises:
-        UsageError: The answers have a metric of the same name, or no id is one of theirs.
+        UsageError: The answers have a metric of the same name, no id is one of theirs, or an id of the file is that of
+            two answers.
     """
     names = tuple(imported.scores)
     for name in names:
-        if name in rated.metrics:
+        if name in answers.metrics:
             raise UsageError(f"{imported.path}: there is a metric {name!r} already. Rename the column.")
-    check_ids(imported, rated.ids)
-    columns = [[imported.scores[name].get(id_, np.nan) for id_ in rated.ids] for name in names]
+    check_ids(imported, answers.ids)
+    twice = [id_ for id_, times in Counter(answers.ids).items() if times > 1 and id_ in imported.ids]
+    if twice:
+        raise UsageError(
+            f"{imported.path}: {list_first(twice)} is the id of several answers in these runs, so that it is not known "
+            "whose score it is. Give every answer an id of its own."
+        )
+    columns = [[imported.scores[name].get(id_, np.nan) for id_ in answers.ids] for name in names]
     return replace(
-        rated,
-        metrics=(*rated.metrics, *names),
-        scores=np.column_stack([rated.scores, *map(np.array, columns)]),
+        answers,
+        metrics=(*answers.metrics, *names),
+        scores=np.column_stack([answers.scores, *map(np.array, columns)]),
     )
 
 
@@ -136,15 +148,18 @@ def is_imported(signature: str) -> bool:
     return signature.startswith(_SIGNATURE)
 
 
-def describe_matching(rated: Rated, imported: ImportedScores, *, unrated: Sequence[str] = ()) -> tuple[str, ...]:
+def describe_matching(
+    answers: Rated | SystemAnswers, imported: ImportedScores, *, unrated: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return sentences on the ids of a file that match no answer, and on the answers without a score in it.
 
     Args:
-        rated: Result of `add_scores`.
+        answers: Result of `add_scores`.
         imported: The file.
         unrated: Ids of answers that were left out because they are not rated.
     """
-    known = {*rated.ids, *unrated}
+    ids_of_answers = answers.ids
+    known = {*ids_of_answers, *unrated}
     strays = [id_ for id_ in imported.ids if id_ not in known]
     sentences: list[str] = []
     if strays:
@@ -155,11 +170,11 @@ def describe_matching(rated: Rated, imported: ImportedScores, *, unrated: Sequen
     # Metrics with the same missing answers share a sentence.
     lacking: dict[tuple[str, ...], list[str]] = {}
     for metric, scores in imported.scores.items():
-        lacking.setdefault(tuple(id_ for id_ in rated.ids if id_ not in scores), []).append(metric)
+        lacking.setdefault(tuple(id_ for id_ in ids_of_answers if id_ not in scores), []).append(metric)
     for ids, metrics in lacking.items():
         if ids:
             sentences.append(
-                f"{imported.path}: {len(ids)} of {len(rated.ids)} answers have no score by {', '.join(metrics)}: "
+                f"{imported.path}: {len(ids)} of {len(ids_of_answers)} answers have no score by {', '.join(metrics)}: "
                 f"{list_first(ids)}."
             )
     return tuple(sentences)

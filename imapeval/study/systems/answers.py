@@ -53,6 +53,11 @@ class SystemAnswers:
     lower_is_better: frozenset[str]
     groups: Mapping[str, tuple[str, ...]]
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the answers; those of two runs may be the same."""
+        return tuple(sample.id for sample in self.samples)
+
     def average(self, metric: str, *, group: tuple[str, str] | None = None) -> Floats:
         """Return each system's mean score by question, shape (s, questions); NaN without a score.
 

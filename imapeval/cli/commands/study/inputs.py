@@ -12,10 +12,12 @@ from imapeval.cli.output import echo
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
+    from imapeval.evaluation.runs import Run
     from imapeval.study.arrays import Counts
     from imapeval.study.data.join_report import JoinReport
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.ratings.collection import Ratings
+    from imapeval.study.data.scores_file import ImportedScores
 
 RunFolders = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, on the same or on different answers.")
@@ -119,6 +121,25 @@ class StudyOptions:
             dimensions=parse_names(self.dimensions, "--dimensions"),
         )
 
+    def read_scores(
+        self, runs: Sequence["Run"], wanted: Sequence[str] | None
+    ) -> tuple[list["ImportedScores"], list[str] | None]:
+        """Return the files of --scores, and which of the wanted metrics are those of the runs; None for all.
+
+        Raises:
+            UsageError: A metric is in neither.
+            InputError: A file is malformed.
+        """
+        from imapeval.study.data.rated import choose_names
+        from imapeval.study.data.scores_file import read_scores
+
+        imported = [read_scores(path) for path in self.scores or ()]
+        elsewhere = {name for one in imported for name in one.scores}
+        if imported:
+            of_runs = (name for run in runs for name in run.manifest["settings"]["metrics"])
+            choose_names("metric", wanted, tuple(dict.fromkeys((*of_runs, *elsewhere))))
+        return imported, None if wanted is None else [name for name in wanted if name not in elsewhere]
+
     def read(
         self,
         folders: Sequence[Path],
@@ -141,18 +162,13 @@ class StudyOptions:
         """
         from imapeval.evaluation.runs import Run
         from imapeval.study.data.joining import join_ratings, read_signatures
-        from imapeval.study.data.rated import choose_metrics, choose_names
+        from imapeval.study.data.rated import choose_metrics
         from imapeval.study.data.ratings import parse_scales
-        from imapeval.study.data.scores_file import add_scores, describe_matching, read_scores
+        from imapeval.study.data.scores_file import add_scores, describe_matching
 
         wanted = parse_names(metrics or self.metrics, "--metrics")
-        imported = [read_scores(path) for path in self.scores or ()]
-        elsewhere = {name for one in imported for name in one.scores}
-        named = None if wanted is None else [name for name in wanted if name not in elsewhere]
         runs = [Run(folder) for folder in folders]
-        if imported:
-            of_runs = (name for run in runs for name in run.manifest["settings"]["metrics"])
-            choose_names("metric", wanted, tuple(dict.fromkeys((*of_runs, *elsewhere))))
+        imported, named = self.read_scores(runs, wanted)
         if self.ratings is None:
             for option, value in (("--map", self.mapping), ("--labels", self.labels)):
                 if value:

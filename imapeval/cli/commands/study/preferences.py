@@ -1,12 +1,13 @@
 """`imapeval study preferences`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, Seed
-from imapeval.cli.options import Json, parse_names
+from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
+from imapeval.cli.options import Json, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.errors import UsageError
 from imapeval.study.number_format import find_digits, format_decimal, write_percent
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from imapeval.study.systems.preferences import MetricAndPreferences, Strength
 
 
+@expand_options
 def preferences(
     file: Annotated[
         Path,
@@ -29,7 +31,8 @@ def preferences(
     folders: Annotated[
         list[Path] | None, typer.Argument(metavar="[RUN...]", help="Runs of these systems, to compare metrics.")
     ] = None,
-    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all in the runs]")] = None,
+    *,
+    options: Annotated[StudyOptions, ("metrics", "scores")],
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
@@ -37,16 +40,26 @@ def preferences(
     """Rank systems by preferences between their answers (Bradley-Terry with ties), and check metrics against them."""
     from imapeval.evaluation.runs import Run
     from imapeval.study.data.preferences import read_preferences
+    from imapeval.study.data.scores_file import add_scores, describe_matching
     from imapeval.study.systems.answers import read_systems
     from imapeval.study.systems.preferences import compare_with_metrics, estimate_strengths
 
-    if metrics and not folders:
-        raise UsageError("--metrics names metrics of runs. Give the folder of a run after the file of preferences.")
+    for option, value in (("--metrics", options.metrics), ("--scores", options.scores)):
+        if value and not folders:
+            raise UsageError(f"{option} is about answers in runs. Give the folder of a run after the preferences.")
     given = read_preferences(file)
     strengths = estimate_strengths(given, seed=seed, resamples=resamples)
     rows: list[MetricAndPreferences] = []
     if folders:
-        answers = read_systems([Run(folder) for folder in folders], metrics=parse_names(metrics, "--metrics"))
+        runs = [Run(folder) for folder in folders]
+        wanted = parse_names(options.metrics, "--metrics")
+        imported, named = options.read_scores(runs, wanted)
+        answers = read_systems(runs, metrics=named)
+        for one in imported:
+            chosen = {name: of_one for name, of_one in one.scores.items() if wanted is None or name in wanted}
+            answers = add_scores(answers, replace(one, scores=chosen))
+            for sentence in describe_matching(answers, one):
+                echo(sentence, err=True)
         rows = compare_with_metrics(given, strengths, answers)
     if json_output:
         emit_json({"strengths": strengths, "metrics": rows})

@@ -38,6 +38,27 @@ def test_preferences(imapeval: Command, file: Path, tmp_path: Path):
     (row,) = found["metrics"]
     # 9 + 11 + 4 of 32 preferences are with the metric.
     assert (row["accuracy"], row["n"], row["ties"], row["pairs_alike"]) == (0.75, 32, 4, 3)
+    # Scores of another tool, which are the other way round but for one answer that it did not score.
+    lines = [f"{s.id},{-scores[s.system]}" for s in samples[1:]]
+    table = tmp_path / "scores.csv"
+    table.write_text("\n".join(["id,other", *lines]) + "\n")
+    arguments = ("study", "preferences", file, tmp_path / "run", "--scores", table)
+    done = imapeval(*arguments, "--json")
+    assert done.returncode == 0
+    assert "1 of 36 answers have no score by other: x0" in done.stderr
+    both = json.loads(done.stdout)["metrics"]
+    assert both[0] == row
+    # On q0 it has no answer by x: x was preferred to y, and z to x.
+    assert (both[1]["metric"], both[1]["accuracy"], both[1]["n"], both[1]["missing"]) == ("other", 7 / 30, 30, 2)
+    only = json.loads(imapeval(*arguments, "--metrics", "other", "--json").stdout)["metrics"]
+    assert only == both[1:]
+    table.write_text("id,other\nx0,1\n")
+    with RunWriter(tmp_path / "again", samples[:12], settings=RunSettings({"m": "m|v:1"})) as writer:
+        writer.add(imaps=[], results=[Result(s.id, "m", Score(0.1), "m|v:1") for s in samples[:12]])
+        writer.finish()
+    done = imapeval(*arguments[:4], tmp_path / "again", "--scores", table)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "x0" in done.stderr
     done = imapeval("study", "preferences", file)
     assert done.returncode == 0
     assert "Systems by preference" in done.stdout
@@ -48,6 +69,9 @@ def test_bad_usage(imapeval: Command, file: Path):
     done = imapeval("study", "preferences", file, "--metrics", "m")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--metrics" in done.stderr
+    done = imapeval("study", "preferences", file, "--scores", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--scores" in done.stderr
     file.write_text("question,a,b,winner\nq,x,y,neither of them\n")
     done = imapeval("study", "preferences", file)
     assert (done.returncode, done.stdout) == (2, "")
