@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 
@@ -26,7 +27,10 @@ def parse_json(content: str | bytes) -> Any:
 def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     built = dict(members)
     if len(built) < len(members):
-        names = [name for name, _ in members]
-        name = next(name for number, name in enumerate(names) if name in names[:number])
+        ((name, _),) = Counter(name for name, _ in members).most_common(1)
         raise DuplicateKeyError(f"an object has the key {name[:60]!r} twice")
     return built
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
+"""Parses a value at the beginning of a text as `parse_json` does, except that too deep nesting is a RecursionError."""

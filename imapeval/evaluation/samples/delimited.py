@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import Row, name_cells, read_header, reject_row
-from imapeval.evaluation.samples.text_lines import empty_file_error, read_lines
+from imapeval.evaluation.samples.text_lines import MAX_ROW, empty_file_error, read_lines, too_long_error
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -37,12 +36,11 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     distinguish them. Rows of empty cells are skipped.
 
     Raises:
-        InputError: The file is empty or wrongly encoded, a quotation mark is not closed, or, with strict options, a row
-            does not match the header.
+        InputError: The file is empty or wrongly encoded, a quotation mark is not closed, a row is too long, or, with
+            strict options, a row does not match the header.
     """
-    # A lone carriage return ends a line of CSV, too.
-    lines = (part for _, text in read_lines(file, options.encoding) for part in io.StringIO(text, newline=""))
-    with _unlimited_field_size():
+    lines = _split_lines(read_lines(file, options.encoding))
+    with _large_fields():
         head = list(islice(lines, _HEAD_LINES))
         usual = "\t" if file.suffix in (".tsv", ".tab") else ","
         delimiter = _find_delimiter(head, usual)
@@ -51,12 +49,31 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
         yield from _read_rows(file, chain(head, lines), delimiter, options)
 
 
+def _split_lines(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
+    """Yield lines, of which each may hold several: a lone carriage return ends a line of CSV, too."""
+    for _, text in lines:
+        if "\r" in text:
+            yield from io.StringIO(text, newline="")
+        else:
+            yield text
+
+
 def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: ReadOptions) -> Iterator[Row]:
-    reader = csv.reader(lines, strict=True, delimiter=delimiter)
+    size = 0
+
+    def measure() -> Iterator[str]:
+        nonlocal size
+        for text in lines:
+            size += len(text)
+            if size > MAX_ROW:
+                raise too_long_error(file, line)
+            yield text
+
+    reader = csv.reader(measure(), strict=True, delimiter=delimiter)
     header: list[str] = []
     number = 0
     while True:
-        line = reader.line_num + 1
+        line, size = reader.line_num + 1, 0
         try:
             cells = next(reader)
         except StopIteration:
@@ -104,9 +121,9 @@ def _find_delimiter(head: Sequence[str], usual: str) -> str:
 
 
 @contextmanager
-def _unlimited_field_size() -> Generator[None]:
+def _large_fields() -> Generator[None]:
     # The csv module's limit of 128 KiB per field is global, and too low for long answers.
-    before = csv.field_size_limit(sys.maxsize)
+    before = csv.field_size_limit(MAX_ROW)
     try:
         yield
     finally:

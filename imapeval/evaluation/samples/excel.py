@@ -16,6 +16,7 @@ from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples.excel_parts import MAX_XML, MeteredPart, SharedTexts, WholeParts, too_large_error
 from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, name_cells, read_header
 from imapeval.evaluation.samples.text_lines import empty_file_error
 from imapeval.redaction import get_logger
@@ -31,6 +32,9 @@ MAX_UNPACKED = 256 * 2**20
 
 MAX_MERGED = 1_000_000
 """Maximum number of merged cells of a sheet: each takes time and memory, even if the file only has "A1:XFD1048576"."""
+
+MAX_ROWS = 1_048_576
+"""Maximum number of rows of a sheet (Microsoft, "Excel specifications and limits")."""
 
 _CHUNK = 1 << 16
 """Bytes unpacked at a time."""
@@ -65,12 +69,10 @@ def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """
     with _report_damage(file), _make_seekable(file) as stream, ZipFile(stream) as archive:
         if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:
-            raise _too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
-        book = _Book.open(stream, archive)
+            raise too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
+        book = _Book.open(stream, archive, file)
         sheet = _choose_sheet(book, options.sheet, file)
-        areas, computed = _scan_sheet(archive, sheet)
-        if sum(area.size for area in areas) > MAX_MERGED:
-            raise _too_large_error(file, f"has more than {MAX_MERGED:,} merged cells")
+        areas, computed = _scan_sheet(archive, sheet, file)
         formulas = book.parse_rows(sheet, formulas=True) if computed else None
         yield from _read_rows(book.parse_rows(sheet), formulas, areas, file)
 
@@ -128,12 +130,8 @@ def _make_seekable(file: SourceFile) -> Generator[IO[bytes]]:
         while chunk := file.stream.read(_CHUNK):
             spool.write(chunk)
             if spool.tell() > MAX_UNPACKED:
-                raise _too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
+                raise too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
         yield spool
-
-
-def _too_large_error(file: SourceFile, what: str) -> InputError:
-    return InputError(f"the file {what}", path=file.path, fix="Save the table as CSV.")
 
 
 # --- openpyxl: not `load_workbook`, which reads all texts before the first row, and a sheet of unknown size as a whole
@@ -144,31 +142,34 @@ class _Book:
     """A workbook whose sheets are parsed row by row.
 
     Attributes:
-        archive: The file.
+        file: The file.
+        archive: Its parts.
         workbook: openpyxl's object, which knows the formats of dates.
         texts: The texts that cells refer to.
         sheets: The name within the archive of each sheet, by title.
         visible: Titles of the sheets that are not hidden.
     """
 
+    file: SourceFile
     archive: ZipFile
     workbook: Any
-    texts: _SharedTexts
+    texts: SharedTexts
     sheets: Mapping[str, str]
     visible: frozenset[str]
 
     @classmethod
-    def open(cls, stream: IO[bytes], archive: ZipFile) -> _Book:
+    def open(cls, stream: IO[bytes], archive: ZipFile, file: SourceFile) -> _Book:
         from openpyxl.reader.excel import ExcelReader
         from openpyxl.styles.stylesheet import apply_stylesheet
         from openpyxl.xml.constants import SHARED_STRINGS
 
         reader: Any = ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+        reader.archive = WholeParts(archive, file)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reader.read_manifest()
             reader.read_workbook()
-            apply_stylesheet(reader.archive, reader.wb)
+            apply_stylesheet(cast("Any", reader.archive), reader.wb)
             found = [
                 (sheet, relation.target)
                 for sheet, relation in reader.parser.find_sheets()
@@ -176,9 +177,10 @@ class _Book:
             ]
         part = reader.package.find(SHARED_STRINGS)
         return cls(
+            file,
             archive,
             reader.wb,
-            _SharedTexts(archive, None if part is None else part.PartName[1:]),
+            SharedTexts(archive, file, None if part is None else part.PartName[1:]),
             {sheet.name: target for sheet, target in found},
             frozenset(sheet.name for sheet, _ in found if sheet.state == "visible"),
         )
@@ -192,56 +194,29 @@ class _Book:
         """
         from openpyxl.worksheet._reader import WorkSheetParser
 
-        with self.archive.open(path) as source:
+        with self.archive.open(path) as opened:
+            source = MeteredPart(opened, self.file)
             rows = WorkSheetParser(
-                source,
+                cast("Any", source),
                 defaultdict[int, str](str) if formulas else self.texts,
                 data_only=not formulas,
                 epoch=self.workbook.epoch,
                 date_formats=self.workbook._date_formats,
                 timedelta_formats=self.workbook._timedelta_formats,
             ).parse()
+            count = 0
             while True:
                 # openpyxl only warns of parts that are not read here: validation, conditional formats, print areas.
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    batch = list(islice(cast("Iterator[tuple[int, list[_Cell]]]", rows), _BATCH))
+                    batch = list(islice(source.meter(cast("Iterator[tuple[int, list[_Cell]]]", rows)), _BATCH))
                 if not batch:
                     return
+                count += len(batch)
+                if count > MAX_ROWS:
+                    raise too_large_error(self.file, f"has a sheet of more than {MAX_ROWS:,} rows")
                 for line, cells in batch:
                     yield line, {cell["column"]: cell for cell in cells}
-
-
-class _SharedTexts:
-    """The texts to which cells refer by number, parsed as far as they are needed.
-
-    Args:
-        archive: The file.
-        path: Their name within the archive; None if there are none.
-    """
-
-    def __init__(self, archive: ZipFile, path: str | None) -> None:
-        self._known: list[str] = []
-        self._further = iter(()) if path is None else self._parse(archive, path)
-
-    def __getitem__(self, number: int) -> str:
-        if number >= len(self._known):
-            self._known.extend(islice(self._further, number + 1 - len(self._known)))
-        return self._known[number]
-
-    def _parse(self, archive: ZipFile, path: str) -> Iterator[str]:
-        from openpyxl.cell.text import Text
-        from openpyxl.xml.constants import SHEET_MAIN_NS
-        from openpyxl.xml.functions import iterparse
-
-        with archive.open(path) as source:
-            elements: Iterator[tuple[str, Any]] = iterparse(source, events=("start", "end"))
-            _, root = next(elements)
-            for event, element in elements:
-                if event == "end" and element.tag == f"{{{SHEET_MAIN_NS}}}si":
-                    text: Any = Text.from_tree(element)
-                    yield text.content.replace("x005F_", "")
-                    root.clear()
 
 
 # --- merged cells and formulas
@@ -261,18 +236,20 @@ class _Area(NamedTuple):
         return (abs(self.right - self.left) + 1) * (abs(self.bottom - self.top) + 1)
 
 
-def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
+def _scan_sheet(archive: ZipFile, path: str, file: SourceFile) -> tuple[list[_Area], bool]:
     """Return the merged cells of a sheet, which follow its rows in the file, and whether it may have formulas.
 
     The XML is parsed as a whole, but elements are examined only after the first occurrence of `_MERGED`, which takes a
     tenth of the time.
 
     Raises:
+        InputError: There are too many merged cells, or a tag is too long.
         ValueError: There is a document type, which could define elements by other names; no spreadsheet has one.
     """
     from openpyxl.utils import range_boundaries
 
     areas: list[_Area] = []
+    merged = done = 0
     computed = False
     parser = expat.ParserCreate(namespace_separator=" ")
 
@@ -280,9 +257,13 @@ def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
         raise ValueError("it has a document type")
 
     def look(name: str, attributes: dict[str, str]) -> None:
+        nonlocal merged
         if name.rpartition(" ")[2] == "mergeCell":
             # A bound is None if it is left open, as in "A:C".
             areas.append(_Area(*cast("tuple[int, int, int, int]", range_boundaries(attributes["ref"]))))
+            merged += areas[-1].size
+            if merged > MAX_MERGED:
+                raise too_large_error(file, f"has more than {MAX_MERGED:,} merged cells")
 
     parser.StartDoctypeDeclHandler = refuse
     with archive.open(path) as source:
@@ -295,6 +276,9 @@ def _scan_sheet(archive: ZipFile, path: str) -> tuple[list[_Area], bool]:
             if wide or _MERGED in seen:
                 parser.StartElementHandler = look
             parser.Parse(chunk)
+            done += len(chunk)
+            if done - parser.CurrentByteIndex > MAX_XML:
+                raise too_large_error(file, f"has a tag of more than {MAX_XML // 2**20} MiB")
             end = chunk[-len(_MERGED) :]
         parser.Parse(b"", True)
     return areas, computed

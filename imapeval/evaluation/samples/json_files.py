@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import Row, list_columns, reject_row, short_repr
-from imapeval.evaluation.samples.text_lines import read_lines
-from imapeval.evaluation.strict_json import parse_json
+from imapeval.evaluation.samples.text_lines import MAX_ROW, join_pieces, read_pieces, too_long_error
+from imapeval.evaluation.strict_json import DECODER, parse_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
 
 _FIX_LINE = "Write one JSON object per line."
 _FIX_LIST = "Write a list of objects, or one object per line."
+
+_MAX_OBJECT = 256 * 2**20
+"""Maximum length, in characters, of an object over several lines: it is held in memory, with all rows in it."""
+
+_CHUNK = 1 << 16
+"""Characters of a list that are parsed at a time."""
+
+_LONGEST_TOKEN = 16
+"""More characters than have to follow to know that a number, a name or an escape has not been cut off."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 _log = get_logger(__name__)
 
@@ -32,16 +44,19 @@ def read_json(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     skipped.
 
     Raises:
-        InputError: The file is wrongly encoded, a list or an object does not end, or, with strict options, a line or a
-            record is not a JSON object.
+        InputError: The file is wrongly encoded, a list or an object does not end or is not JSON, an object or a row is
+            too long, or, with strict options, a line or a record is not a JSON object.
     """
-    lines = ((line, text) for line, text in read_lines(file, options.encoding) if text.strip())
-    first = next(lines, None)
-    if first is None:
+    pieces = read_pieces(file, options.encoding)
+    begin = next((piece for piece in pieces if piece[1].strip()), None)
+    if begin is None:
         return
-    if first[1].lstrip().startswith("["):
-        yield from _read_list(_parse_whole(file, chain([first], lines)), file, options)
+    pieces = chain([begin], pieces)
+    if begin[1].lstrip().startswith("["):
+        yield from _read_list(_parse_list(file, pieces, line=begin[0]), file, options)
         return
+    lines = ((line, text) for line, text in join_pieces(file, pieces) if text.strip())
+    first = next(lines)
     second = None if file.suffix == ".jsonl" else next(lines, None)
     lines = chain([first], () if second is None else [second], lines)
     if file.suffix == ".jsonl" or _is_json(first[1]) == (second is not None):
@@ -79,7 +94,15 @@ def _read_json_lines(lines: Iterable[tuple[int, str]], file: SourceFile, options
 
 
 def _parse_whole(file: SourceFile, lines: Iterable[tuple[int, str]]) -> Any:
-    texts = dict(lines)
+    texts: dict[int, str] = {}
+    size = 0
+    for line, text in lines:
+        texts[line] = text
+        size += len(text)
+        if size > _MAX_OBJECT:
+            raise InputError(
+                f"an object has more than {_MAX_OBJECT:,} characters", path=file.path, line=line, fix=_FIX_LIST
+            )
     try:
         return parse_json("".join(texts.values()))
     except ValueError as error:
@@ -88,7 +111,60 @@ def _parse_whole(file: SourceFile, lines: Iterable[tuple[int, str]]) -> Any:
         raise InputError(f"invalid JSON ({error})", path=file.path, line=[*texts][place], fix=_FIX_LIST) from error
 
 
-def _read_list(records: list[Any], file: SourceFile, options: ReadOptions) -> Iterator[Row]:
+def _parse_list(file: SourceFile, pieces: Iterator[tuple[int, str]], *, line: int) -> Iterator[Any]:
+    """Yield the items of a list as they are read; `line` is where it begins.
+
+    Raises:
+        InputError: It is not JSON, does not end, something follows it, or an item is too long.
+    """
+    text, at, start, number, ended, state = "", 0, 0, 0, False, "begin"
+    while not (ended and state == "end"):
+        begun = len(text) - at
+        if begun > MAX_ROW:
+            raise too_long_error(file, number + 1, unit="record")
+        line += text.count("\n", 0, at)
+        # An item that has been cut off is parsed again when twice as much of it has arrived: the time stays linear.
+        parts, size = [text[at:]], begun
+        while size < max(_CHUNK, 2 * begun) and not ended:
+            piece = next(pieces, (0, ""))[1]
+            parts.append(piece)
+            size, ended = size + len(piece), not piece
+        text, at = "".join(parts), 0
+        whole = len(text) if ended else len(text) - _LONGEST_TOKEN
+        try:
+            while (start := cast("re.Match[str]", _SPACE.match(text, at)).end()) < whole:
+                mark = text[start]
+                if state == "begin" or (state == "separator" and mark in ",]"):
+                    at, state = start + 1, {"[": "first", ",": "item", "]": "end"}[mark]
+                elif state == "first" and mark == "]":
+                    at, state = start + 1, "end"
+                elif state in ("first", "item"):
+                    item, after = DECODER.raw_decode(text, start)
+                    if after > whole:
+                        break
+                    at, state, number = after, "separator", number + 1
+                    yield item
+                else:
+                    raise json.JSONDecodeError(
+                        "Extra data" if state == "end" else "Expecting ',' delimiter", text, start
+                    )
+            else:
+                if ended and state != "end":
+                    raise json.JSONDecodeError("the list does not end", text, at)
+                at = start
+        except (ValueError, RecursionError) as error:
+            place, shown, is_cut = start, str(error), False
+            if isinstance(error, json.JSONDecodeError):
+                place, shown = error.pos, error.msg
+                is_cut = not ended and (place >= whole or shown.startswith("Unterminated"))
+            elif isinstance(error, RecursionError):
+                shown = "too many nested brackets"
+            if not is_cut:
+                line += text.count("\n", 0, place)
+                raise InputError(f"invalid JSON ({shown})", path=file.path, line=line, fix=_FIX_LIST) from error
+
+
+def _read_list(records: Iterable[Any], file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     for number, fields in enumerate(records, 1):
         if isinstance(fields, dict):
             yield Row(number, number, cast("dict[str, Any]", fields), unit="record")

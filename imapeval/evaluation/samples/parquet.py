@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import mmap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import Row
+from imapeval.evaluation.samples.text_lines import MAX_ROW, too_long_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.rows import ReadOptions
     from imapeval.evaluation.samples.text_lines import SourceFile
 
-_BATCH_ROWS = 1024
-"""Rows in memory at a time: a few megabytes for long answers."""
+_BATCH_ROWS = 16
+"""Rows in memory at a time. Each may have megabytes: a value that a file stores once can be that of every row."""
 
 _BUFFER_BYTES = 1 << 20
-"""Bytes of a column read at a time; by default pyarrow reads a row group, which may be the whole file."""
+"""Bytes of a column read at a time where the file is not mapped; by default it would be a whole row group."""
 
 
 ARROW_MARKS = (b"ARROW1", b"\xff\xff\xff\xff")
@@ -30,40 +33,58 @@ def read_parquet(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a Parquet file.
 
     Raises:
-        InputError: The file is damaged or not a Parquet file.
+        InputError: The file is damaged or not a Parquet file, or a row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     parquet = _import_pyarrow("pyarrow.parquet")
-    with (
-        _report_damage(file, "Parquet"),
-        parquet.ParquetFile(file.stream, buffer_size=_BUFFER_BYTES, pre_buffer=False) as table,
-    ):
-        yield from _make_rows(table.iter_batches(batch_size=_BATCH_ROWS, use_threads=False))
+    with _report_damage(file, "Parquet"):
+        source = _map_file(file)
+        buffer_size = _BUFFER_BYTES if source is file.stream else 0
+        with parquet.ParquetFile(source, buffer_size=buffer_size, pre_buffer=False) as table:
+            yield from _make_rows(table.iter_batches(batch_size=_BATCH_ROWS, use_threads=False), file)
 
 
 def read_arrow(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of an Arrow file (Feather 2) or stream, as Hugging Face's datasets keep them.
 
     Raises:
-        InputError: The file is damaged or not an Arrow file.
+        InputError: The file is damaged or not an Arrow file, or a row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     ipc = _import_pyarrow("pyarrow.ipc")
     with _report_damage(file, "Arrow"):
         if file.peek().startswith(ARROW_MARKS[0]):
-            with ipc.open_file(file.stream) as table:
-                yield from _make_rows(table.get_batch(place) for place in range(table.num_record_batches))
+            with ipc.open_file(_map_file(file)) as table:
+                yield from _make_rows((table.get_batch(place) for place in range(table.num_record_batches)), file)
         else:
-            with ipc.open_stream(file.stream) as table:
-                yield from _make_rows(table)
+            with ipc.open_stream(_map_file(file)) as table:
+                yield from _make_rows(table, file)
 
 
-def _make_rows(batches: Iterable[Any]) -> Iterator[Row]:
+def _map_file(file: SourceFile) -> Any:
+    """Return the file so that of a batch or page, which may be the whole file, only what is wanted is in memory."""
+    stream: Any = file.stream
+    if not isinstance(getattr(stream, "raw", None), io.FileIO):  # gzip, or a pipe
+        return stream
+    pyarrow = _import_pyarrow("pyarrow")
+    return pyarrow.BufferReader(pyarrow.py_buffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)))
+
+
+def _make_rows(batches: Iterable[Any], file: SourceFile) -> Iterator[Row]:
     number = 0
     for batch in batches:
-        for fields in batch.to_pylist():
-            number += 1
-            yield Row(number, number, fields, unit="row")
+        # A batch of Arrow may be the whole file.
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            rows = batch.slice(start, _BATCH_ROWS)
+            # Otherwise wrong offsets in a damaged file of Arrow end the process.
+            rows.validate(full=True)
+            small = rows.nbytes <= MAX_ROW
+            for place in range(rows.num_rows):
+                number += 1
+                if not small and rows.slice(place, 1).nbytes > MAX_ROW:
+                    raise too_long_error(file, number, unit="row")
+                (fields,) = rows.slice(place, 1).to_pylist()
+                yield Row(number, number, fields, unit="row")
 
 
 @contextmanager

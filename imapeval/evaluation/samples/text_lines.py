@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -19,7 +19,9 @@ from imapeval.errors import InputError, UsageError
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+    from imapeval.evaluation.samples.rows import Unit
 
 STDIN = "-"
 """The source that means standard input."""
@@ -33,9 +35,9 @@ _HEAD = 4096
 _CHUNK = 1 << 16
 """Number of bytes that are decoded at a time, and from which Chinese text is detected."""
 
-MAX_LINE = 256 * 2**20
-"""Maximum length of a line, in bytes or characters: more than any real row or list of rows. Without a limit, a
-compressed file of a megabyte could fill the memory."""
+MAX_ROW = 64 * 2**20
+"""Maximum length of a row, in characters, with images in base64 too; a text of more than 100,000 is not scored. Without
+a limit, a compressed file of a megabyte could fill the memory."""
 
 _PATIENCE = 10.0
 """Seconds to wait for a program that writes to a pipe, which may be started after this one."""
@@ -88,13 +90,8 @@ def open_source(source: str) -> Generator[SourceFile]:
     path = Path(SHOWN_STDIN if source == STDIN else source)
     try:
         if source == STDIN or path.is_fifo():
-            # A pipe can be read only once, from the beginning to the end.
-            with tempfile.TemporaryFile() as spool:
-                if source == STDIN:
-                    shutil.copyfileobj(sys.stdin.buffer, spool)
-                else:
-                    _copy_pipe(path, spool)
-                yield from _unpack(path, spool)
+            with _open_pipe(path, source) as pipe, io.BufferedReader(pipe) as stream:
+                yield from _unpack(path, stream)
             return
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError("is a device or a socket", path=path, fix="Give a file, or - for standard input.")
@@ -108,8 +105,12 @@ def open_source(source: str) -> Generator[SourceFile]:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Give a readable file.") from error
 
 
-def _copy_pipe(path: Path, spool: IO[bytes]) -> None:
-    """Copy the content of a pipe, without waiting forever for one that has no writer."""
+@contextmanager
+def _open_pipe(path: Path, source: str) -> Generator[_PipeReader]:
+    """Open standard input or another pipe, without waiting forever for one that has no writer."""
+    if source == STDIN:
+        yield _PipeReader(sys.stdin.buffer)
+        return
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb", buffering=0) as pipe:
         deadline = time.monotonic() + _PATIENCE
@@ -122,9 +123,54 @@ def _copy_pipe(path: Path, spool: IO[bytes]) -> None:
                     fix="Start the program that writes to it, or give a file.",
                 )
             time.sleep(0.02)
-        spool.write(first or b"")
         os.set_blocking(descriptor, True)
-        shutil.copyfileobj(pipe, spool)
+        yield _PipeReader(pipe, first or b"")
+
+
+class _PipeReader(io.RawIOBase):
+    """Reads of a pipe what is asked for, and keeps it in a file, so that it can be read again.
+
+    Args:
+        pipe: The pipe, which stays open.
+        first: What has been read of it.
+    """
+
+    def __init__(self, pipe: IO[bytes], first: bytes = b"") -> None:
+        # With `read`, a buffered pipe would wait until all bytes asked for have come.
+        self._read: Callable[[int], bytes] = getattr(pipe, "read1", pipe.read)
+        self._kept = tempfile.TemporaryFile()  # noqa: SIM115
+        self._size, self._place = self._kept.write(first), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        if whence == os.SEEK_END:
+            while self._fetch(_CHUNK):
+                pass
+        self._place = offset + (0, self._place, self._size)[whence]
+        return self._place
+
+    def readinto(self, buffer: memoryview) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        while self._size <= self._place and self._fetch(min(len(buffer), _CHUNK)):
+            pass
+        self._kept.seek(self._place)
+        read = self._kept.readinto(buffer)
+        self._place += read
+        return read
+
+    def close(self) -> None:
+        self._kept.close()
+        super().close()
+
+    def _fetch(self, size: int) -> bytes:
+        chunk = self._read(size)
+        self._kept.seek(0, os.SEEK_END)
+        self._size += self._kept.write(chunk)
+        return chunk
 
 
 def _unpack(path: Path, stream: IO[bytes]) -> Iterator[SourceFile]:
@@ -156,8 +202,34 @@ def read_lines(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[
 
     Raises:
         UsageError: There is no such encoding.
-        InputError: A line has other bytes, or is too long.
+        InputError: A line has other bytes, or more than `MAX_ROW` characters.
     """
+    yield from join_pieces(file, read_pieces(file, encoding))
+
+
+def join_pieces(file: SourceFile, pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the whole lines of pieces that `read_pieces` has yielded.
+
+    Raises:
+        InputError: A line has more than `MAX_ROW` characters.
+    """
+    begun: list[str] = []
+    size = number = 0
+    for number, piece in pieces:
+        size += len(piece)
+        if size > MAX_ROW:
+            raise too_long_error(file, number)
+        if not piece.endswith("\n"):
+            begun.append(piece)
+            continue
+        yield number, "".join((*begun, piece)) if begun else piece
+        begun, size = [], 0
+    if begun:
+        yield number, "".join(begun)
+
+
+def read_pieces(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the text of a file lazily, as `read_lines` does, but long lines in several pieces with the same number."""
     head = file.peek()
     mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
     given = None if encoding is None else _look_up(encoding)
@@ -195,13 +267,14 @@ def _guess_utf16(head: bytes) -> str | None:
 
 
 def _read_utf8(file: SourceFile, *, certain: bool) -> Iterator[tuple[int, str]]:
-    """Yield lines of UTF-8, or of GB 18030 from the first line on that is not ASCII."""
+    """Yield pieces of lines of UTF-8, or of GB 18030 from the first one on that is not ASCII."""
     stream = file.stream
-    for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
-        if len(raw) > MAX_LINE:
-            raise _too_long_error(file, number)
+    number, cut = 1, b""
+    while raw := cut + stream.readline(_CHUNK):
+        ended = raw.endswith(b"\n") or len(raw) < _CHUNK
         try:
-            text = raw.decode()
+            # A piece may end within a character.
+            text, length = codecs.utf_8_decode(raw, "strict", ended)
         except UnicodeDecodeError as error:
             place = stream.tell()
             if not certain and _is_chinese(raw + stream.read(_CHUNK)):
@@ -215,8 +288,10 @@ def _read_utf8(file: SourceFile, *, certain: bool) -> Iterator[tuple[int, str]]:
                 line=number,
                 fix="Save the whole file as UTF-8, or name its encoding with --encoding, such as cp1252 or gb18030.",
             ) from error
-        certain = certain or not raw.isascii()
+        certain = certain or not text.isascii()
         yield number, text
+        number += text.endswith("\n")
+        cut = raw[length:]
 
 
 def _is_chinese(raw: bytes) -> bool:
@@ -225,9 +300,9 @@ def _is_chinese(raw: bytes) -> bool:
 
 
 def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield lines from the file's position on; a byte pair such as 0A 4E need not be a line break."""
+    """Yield pieces of lines from the file's position on; a byte pair such as 0A 4E need not be a line break."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    number, rest, size, ended = first, list[str](), 0, False
+    number, begins, ended = first, first == 1, False
     while not ended:
         raw = file.stream.read(_CHUNK)
         ended = not raw
@@ -241,25 +316,22 @@ def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tupl
                 line=number + good.count("\n"),
                 fix="Correct the line, or name another encoding with --encoding.",
             ) from error
-        size += len(text)
-        if size > MAX_LINE:
-            raise _too_long_error(file, number)
-        rest.append(text)
-        if "\n" not in text:
-            continue
-        *lines, last = "".join(rest).split("\n")
+        if begins and text:
+            text, begins = text.removeprefix("\ufeff"), False
+        *lines, last = text.split("\n")
         for line in lines:
-            yield number, f"{line}\n".removeprefix("\ufeff" if number == 1 else "")
+            yield number, f"{line}\n"
             number += 1
-        rest, size = [last], len(last)
-    if last := "".join(rest):
-        yield number, last
+        if last:
+            yield number, last
 
 
-def _too_long_error(file: SourceFile, line: int) -> InputError:
+def too_long_error(file: SourceFile, line: int, unit: Unit = "line") -> InputError:
+    """Return the error for a row of more than `MAX_ROW` characters."""
     return InputError(
-        f"the line is longer than {MAX_LINE // 2**20} MiB",
+        f"a row has more than {MAX_ROW:,} characters",
         path=file.path,
         line=line,
-        fix="Write one row per line (JSONL), or split the file.",
+        unit=unit,
+        fix="Leave out what is not scored. JSON Lines have one row per line; in CSV, close quotation marks.",
     )

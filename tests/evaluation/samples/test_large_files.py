@@ -14,7 +14,7 @@ import pytest
 from openpyxl import Workbook
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples import excel, read, text_lines
+from imapeval.evaluation.samples import delimited, excel, excel_parts, json_files, parquet, read, text_lines
 
 COLUMNS = ("question", "reference", "response")
 
@@ -140,7 +140,7 @@ def test_a_damaged_parquet_file(tmp_path: Path, at: int):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "gb18030"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, packed: bool):
-    monkeypatch.setattr(text_lines, "MAX_LINE", 2**20)
+    monkeypatch.setattr(text_lines, "MAX_ROW", 2**20)
     row = json.dumps(dict.fromkeys(COLUMNS, "问"), ensure_ascii=False)
     content = f"{row}\n{' ' * 2**21}{row}\n".encode(encoding)
     path = tmp_path / ("d.jsonl.gz" if packed else "d.jsonl")
@@ -329,3 +329,176 @@ def test_an_excel_file_that_would_fill_the_memory_is_refused(
         read(path, limit=5)
     assert caught.value.path == path
     assert "as CSV" in str(caught.value)
+
+
+def write_list(path: Path, rows: int) -> Path:
+    with path.open("w") as file:
+        file.write("[")
+        file.writelines(f"{',' if n else ''}{json.dumps(dict.fromkeys(COLUMNS, f'row {n}'))}" for n in range(rows))
+        file.write("]")
+    return path
+
+
+def write_arrow(path: Path, rows: int) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    numbers = pyarrow.array(range(rows)).cast(pyarrow.string())
+    table = pyarrow.table(dict.fromkeys(COLUMNS, numbers))
+    with pytest.importorskip("pyarrow.ipc").new_file(path, table.schema) as file:
+        file.write_table(table, max_chunksize=rows)
+    return path
+
+
+def write_images(path: Path, rows: int) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = pyarrow.array([str(n) for n in range(rows)])
+    images = pyarrow.array([bytes([n % 256]) * 2**20 for n in range(rows)])
+    pytest.importorskip("pyarrow.parquet").write_table(
+        pyarrow.table({**dict.fromkeys(COLUMNS, texts), "image": images}),
+        path,
+        use_dictionary=False,
+        compression="none",
+    )
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "write", "rows"),
+    [("d.json", write_list, 300_000), ("d.arrow", write_arrow, 1_000_000), ("d.parquet", write_images, 300)],
+)
+def test_a_limit_of_other_formats(tmp_path: Path, name: str, write: Callable[[Path, int], Path], rows: int):
+    small = measure(write(tmp_path / name, 30))
+    assert measure(write(tmp_path / name, rows)) < small + (30 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes of POSIX systems")
+@pytest.mark.parametrize("named", [False, True])
+def test_a_limit_of_a_pipe_without_end(tmp_path: Path, named: bool):
+    command = "echo question,reference,response; exec yes q,r,a"
+    script = "import sys; from imapeval.evaluation.samples import read; print(len(read(sys.argv[1], limit=5)))"
+    path = "-"
+    if named:
+        path = str(tmp_path / "pipe")
+        subprocess.run(["mkfifo", path], check=True)
+    with subprocess.Popen(
+        ["sh", "-c", f"exec > {path}; {command}" if named else command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as endless:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", script, path], stdin=endless.stdout, capture_output=True, text=True, timeout=30
+            )
+        finally:
+            endless.kill()
+    assert done.stdout == "5\n"
+
+
+def parquet_of(path: Path, text: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table({name: [text] for name in COLUMNS}), path)
+
+
+TOO_LONG: dict[str, Callable[[Path], object]] = {
+    "d.csv": lambda path: path.write_text(f"{','.join(COLUMNS)}\nq,r,{'x' * 3000}\n"),
+    "quoted.csv": lambda path: path.write_text(f'{",".join(COLUMNS)}\nq,r,"' + "x,\n" * 3000),
+    "fields.csv": lambda path: path.write_text(f'{",".join(COLUMNS)}\nq,r,"x"' + ',"\n"' * 3000),
+    "commas.tsv": lambda path: path.write_text("\t".join(COLUMNS) + "\t" * 3000),
+    "d.json": lambda path: path.write_text('[\n{"question":\n"' + "x" * 3000 + '"}]'),
+    "nested.json": lambda path: path.write_text(f"[\n[{'[],' * 3000}"),
+    "object.json": lambda path: path.write_text('{"data": [\n' + "{},\n" * 3000),
+    "d.parquet": lambda path: parquet_of(path, "x" * 3000),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LONG)
+def test_a_row_of_any_length_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    for module in (text_lines, delimited, json_files, parquet):
+        monkeypatch.setattr(module, "MAX_ROW", 2000)
+    monkeypatch.setattr(json_files, "_MAX_OBJECT", 2000)
+    monkeypatch.setattr(json_files, "_CHUNK", 100)
+    TOO_LONG[name](tmp_path / name)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / name, limit=1)
+    assert (caught.value.path, "2,000 characters" in str(caught.value)) == (tmp_path / name, True)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_list_is_read_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chunk: int, indent: int | None):
+    monkeypatch.setattr(json_files, "_CHUNK", chunk)
+    extra = {"meta": [1, -2.5e-7, True, None, float("inf"), ']},[\\"😀\x7f'], "empty": [{}, []]}
+    rows = [{**dict.fromkeys(COLUMNS, f"{n}" * (n * 40 + 1)), **extra} for n in range(4)]
+    path = tmp_path / "d.json"
+    path.write_text(f" \n{json.dumps(rows, indent=indent)}\n ")
+    assert [sample.meta for sample in read(path)] == [extra] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[\n{"question": "q"},\n{"a": tru}]', 3),
+        ('[\n{"question": "q"}\n{"a": 1}]', 3),
+        ('[{"question": "q"}]\n\n[]', 3),
+        ('[\n{"question": "q"},\n{"a": 1, "a": 2}]', 3),
+        (f'[\n{{"question": "q"}},\n{"[" * 100_000}', 3),
+        ('[\n{"question": "q"},', 2),
+        ('[\n{"question": "q\n"}]', 2),
+    ],
+)
+def test_where_a_list_is_damaged(tmp_path: Path, text: str, line: int):
+    path = tmp_path / "d.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert (caught.value.path, caught.value.line) == (path, line)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_a_damaged_arrow_file_does_not_end_the_process(tmp_path: Path, kind: str):
+    path = write_arrow(tmp_path / "d.arrow", 40)
+    ipc = pytest.importorskip("pyarrow.ipc")
+    if kind == "stream":
+        table = ipc.open_file(path.read_bytes()).read_all()
+        with ipc.new_stream(path, table.schema) as file:
+            file.write_table(table)
+    script = """
+import sys
+from pathlib import Path
+from imapeval.errors import InputError
+from imapeval.evaluation.samples import read
+path = Path(sys.argv[1])
+raw = path.read_bytes()
+for at in range(0, len(raw), 3):
+    path.write_bytes(raw[:at] + b"\\x7f" + raw[at + 1 :])
+    try:
+        read(path)
+    except InputError:
+        pass
+"""
+    assert subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("xl/styles.xml", "<styleSheet {}><cellXfs>" + "<xf/>" * 9000 + "</cellXfs></styleSheet>"),
+        (
+            "xl/worksheets/sheet1.xml",
+            "<worksheet {}><sheetData><row>" + "<c/>" * 9000 + "</row></sheetData></worksheet>",
+        ),
+        ("xl/worksheets/sheet1.xml", "<worksheet {}><sheetData>" + "<a/>" * 9000 + "</sheetData></worksheet>"),
+        ("xl/worksheets/sheet1.xml", "<worksheet {}><sheetData>" + "<row/>" * 900 + "</sheetData></worksheet>"),
+    ],
+)
+def test_xml_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, content: str
+):
+    monkeypatch.setattr(excel_parts, "MAX_XML", 20_000)
+    monkeypatch.setattr(excel, "MAX_ROWS", 500)
+    path = rewrite(tmp_path / "d.xlsx", {part: content.format(SHEET)})
+    with pytest.raises(InputError) as caught:
+        read(path, limit=5)
+    assert (caught.value.path, "as CSV" in str(caught.value)) == (path, True)

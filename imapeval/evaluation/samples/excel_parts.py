@@ -1,0 +1,113 @@
+"""The parts of an Excel file, with limits: a file of a kilobyte can hold XML that takes gigabytes when it is parsed."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+
+from imapeval.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from zipfile import ZipFile
+
+    from imapeval.evaluation.samples.text_lines import SourceFile
+
+MAX_XML = 16 * 2**20
+"""Maximum size in bytes of the XML that is held in memory at a time: a row, a text, or a part such as the formats. Its
+elements take up to fifty times as much."""
+
+_T = TypeVar("_T")
+
+
+def too_large_error(file: SourceFile, what: str) -> InputError:
+    """Return the error for a file that is too large in one respect."""
+    return InputError(f"the file {what}", path=file.path, fix="Save the table as CSV.")
+
+
+class WholeParts:
+    """The parts of a file that openpyxl reads as a whole, in place of its `ZipFile`."""
+
+    def __init__(self, archive: ZipFile, file: SourceFile) -> None:
+        self._archive = archive
+        self._file = file
+
+    def read(self, name: str) -> bytes:
+        """Return a part.
+
+        Raises:
+            InputError: It is too large.
+        """
+        if self._archive.getinfo(name).file_size > MAX_XML:
+            raise too_large_error(self._file, f"has a part {name!r} of more than {MAX_XML // 2**20} MiB")
+        return self._archive.read(name)
+
+    def namelist(self) -> list[str]:
+        """Return the names of the parts."""
+        return self._archive.namelist()
+
+
+class MeteredPart:
+    """A part of the file of which not too much may be read for one row or text.
+
+    Attributes:
+        size: Bytes read for it so far.
+    """
+
+    def __init__(self, part: IO[bytes], file: SourceFile) -> None:
+        self._part = part
+        self._file = file
+        self.size = 0
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            InputError: Too many were read for one row or text.
+        """
+        chunk = self._part.read(size)
+        self.size += len(chunk)
+        if self.size > MAX_XML:
+            raise too_large_error(self._file, f"has a row or text of more than {MAX_XML // 2**20} MiB")
+        return chunk
+
+    def meter(self, rows: Iterable[_T]) -> Iterator[_T]:
+        """Yield the rows, and measure the next one after each."""
+        for row in rows:
+            self.size = 0
+            yield row
+
+
+class SharedTexts:
+    """The texts to which cells refer by number, parsed as far as they are needed.
+
+    Args:
+        archive: The parts of the file.
+        file: The file.
+        path: Their name within the archive; None if there are none.
+    """
+
+    def __init__(self, archive: ZipFile, file: SourceFile, path: str | None) -> None:
+        self._known: list[str] = []
+        self._further = iter(()) if path is None else self._parse(archive, file, path)
+
+    def __getitem__(self, number: int) -> str:
+        if number >= len(self._known):
+            self._known.extend(islice(self._further, number + 1 - len(self._known)))
+        return self._known[number]
+
+    def _parse(self, archive: ZipFile, file: SourceFile, path: str) -> Iterator[str]:
+        from openpyxl.cell.text import Text
+        from openpyxl.xml.constants import SHEET_MAIN_NS
+        from openpyxl.xml.functions import iterparse
+
+        with archive.open(path) as opened:
+            source = MeteredPart(opened, file)
+            elements: Iterator[tuple[str, Any]] = iterparse(cast("Any", source), events=("start", "end"))
+            _, root = next(elements)
+            for event, element in elements:
+                if event == "end" and element.tag == f"{{{SHEET_MAIN_NS}}}si":
+                    text: Any = Text.from_tree(element)
+                    yield text.content.replace("x005F_", "")
+                    root.clear()
+                    source.size = 0
