@@ -85,3 +85,11 @@ except OSError as error:
     assert done.stdout == "OSError\n"
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_new_folders_are_private_but_those_of_graphs():
+    """Graphs hold no texts of the data, and are made to be shared."""
+    package = Path(__file__).parents[1] / "imapeval"
+    making = [path for path in package.rglob("*.py") if "mkdir(parents" in path.read_text(encoding="utf-8")]
+    found = {path.relative_to(package).as_posix() for path in making}
+    assert found - {"files.py"} == {"graph/build/builder.py", "graph/build/networkx_import.py"}

@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.output import echo
 from imapeval.errors import UsageError
-from imapeval.files import append_to_file, replace_file
+from imapeval.files import append_to_file, make_private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +119,7 @@ def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
 
 def _write(path: Path, text: str, run: Path, *, append: bool) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         (append_to_file if append else replace_file)(path, text.encode())
     except OSError as error:
         raise UsageError(

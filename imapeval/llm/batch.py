@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from pydantic import ValidationError
 
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
-from imapeval.files import create_private_file
+from imapeval.files import create_private_file, make_private_folder
 from imapeval.llm.batch_results import ResultLine, read_lines
 from imapeval.llm.dry_run import pending_error
 from imapeval.llm.middleware.cache import cache_key
@@ -112,7 +112,7 @@ class BatchFolder:
         if model is None and not state.is_file():
             raise UsageError(f"{path} is not a batch folder. Create one with `imapeval batch export ... --out {path}`.")
         with self._guarded():
-            path.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path)
             self._state = _connect(state)
             found: tuple[str, str] | None = self._state.execute("SELECT identity, name FROM model").fetchone()
         if found is None and model is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError, UsageError
+from imapeval.files import make_private_folder
 from imapeval.study.data.ratings.database import is_url, make_database_url
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:
 
     if create:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             # Other users of this computer must not read names and ratings.
             path.touch(mode=0o600, exist_ok=False)
         except FileExistsError as error:

@@ -9,6 +9,7 @@ from imapeval.cli.commands.study.inputs import About, Resamples, RunFolders, See
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
+from imapeval.files import make_private_folder
 
 
 @expand_options
@@ -101,6 +102,6 @@ def report(
 def _make_folder(folder: Path) -> None:
     """Make the folder before minutes are spent on its content."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise UsageError(f"cannot make the folder {folder} ({error.strerror}). Choose another with --out.") from error
