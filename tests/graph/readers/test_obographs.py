@@ -86,19 +86,20 @@ def test_only_current_classes_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("content", "line", "value"),
     [
-        ('{"graphs": [\n{"nodes": [}', "line 2: it is not JSON"),
-        ('{"graph": []}', "no list 'graphs'"),
-        ('{"graphs": []}', "no list 'graphs'"),
-        ('{"graphs": [{"nodes": {}}]}', "'nodes' is not a list"),
-        ("[" * 200_000, "nested too deeply"),
+        ('{"graphs": [\n{"nodes": [}', 2, None),
+        ('{"graph": []}', None, "'graphs'"),
+        ('{"graphs": []}', None, "'graphs'"),
+        ('{"graphs": [{"nodes": {}}]}', None, "'nodes'"),
+        ("[" * 200_000, None, None),
     ],
 )
-def test_broken_files_are_rejected(tmp_path: Path, content: str, problem: str) -> None:
+def test_broken_files_are_rejected(tmp_path: Path, content: str, line: int | None, value: str | None) -> None:
     (tmp_path / "x.json").write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=problem):
+    with pytest.raises(InputError, match=value) as caught:
         read(tmp_path / "x.json")
+    assert (caught.value.path, caught.value.line) == (tmp_path / "x.json", line)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/terminology")

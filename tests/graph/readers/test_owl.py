@@ -97,16 +97,17 @@ def test_a_complete_class(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("extra")
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    "content",
     [
-        (ONTOLOGY.format(HEART)[:-400], "cannot be read as RDF/XML"),
-        (ONTOLOGY.format(""), "RDF/XML"),
-        ("Prefix(:=<http://x.org/>)\nOntology(<http://x.org/>)", "RDF/XML"),
+        ONTOLOGY.format(HEART)[:-400],
+        ONTOLOGY.format(""),
+        "Prefix(:=<http://x.org/>)\nOntology(<http://x.org/>)",
     ],
 )
-def test_broken_and_other_files_are_rejected(tmp_path: Path, content: str, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
+def test_broken_and_other_files_are_rejected(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError) as caught:
         read(tmp_path / "x.owl", content)
+    assert caught.value.path == tmp_path / "x.owl"
 
 
 @pytest.mark.usefixtures("extra")

@@ -140,7 +140,7 @@ def test_a_zip_file_is_rejected(tmp_path: Path) -> None:
 def test_cut_off_file_is_rejected_before_anything_is_read(release: Path, stem: str, line: int) -> None:
     path = find(release, stem)
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(InputError, match="truncated") as caught:
+    with pytest.raises(InputError) as caught:
         next(FORMAT.read(Source(release, "snomed")))
     assert (caught.value.path, caught.value.line) == (path, line)
 
@@ -148,7 +148,7 @@ def test_cut_off_file_is_rejected_before_anything_is_read(release: Path, stem: s
 def test_file_truncated_in_its_last_cell_is_rejected(release: Path) -> None:
     path = find(release, "der2_cRefset_Language")
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(InputError, match="truncated") as caught:
+    with pytest.raises(InputError) as caught:
         read(release)
     assert (caught.value.path, caught.value.line) == (path, 8)
 

@@ -109,7 +109,7 @@ def test_missing_relations(release: Path) -> None:
 def test_cut_off_relations(release: Path) -> None:
     path = release / "rrf/RXNREL.RRF"
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(InputError, match="truncated") as caught:
+    with pytest.raises(InputError) as caught:
         read(release)
     assert (caught.value.path, caught.value.line) == (path, 18)
 

@@ -152,7 +152,7 @@ def test_a_zip_file_is_rejected(meta: Path, tmp_path: Path) -> None:
 def test_cut_off_table_is_rejected_before_anything_is_read(meta: Path, table: str, lines: int) -> None:
     path = meta / table
     path.write_bytes(path.read_bytes()[:-12])
-    with pytest.raises(InputError, match="truncated") as caught:
+    with pytest.raises(InputError) as caught:
         next(FORMAT.read(Source(meta, "umls")))
     assert (caught.value.path, caught.value.line) == (path, lines)
 
@@ -161,9 +161,9 @@ def test_cut_in_the_middle_of_a_character(meta: Path) -> None:
     path = meta / "MRCONSO.RRF"
     content = path.read_bytes()
     path.write_bytes(content[: content.index("肌".encode()) + 1])
-    with pytest.raises(InputError, match="truncated") as caught:
+    with pytest.raises(InputError) as caught:
         read(meta)
-    assert caught.value.line == 8
+    assert (caught.value.path, caught.value.line) == (path, 8)
 
 
 def test_last_line_without_its_end_is_whole(meta: Path) -> None:
@@ -186,9 +186,9 @@ def test_cut_off_compressed_table(meta: Path) -> None:
         read(meta)
     # Cut off first, compressed afterwards.
     path.with_suffix(".RRF.gz").write_bytes(gzip.compress(content[:-12]))
-    with pytest.raises(InputError, match="truncated") as caught:
+    with pytest.raises(InputError) as caught:
         read(meta)
-    assert caught.value.line == 20
+    assert (caught.value.path, caught.value.line) == (path.with_suffix(".RRF.gz"), 20)
 
 
 def test_bad_rows_are_counted_with_their_places(meta: Path) -> None:
@@ -211,15 +211,9 @@ def test_bad_rows_are_counted_with_their_places(meta: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "it has no readable line"),
-        (b"id,name\n1,fever\n", "no line of it has 19 cells"),
-        ("C9|ENG|\n".encode("utf-16"), "it has no readable line|truncated"),
-    ],
-)
-def test_other_tables_are_rejected(meta: Path, content: bytes, message: str) -> None:
+@pytest.mark.parametrize("content", [b"", b"id,name\n1,fever\n", "C9|ENG|\n".encode("utf-16")])
+def test_other_tables_are_rejected(meta: Path, content: bytes) -> None:
     (meta / "MRCONSO.RRF").write_bytes(content)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError) as caught:
         read(meta)
+    assert caught.value.path == meta / "MRCONSO.RRF"

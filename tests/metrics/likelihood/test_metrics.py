@@ -129,9 +129,9 @@ def test_gptscore() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("gptscore", {"aspect": "beauty"}, "aspect='beauty' is none of informativeness, naturalness, quality, none"),
-        ("gptscore", {"direction": "left"}, "direction='left' is none of response, reference, both"),
-        ("relaxed-perplexity", {"steps": "0"}, "steps=0 leaves nothing of the response"),
+        ("gptscore", {"aspect": "beauty"}, "aspect='beauty'.*informativeness, naturalness, quality, none"),
+        ("gptscore", {"direction": "left"}, "direction='left'.*response, reference, both"),
+        ("relaxed-perplexity", {"steps": "0"}, "steps=0"),
     ],
 )
 def test_options_that_cannot_be(name: str, settings: dict[str, str], message: str) -> None:

@@ -202,20 +202,21 @@ def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "value"),
     [
-        ("LAYER,P,R,F\n1,.1,.1,.1\n", "there is no baseline of layer 2"),
-        ("LAYER,P,R,F\n2,1,.1,.1\n", "not below 1"),
-        ("LAYER,P,R,F\n2,x,.1,.1\n", "no file of baselines"),
-        ("P,R,F\n", "there is no baseline"),
-        ("a,b\n1,2\n", "no file of baselines"),
+        ("LAYER,P,R,F\n1,.1,.1,.1\n", "layer 2"),
+        ("LAYER,P,R,F\n2,1,.1,.1\n", "layer 2"),
+        ("LAYER,P,R,F\n2,x,.1,.1\n", "'x'"),
+        ("P,R,F\n", "layer 2"),
+        ("a,b\n1,2\n", "LAYER"),
     ],
 )
-def test_baselines_at_fault(tmp_path: Path, text: str, told: str) -> None:
+def test_baselines_at_fault(tmp_path: Path, text: str, value: str) -> None:
     file = tmp_path / "baseline.tsv"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=value) as caught:
         bertscore._read_baseline(file, 2)
+    assert caught.value.path == file
     with pytest.raises(InputError, match="none"):
         bertscore._read_baseline(tmp_path / "none", 2)
 

@@ -145,11 +145,11 @@ def test_comet_takes_the_encoder_that_is_set(changed: Path, comet_folder: Path) 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"class_identifier": "unified_metric"}, "class_identifier is 'unified_metric'; read is regression_metric"),
-        ({"encoder_model": "BERT"}, "encoder_model is 'BERT'; read is XLM-RoBERTa"),
-        ({"pool": "best"}, "pool is 'best'"),
+        ({"class_identifier": "unified_metric"}, "class_identifier.*'unified_metric'.*regression_metric"),
+        ({"encoder_model": "BERT"}, "encoder_model.*'BERT'.*XLM-RoBERTa"),
+        ({"pool": "best"}, "pool.*'best'"),
         ({"hidden_sizes": [48, 17]}, "not those of such a model"),
-        ({"activations": "Nothing"}, "the activation 'Nothing'"),
+        ({"activations": "Nothing"}, "'Nothing'"),
     ],
 )
 def test_comet_models_of_other_kinds_are_refused(values: dict[str, Any], told: str, changed: Path) -> None:
@@ -167,7 +167,7 @@ def test_comet_without_settings(changed: Path) -> None:
 
 def test_comet_with_two_checkpoints(changed: Path) -> None:
     shutil.copy(changed / "checkpoints" / "model.ckpt", changed / "checkpoints" / "other.ckpt")
-    with pytest.raises(ResourceError, match="holds 2 files"):
+    with pytest.raises(ResourceError, match=re.escape(str(changed))):
         Comet(model=str(changed)).prepare(CPU)
 
 
