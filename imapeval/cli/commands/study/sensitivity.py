@@ -6,7 +6,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal
@@ -64,12 +64,12 @@ def _print(rows: "Sequence[RatingShift]") -> None:
         return None if shift is None or shift.after is None else format_decimal(shift.after)
 
     columns = [
-        Column("metric", lambda key: key[0], text=True),
-        Column("dimension", lambda key: key[1], text=True),
+        Column("metric", lambda key: key[0], text=True, wrap=False),
+        Column("dimension", lambda key: key[1], text=True, wrap=False),
         Column("unchanged", lambda key: format_decimal(next(iter(by_key[key].values())).before)),
     ]
     columns += [
         Column(change, lambda key, change=change: show(by_key[key].get(change)))
         for change in dict.fromkeys(row.change for row in rows)
     ]
-    emit(by_key, columns, title="Spearman's rho, mean within systems")
+    emit(by_key, columns, title="Spearman's rho, mean within systems", width=UNLIMITED)
