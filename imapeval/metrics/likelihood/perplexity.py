@@ -1,44 +1,35 @@
-r"""Perplexities of a model under test: how likely it finds the reference.
+r"""Perplexity of the reference under a causal language model.
 
-- `perplexity`, `byte-perplexity`, `bits-per-byte`: of the reference, after the question. By word, by byte and in bits
-  as lm-evaluation-harness defines them; the words of a text are what white space separates, so that `perplexity` is
-  defined for English only. The response plays no part.
-- `relaxed-perplexity`, `relaxed-cross-entropy` (Arias-Duart et al. 2025): of the reference, wherever in the response
-  the model would come to it. The target is the reference, the completion is the response of the model under test: at
-  each step i = 0..n the question and the first i tokens of the response stand before the reference, and P(A_i|B_i) is
-  the product of the probabilities of the reference's tokens there. n is the number of the response's tokens as far as
-  it is looked at (option `steps`), and len(target) the number of the reference's directly after the question. Tokens
-  that hold parts of one character count as one. For short references: the work grows with n x (n + len(target)).
+- `perplexity`, `byte-perplexity`, `bits-per-byte`: of the reference after the question, as lm-evaluation-harness 0.4.13
+  defines them. The likelihood is divided by the number of words (separated by white space, hence English only) or
+  bytes, which do not depend on the tokenizer. The response is not used.
+- `relaxed-perplexity`, `relaxed-cross-entropy` (Arias-Duart et al. 2025): of the reference, at whatever point of the
+  response it would follow. At step i = 0..n the context is the question and the first i tokens of the response, and
+  P(A_i|B_i) is the product of the probabilities of the reference's tokens after it. n is the number of response tokens
+  considered (option `steps`), len(target) the number of reference tokens directly after the question. Tokens that
+  encode parts of one character count as one. For short references: the work grows with n x (n + len(target)).
 
 Lower is better. The question is given as "Question: ...\nAnswer:", in Chinese as "问题：...\n回答：".
 
-Empty and long cases:
+Empty and long texts:
 
-- a reference of white space only is `Failure("no-reference-tokens")`;
-- after a response without text the relaxed perplexity has the one step 0, and is the reference's perplexity by token;
-- a text that is longer than the context of a loaded model is read in windows, of which the later ones do not see the
-  question (part `pieces`), as lm-evaluation-harness does; a reference that does not fit behind a response is
-  `Failure("too-long")`, and so is everything that is longer than the context of a server's model;
-- a perplexity that no float holds is `Failure("overflow")`; its logarithm is there as another metric.
+- A reference without text is `Failure("no-reference-tokens")`.
+- For a response without text the relaxed perplexity has step 0 only: the reference's perplexity per token.
+- A text longer than the context of a loaded model is read in windows, and the later ones do not include the question
+  (part `pieces`), as in lm-evaluation-harness. A reference that does not fit after a response is
+  `Failure("too-long")`, as is any text longer than the context of a server's model.
+- A perplexity too large for a float is `Failure("overflow")`; its logarithm is available as another metric.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import Example, option, range_parts, unsigned
 from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
-from imapeval.metrics.likelihood.formulas import (
-    compute_bits_per_byte,
-    compute_byte_perplexity,
-    compute_relaxed_cross_entropy,
-    compute_relaxed_perplexity,
-    compute_word_perplexity,
-    count_bytes,
-    count_words,
-)
 from imapeval.metrics.likelihood.logprobs import Continuation
 from imapeval.types import Failure, Score
 
@@ -50,7 +41,7 @@ if TYPE_CHECKING:
     from imapeval.types import Lang, Outcome
 
 _PROMPTS: dict[Lang, tuple[str, str]] = {"en": ("Question: {}\nAnswer:", " "), "zh": ("问题：{}\n回答：", "")}
-"""What stands before an answer, and between both: the English is the form of most tasks of lm-evaluation-harness."""
+"""Prompt, and separator before the answer. The English form is that of most tasks of lm-evaluation-harness."""
 
 _NO_REFERENCE = Failure("metric", "no-reference-tokens", "the reference has no text, so its likelihood is undefined")
 
@@ -81,7 +72,7 @@ class Perplexity(LikelihoodMetric):
     """How likely the reference is after the question; parts `loglikelihood`, `tokens`, `words`, `bytes`.
 
     Attributes:
-        compute: Gives the number, from the tokens' log-probabilities and the text.
+        compute: Function from the tokens' log-probabilities and the text to the score.
     """
 
     part_ranges = range_parts(counts=("tokens", "words", "bytes", "pieces")) | {"loglikelihood": (None, 0.0)}
@@ -89,7 +80,7 @@ class Perplexity(LikelihoodMetric):
     compute: Callable[[Sequence[float], str], float] = unsigned()
 
     def measure(self, case: Case) -> Measurement:
-        """See `Likelihood.measure`."""
+        """See `LikelihoodMetric.measure`."""
         text = case.reference.strip()
         if not text:
             return _NO_REFERENCE
@@ -99,7 +90,7 @@ class Perplexity(LikelihoodMetric):
             "loglikelihood": math.fsum(reading.logprobs),
             "tokens": float(len(reading.logprobs)),
             "words": float(count_words(text)),
-            "bytes": float(count_bytes(text)),
+            "bytes": float(len(text.encode())),
         }
         if reading.windows > 1:
             parts["pieces"] = float(reading.windows)
@@ -111,7 +102,7 @@ class RelaxedPerplexity(LikelihoodMetric):
     """How likely the reference is anywhere in the response; parts `completion_tokens`, `target_tokens`, `truncated`.
 
     Attributes:
-        compute: Gives the number, from what is computed of the steps.
+        compute: Function from the log-probabilities of the steps to the score.
 
     Raises:
         ValueError: `steps` is below 1.
@@ -128,7 +119,7 @@ class RelaxedPerplexity(LikelihoodMetric):
             raise ValueError(f"steps={self.steps} leaves nothing of the response; give 1 or more")
 
     def measure(self, case: Case) -> Measurement:
-        """See `Likelihood.measure`."""
+        """See `LikelihoodMetric.measure`."""
         target, response = case.reference.strip(), case.response.strip()
         if not target:
             return _NO_REFERENCE
@@ -208,3 +199,69 @@ def _make_outcome(value: float, parts: Mapping[str, float]) -> Outcome:
             "metric", "overflow", "the perplexity is above 1.8e308; use bits-per-byte or relaxed-cross-entropy"
         )
     return Score(value, parts)
+
+
+def count_words(text: str) -> int:
+    """Return how many words white space separates, at least 1."""
+    return len(re.split(r"\s+", text.strip()))
+
+
+def compute_word_perplexity(logprobs: Sequence[float], text: str) -> float:
+    """Return exp(-sum / number of words), at least 1.
+
+    Args:
+        logprobs: Log-probabilities of the text's tokens.
+        text: With at least one character that is no white space.
+    """
+    return _exp(_mean(logprobs, count_words(text)))
+
+
+def compute_byte_perplexity(logprobs: Sequence[float], text: str) -> float:
+    """Return exp(-sum / number of bytes in UTF-8), at least 1.
+
+    Args:
+        logprobs: Log-probabilities of the text's tokens.
+        text: Not empty.
+    """
+    return _exp(_mean(logprobs, len(text.encode())))
+
+
+def compute_bits_per_byte(logprobs: Sequence[float], text: str) -> float:
+    """Return -sum / number of bytes / ln 2, at least 0: the binary logarithm of the byte perplexity.
+
+    Args:
+        logprobs: Log-probabilities of the text's tokens.
+        text: Not empty.
+    """
+    return _mean(logprobs, len(text.encode())) / math.log(2)
+
+
+def compute_relaxed_cross_entropy(logprobs: Sequence[float], *, completion: int, target: int) -> float:
+    """Return the relaxed cross-entropy of a target in a completion, in nats, at least 0.
+
+    -1/(n + len(target)) * sum_i log P(A_i|B_i), where A_i is the target appearing at step i of the completion and B_i
+    what precedes it (Arias-Duart et al. 2025, Automatic Evaluation of Healthcare LLMs Beyond Question-Answering).
+
+    Args:
+        logprobs: log P(A_i|B_i) of every step, each the sum over the target's tokens.
+        completion: n, the completion's tokens.
+        target: len(target), the target's tokens.
+    """
+    return _mean(logprobs, completion + target)
+
+
+def compute_relaxed_perplexity(logprobs: Sequence[float], *, completion: int, target: int) -> float:
+    """Return the exponential of the relaxed cross-entropy, at least 1; see `compute_relaxed_cross_entropy`."""
+    return _exp(compute_relaxed_cross_entropy(logprobs, completion=completion, target=target))
+
+
+def _mean(logprobs: Sequence[float], count: int) -> float:
+    # Not -0.0 where all is certain.
+    return -math.fsum(logprobs) / count + 0.0
+
+
+def _exp(value: float) -> float:
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf

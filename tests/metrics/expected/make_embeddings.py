@@ -152,7 +152,8 @@ def main() -> None:
                 if name != "roberta":
                     found["moverscore"] = ask_moverscore(programs, folder, lang)
                 told[f"{name}-{lang}"] = found
-                file.write_text(json.dumps(shorten(told), indent=0) + "\n", encoding="utf-8")
+                lines = ",\n".join(f'"{name}": {json.dumps(value)}' for name, value in shorten(told).items())
+                file.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 def shorten(told: Any) -> Any:
