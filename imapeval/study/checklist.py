@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.measure import ONLY_AVERAGES, find_title
+from imapeval.study.agreement.measure import ONLY_AVERAGES, describe_left_out, find_title
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.data.about import KEYS
 from imapeval.study.data.scales import describe_scale
@@ -82,7 +82,7 @@ def fill_checklist(
     data = {
         "measuring instrument": _describe_scales(rated),
         "numbers included": _describe_numbers(rated),
-        "statistical analysis": _describe_statistics(agreements),
+        "statistical analysis": _describe_statistics(rated, agreements),
         "reliability and agreement": _describe_agreements(rated, agreements),
     }
     lacking = {
@@ -138,13 +138,14 @@ def _describe_numbers(rated: Rated) -> str:
     return " ".join(sentences)
 
 
-def _describe_statistics(agreements: Sequence[Agreement]) -> str:
+def _describe_statistics(rated: Rated, agreements: Sequence[Agreement]) -> str:
     titles = dict.fromkeys(find_title(row.statistic) for row in agreements if row.value is not None)
     if not titles:
         return ""
     return (
-        f"{'; '.join(titles)}. 95% score intervals, with the variance from leaving out each question in turn; missing "
-        "ratings are left out."
+        f"{'; '.join(titles)}. 95% score intervals: Wilson's of a share of answers that are each right or wrong and "
+        f"have a question of their own, else with the variance from leaving out {describe_left_out(rated)} in turn. "
+        "Missing ratings are left out."
     )
 
 

@@ -25,7 +25,15 @@ def test_what_the_data_says_is_counted(build_rated: Callable[..., Rated]):
         assert part in numbers.data
     assert not numbers.missing
     assert "Krippendorff's alpha" in items["statistical analysis"].data
+    assert "leaving out each answer in turn" in items["statistical analysis"].data
     assert "(3 raters, 4 answers)" in items["reliability and agreement"].data
+
+
+def test_what_intervals_leave_out_is_what_was_left_out(build_rated: Callable[..., Rated]):
+    together = build_rated({"accuracy": GIVEN}, questions=[0, 0, 1, 2, 3])
+    assert "leaving out each question, with all its answers, in turn" in fill(together)["statistical analysis"].data
+    many = build_rated({"accuracy": np.tile(GIVEN, (500, 1))})
+    assert "each of 2,000 groups of questions" in fill(many)["statistical analysis"].data
 
 
 def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
-from imapeval.study.agreement.measure import find_title
+from imapeval.study.agreement.measure import describe_left_out, find_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +118,8 @@ def describe_methods(study: Study) -> list[str]:
     if study.agreements:
         sentences.append(
             f"Intervals of {study.confidence:.0%} of agreement and of ceilings are Wilson's score intervals, for as "
-            "many answers as would give a share that variance; the variance is from leaving out each question in turn."
+            "many answers as would give a share that variance; the variance is from leaving out "
+            f"{describe_left_out(rated)} in turn."
         )
     levels = list(dict.fromkeys(LEVELS[row.level] for row in study.correlations))
     if len(levels) > 1:

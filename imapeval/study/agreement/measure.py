@@ -13,7 +13,7 @@ from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_k
 from imapeval.study.agreement.krippendorff import measure_alpha
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
 from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
-from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
+from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, find_intervals
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import Agreement
@@ -197,6 +197,16 @@ def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
     table = rated.by_rater[dimension]
     used = ~np.isnan(table).all(axis=1)
     return table[used], number_clusters(rated.questions[used].tolist())
+
+
+def describe_left_out(rated: Rated) -> str:
+    """Return what the intervals of agreement leave out in turn: "each question", for example."""
+    codes = [ratings_in_dimension(rated, dimension)[1] for dimension in rated.by_rater]
+    counts = [int(found.max(initial=-1)) + 1 for found in codes]
+    if max(counts, default=0) > MAX_GROUPS:
+        return f"each of {MAX_GROUPS:,} groups of questions"
+    alone = all(count == len(found) for count, found in zip(counts, codes, strict=True))
+    return "each answer" if alone else "each question, with all its answers,"
 
 
 def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:

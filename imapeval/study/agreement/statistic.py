@@ -128,7 +128,7 @@ def count_information(ratings: Floats) -> float:
     return min(1.0, 2 * differing) * float(given[given >= 2].mean()) / 2
 
 
-_MOST_GROUPS = 2000
+MAX_GROUPS = 2000
 """Maximum number of jackknife groups of questions. Grouping does not change the variance, as questions are
 independent; from this many groups it is estimated to within 3%."""
 
@@ -164,7 +164,7 @@ def find_intervals(
             [statistic.compute(rows, gathered) for statistic, rows in zip(statistics, data, strict=True)]
         )
 
-    groups = min(questions, _MOST_GROUPS)
+    groups = min(questions, MAX_GROUPS)
     left_out = compute_replicates(compute, 1 - np.eye(groups, dtype=np.int64), codes[order] % groups)
     independent = questions == len(codes)
     return [

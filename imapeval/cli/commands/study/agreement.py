@@ -76,7 +76,7 @@ def agreement(
         print_limits([row for row in limits if row.dimension == dimension])
     _print_ceilings([row for row in ceilings if row.value is not None])
     echo("\n".join(sentences))
-    _print_notes(found, rated, by_question=questions is not None)
+    _print_notes(found, rated)
 
 
 def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
@@ -142,12 +142,12 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     )
 
 
-def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bool) -> None:
-    from imapeval.study.agreement.measure import STATISTICS
+def _print_notes(rows: "Sequence[Agreement]", rated: "Rated") -> None:
+    from imapeval.study.agreement.measure import STATISTICS, describe_left_out
 
     if any(row.value is not None for row in rows):
-        left_out = "question, with all its answers," if by_question else "answer"
-        echo(f"Intervals are 95% score intervals, with the variance from leaving out each {left_out} in turn.")
+        left_out = describe_left_out(rated)
+        echo(f"Intervals are 95% score intervals, with the variance from leaving out {left_out} in turn.")
     # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
