@@ -73,8 +73,9 @@ _MAX_EXCERPT = 60
 _PROGRESS_BYTES = 1 << 20
 """Bytes between two calls of `progress`."""
 
-_XML_CHUNK = 1 << 16
-"""Bytes parsed at a time in search of entities."""
+XML_CHUNK = 1 << 20
+"""Bytes of XML parsed at a time. With each further chunk, expat before 2.6 (CVE-2023-52425) begins again at the start
+of a tag or comment that has not ended."""
 
 _TAGGED = re.compile(r"(.*\S)\s*[(（]([^()（）]+)[)）]")
 
@@ -234,7 +235,7 @@ def reject_large_entities(source: Source, path: Path) -> None:
 
     parser.EntityDeclHandler, parser.StartElementHandler = check_entity, start_content
     with source.open(path) as file:
-        while not in_content and (chunk := file.read(_XML_CHUNK)):
+        while not in_content and (chunk := file.read(XML_CHUNK)):
             try:
                 parser.Parse(chunk)
             except expat.ExpatError:

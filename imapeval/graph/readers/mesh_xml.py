@@ -17,13 +17,13 @@ How MeSH's hierarchies are read:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import MAX_NAME, Format, Record, reject_large_entities, restore_word_order
+from imapeval.graph.readers.base import MAX_NAME, XML_CHUNK, Format, Record, reject_large_entities, restore_word_order
 from imapeval.graph.readers.parsing.concept_types import type_of_semantic_types
 from imapeval.text.normalise import fold_plural
 
@@ -66,6 +66,8 @@ _TREES: tuple[tuple[str, ConceptType], ...] = (
 )
 _SUPPLEMENTS: dict[str, ConceptType] = {"2": "procedure", "3": "disease", "4": "organism"}
 """Types by SCRClass: protocols, rare diseases, organisms; 1 are chemicals."""
+_MAX_TREE_NUMBER = 200
+"""Characters; those of 2026 have at most 55. All steps up from each are looked up."""
 _PARTS = re.compile(r"A(?!10|11(?!\.284))|Z")
 """Tree numbers of parts of their parents: not tissues (A10) and cells (A11), but the contents of cells."""
 
@@ -139,7 +141,7 @@ def _parse_records(source: Source, path: Path) -> Iterator[Element]:
     reject_large_entities(source, path)
     try:
         with source.open(path) as file:
-            for event, element in ElementTree.iterparse(file, events=("start", "end")):
+            for event, element in _iterate_xml(file):
                 if root is None:
                     root = element
                     _check_root(root, path)
@@ -164,6 +166,16 @@ def _parse_records(source: Source, path: Path) -> Iterator[Element]:
             line=line,
             fix="Download or copy it again.",
         ) from error
+
+
+def _iterate_xml(file: BinaryIO) -> Iterator[tuple[str, Element]]:
+    # As `iterparse`, which reads 16 KiB at a time.
+    parser = cast("Any", ElementTree.XMLPullParser(("start", "end")))
+    while chunk := file.read(XML_CHUNK):
+        parser.feed(chunk)
+        yield from parser.read_events()
+    parser.close()
+    yield from parser.read_events()
 
 
 def _check_root(root: Element, path: Path) -> None:
@@ -202,6 +214,9 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
         if found.text
     ]
     numbers = [found.text.strip() for found in element.iterfind("TreeNumberList/TreeNumber") if found.text]
+    if any(len(number) > _MAX_TREE_NUMBER for number in numbers):
+        source.problems.add(f"a tree number of more than {_MAX_TREE_NUMBER} characters", place)
+        numbers = [number for number in numbers if len(number) <= _MAX_TREE_NUMBER]
     tuis = [found.text.strip() for found in element.iterfind(".//SemanticTypeUI") if found.text]
     record.type = (
         next((kind for prefix, kind in _TREES if any(number.startswith(prefix) for number in numbers)), None)

@@ -112,7 +112,7 @@ def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> R
     # "A is a B that ..." makes A a B. Without a run of a classifier there is no is_a line for it.
     for genus in genera if not record.parents else ():
         obo_terms.add_edge(record.parents, genus)
-    return record
+    return obo_terms.drop_repetitions(record)
 
 
 def _add_synonym(source: Source, record: Record, number: int, value: str, default: str) -> None:

@@ -51,7 +51,7 @@ def _read_records(source: Source) -> Iterator[Record]:
                 _add_edge(source, records.get(child), relation, parent)
             case _:
                 source.problems.add("an edge without sub, pred and obj", f"{source.path.name} edge {number}")
-    yield from records.values()
+    yield from map(obo_terms.drop_repetitions, records.values())
 
 
 def _read_graphs(source: Source) -> list[dict[str, Any]]:

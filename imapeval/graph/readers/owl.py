@@ -76,7 +76,7 @@ def _read_records(source: Source) -> Iterator[Record]:
                 obo_terms.add_xref(record, value)
             else:
                 source.skipped["references to what is not the same"] += 1
-        yield record
+        yield obo_terms.drop_repetitions(record)
 
 
 _NO_AXIOM = _BlankNode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
@@ -72,7 +73,7 @@ def read_table(
         )
 
     # Spreadsheets leave unnamed columns at the end.
-    if repeated := next((name for name in columns if name and names.count(name) > 1), None):
+    if repeated := next((name for name, count in Counter(names).items() if name and count > 1), None):
         raise InputError(f"the column {repeated!r} occurs twice", path=path, line=number, fix="Rename one of them.")
 
     def read_rows() -> Iterator[tuple[int, list[str]]]:

@@ -96,7 +96,7 @@ def add_name(
             return
         record.label = text
         record.names.insert(0, name)
-    elif name not in record.names:
+    else:
         record.names.append(name)
 
 
@@ -111,15 +111,23 @@ def find_lang(tag: str | None) -> Lang | None:
 def add_xref(record: Record, text: str) -> None:
     """Add the id of a concept in another vocabulary; references to web pages and articles are ignored."""
     known = canonical_curie(text)
-    if known is not None and known != record.id and known not in record.xrefs:
+    if known is not None and known != record.id:
         record.xrefs.append(known)
 
 
 def add_edge(ids: list[str], text: str) -> None:
-    """Add an id to the parents or wholes of a record, once."""
+    """Add an id to the parents or wholes of a record."""
     known = canonical_curie(text)
-    if known is not None and known not in ids:
+    if known is not None:
         ids.append(known)
+
+
+def drop_repetitions(record: Record) -> Record:
+    """Leave each name and id of a whole record once; a search for each in those before would take quadratic time."""
+    record.names = [*dict.fromkeys(record.names)]
+    for name in ("parents", "wholes", "xrefs"):
+        setattr(record, name, [*dict.fromkeys(getattr(record, name))])
+    return record
 
 
 def is_part_of(relation: str) -> bool:
