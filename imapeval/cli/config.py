@@ -60,7 +60,7 @@ def _find(start: Path) -> tuple[Path, str, dict[str, Any]] | None:
                 continue
             try:
                 content = tomllib.loads(text)
-            except tomllib.TOMLDecodeError as error:
+            except (tomllib.TOMLDecodeError, RecursionError) as error:
                 raise InputError(f"invalid TOML ({error})", path=path, fix="Correct it.") from error
             if name == _PROJECT_FILE:
                 content = content.get("tool", {}).get("imapeval")

@@ -77,6 +77,7 @@ WRITING = [
         # Would write to any file that the user may write to, such as ~/.bashrc.
         *((f"[{command}]\n{key} = 'x'\n", 2, f"--{key}") for command, key in WRITING),
         ("limit = \n", None, "line 1"),
+        (f"limit = {'[' * 100_000}", None, "TOML"),
     ],
 )
 def test_what_is_wrong_is_named(imapeval: Command, tmp_path: Path, content: str, line: int | None, part: str):

@@ -58,7 +58,7 @@ def read_about(path: Path) -> dict[str, str]:
     try:
         text = path.read_text(encoding="utf-8")
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         place = _LINE.search(str(error))
         line = None if place is None else int(place.group(1))
         raise InputError(
@@ -80,6 +80,6 @@ def _name(value: Any) -> str:
 
 
 def _refuse(problem: str, key: str, path: Path, text: str, *, fix: str) -> InputError:
-    place = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[].=]""")
+    place = re.compile(rf"""\s*+\[*+\s*+["']?{re.escape(key)}["']?\s*[].=]""")
     line = next((number for number, line in enumerate(text.splitlines(), 1) if place.match(line)), None)
     return InputError(problem, path=path, line=line, fix=fix)

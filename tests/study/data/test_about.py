@@ -26,9 +26,10 @@ def test_texts_are_read(tmp_path: Path):
         ('raters = ["a"]\n', 1, "list"),
         ('raters = "a"\nsize = forty\n', 2, "TOML"),
         ('raters = "a"\nraters = "b"\n', 2, "TOML"),
+        (f"raters = {'[' * 100_000}", None, "TOML"),
     ],
 )
-def test_bad_files_are_refused_by_line_and_key(tmp_path: Path, text: str, line: int, part: str):
+def test_bad_files_are_refused_by_line_and_key(tmp_path: Path, text: str, line: int | None, part: str):
     path = tmp_path / "study.toml"
     path.write_text(text, "utf-8")
     with pytest.raises(InputError) as caught:
