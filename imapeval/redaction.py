@@ -152,6 +152,7 @@ def _spellings(secret: str) -> set[str]:
     return {
         *plain,
         *(text.replace("/", r"\/") for text in plain),
+        "".join(f"\\u{ord(character):04x}" for character in secret),
         *(escaped, escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"), html.escape(secret, quote=False)),
         *(quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe="")),
         *_encode_base64(secret),

@@ -80,6 +80,10 @@ def test_every_line_and_every_spelling_of_a_secret_is_hidden():
         assert "line-1" not in hide_secrets(text), text
 
 
+def test_a_secret_is_hidden_if_every_character_is_an_escape(key):
+    assert hide_secrets("".join(f"\\u{ord(character):04x}" for character in key)) == "[redacted]"
+
+
 @given(st.binary(max_size=20), st.binary(max_size=20), st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
 def test_a_secret_is_hidden_in_base64_wherever_it_stands(before, after, encode):
     register_secret("sk->>>?~0123456789")

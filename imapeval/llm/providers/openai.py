@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm.providers import chat_format, echo_logprobs
-from imapeval.redaction import register_secret, register_url_secrets
+from imapeval.redaction import hide_secrets, register_secret, register_url_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -227,9 +227,12 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
     It consists of the name and, unless it is OpenAI's own, the server: `vllm serve` can give a model any name.
 
     Raises:
-        UsageError: The address is invalid.
+        UsageError: The address is invalid, or the name contains a secret.
     """
     address = _find_address(base_url)
+    if hide_secrets(name) != name:
+        # It is part of every signature.
+        raise UsageError("the name of the model contains the key. Write --llm openai:NAME, without the key.")
     return f"openai:{name}" + ("" if address is _OPENAI else f"@{address.url}")
 
 

@@ -358,6 +358,13 @@ async def test_a_server_elsewhere_is_asked_through_the_proxy_of_the_environment(
     assert (caught.value.kind, len(faulty.bodies)) == ("unreachable", 2)
 
 
+def test_a_key_in_place_of_the_name_of_a_model_is_refused(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    with pytest.raises(UsageError) as caught:
+        OpenAIModel("sk-0123456789", base_url="http://127.0.0.1:9/v1")
+    assert "0123456789" not in str(caught.value)
+
+
 @pytest.mark.usefixtures("without_proxies")
 async def test_the_password_of_a_proxy_is_not_shown_if_the_proxy_repeats_it(faulty, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", faulty.url.removesuffix("/v1").replace("//", "//somebody:proxy%2Fword-1@"))
