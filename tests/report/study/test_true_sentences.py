@@ -8,6 +8,7 @@ each one, by a pattern, with what makes it true.
 # ruff: noqa: E501 (sentences are not broken where the page does not break them)
 from __future__ import annotations
 
+import csv
 import importlib.util
 import re
 from collections.abc import Callable
@@ -22,6 +23,7 @@ import pytest
 from scipy import stats
 
 from imapeval.report.study.page import render_study
+from imapeval.report.study.tables import write_tables
 from imapeval.study.compute import compute_study
 
 if TYPE_CHECKING:
@@ -496,7 +498,53 @@ def check_ranks(known: Known, level: str, test: str) -> bool:
 def check_selection(known: Known, rest: str) -> bool:
     ranked = sorted(METRICS[:-1], key=lambda name: -known.within(name, "mean"))[:4]
     shown = {row.metric for row in known.study.slices}
+    if "a system counts by its answers" in rest and not all(counts_by_answers(known, name) for name in ranked):
+        return False
     return set(ranked) <= shown and len(shown) == 5 and bool(rest)
+
+
+def counts_by_answers(known: Known, metric: str) -> bool:
+    """Whether a metric's coefficients among short and long answers are means over systems, weighted by answers."""
+    rows = [
+        row
+        for row in known.study.slices
+        if (row.metric, row.facet) == (metric, "response characters") and row.dimension in DIMENSIONS
+    ]
+    for row in rows:
+        low, high = map(float, row.group.split(" to "))  # Rounded to hundredths.
+        inside = known.rows[(known.length > low - 0.0051) & (known.length < high + 0.0051)]
+        parts = [inside[known.systems[inside] == system] for system in "abc"]
+        # A system with fewer than four questions in the group is left out.
+        parts = [part for part in parts if len(part) >= 4 and np.ptp(known.scores[metric][part])]
+        own = [rho(known.scores[metric][part], known.ratings[row.dimension][part]) for part in parts]
+        if row.value is None or not np.isclose(row.value, np.average(own, weights=[len(part) for part in parts])):
+            return False
+    return len(rows) == 8
+
+
+@pytest.mark.slow
+def test_the_table_beside_the_baseline(known: tuple[Known, _Texts], tmp_path: Path):
+    study, page = known
+    rows = [cells for heading, cells in page.rows if heading == "Side by side: mean of dimensions" and len(cells) > 1]
+    rows = [cells for cells in rows if cells[0] in METRICS]
+    # A metric that is constant within systems has no coefficient there.
+    (system,) = [cells for cells in rows if cells[0] == "system"]
+    assert system[2] == "–"
+    assert {cells[0] for cells in rows} == set(METRICS)
+    for metric, pooled, within, _, baseline, difference, interval in (cells for cells in rows if cells != system):
+        assert near(pooled, study.pooled(metric, "mean"), by=0.00051)
+        assert near(within, study.within(metric, "mean"), by=0.00051)
+        assert near(difference, number(pooled) - number(baseline), by=0.0011)
+        low, high = map(number, interval.split(" to "))
+        assert low < number(difference) < high
+    write_tables(study.study, tmp_path)
+    with (tmp_path / "baselines.csv").open(encoding="utf-8", newline="") as file:
+        table = [row for row in csv.DictReader(file) if row["dimension"] in DIMENSIONS]
+    assert len(table) == len(METRICS) * len(DIMENSIONS)
+    for row in table:
+        assert float(row["value"]) == pytest.approx(study.pooled(row["metric"], row["dimension"]))
+        if row["metric"] != "system":
+            assert float(row["within_system"]) == pytest.approx(study.within(row["metric"], row["dimension"]))
 
 
 @sentence(rf"{M}, (accuracy|completeness): {N}, n 240")

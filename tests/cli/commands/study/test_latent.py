@@ -1,6 +1,6 @@
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +11,15 @@ from imapeval.study.data.ratings import read_ratings
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def write(path: Path, raters: int = 3) -> np.ndarray:
-    """100 answers, rated 1 to 3 by raters of whom the last one guesses; return the truth."""
+def write(path: Path, raters: int = 3, *, right: Sequence[float] = (0.9, 0.85, 0.33)) -> np.ndarray:
+    """100 answers, rated 1 to 3 by raters who are right that often, and otherwise guess; return the truth."""
     rng = np.random.default_rng(3)
     truth = rng.integers(1, 4, size=100)
     lines = ["id,rater,accuracy"]
     for row, true in enumerate(truth):
         for rater in range(raters):
-            right = rng.random() < (0.9, 0.85, 0.33)[rater]
-            lines.append(f"a{row},r{rater},{true if right else rng.integers(1, 4)}")
+            knows = rng.random() < right[rater]
+            lines.append(f"a{row},r{rater},{true if knows else rng.integers(1, 4)}")
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return truth
 
@@ -39,11 +39,26 @@ def test_errors_and_gold(imapeval: Command, tmp_path: Path, model: str):
     assert np.mean(np.round(ratings.average()[:, 0]) == truth) > 0.85
 
 
-def test_table_for_people(imapeval: Command, tmp_path: Path):
-    write(tmp_path / "r.csv")
-    done = imapeval("study", "latent", tmp_path / "r.csv")
+@pytest.mark.parametrize("model", ["ordinal", "nominal"])
+def test_table_and_sentence_follow_from_the_errors_by_bayes(imapeval: Command, tmp_path: Path, model: str):
+    file = tmp_path / "r.csv"
+    write(file, right=(0.6, 0.5, 0.5))
+    arguments = ("study", "latent", file, "--model", model)
+    (found,) = json.loads(imapeval(*arguments, "--json").stdout)
+    chances = np.tile(found["shares"], (100, 1))
+    ratings = read_ratings(file).split("accuracy").astype(int)
+    for place, rater in enumerate(found["raters"]):
+        matrix = np.array(rater["matrix"])
+        assert rater["right"] == pytest.approx(found["shares"] @ np.diag(matrix), abs=1e-6)
+        chances = chances * matrix[:, ratings[:, place] - 1].T
+    chances /= chances.sum(axis=1, keepdims=True)
+    unsure = int((chances.max(axis=1) < 0.8).sum())
+    assert 0 < unsure < 100
+    done = imapeval(*arguments)
     assert done.returncode == 0, done.stderr
-    for part in ("errors of the raters (ordinal model)", "r0 (100)", "gives 3"):
+    assert f"accuracy: 100 answers; for {unsure} no category has a probability of 80%." in done.stdout
+    first = found["raters"][0]
+    for part in (f"errors of the raters ({model} model)", "r0 (100)", "gives 3", f"{first['matrix'][2][2]:.0%}"):
         assert part in done.stdout
 
 
