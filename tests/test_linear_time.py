@@ -1,7 +1,7 @@
 """Everything that reads untrusted text takes time in proportion to its length, whatever the text.
 
 The package is walked so that nothing new is missed: every compiled pattern, every pattern in a call of `re`, and every
-public function that takes a text.
+public function that takes a text. A module with another parser, or with patterns made in a function, has to be listed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ import pytest
 import imapeval
 from imapeval import redaction
 from imapeval.errors import ImapEvalError
+from imapeval.evaluation import strict_json
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.pipeline import open_graph
 from imapeval.evaluation.runs import Result
+from imapeval.evaluation.runs.reading import Run
 from imapeval.evaluation.samples import dialogue, formats, reading
 from imapeval.explain import comparison as explain_comparison
 from imapeval.explain.answers import collect_answers
@@ -45,6 +47,10 @@ from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
 from imapeval.extraction.source import SourceText
 from imapeval.graph.linking import spelling
+from imapeval.graph.readers import base as graph_base
+from imapeval.graph.readers import kgx, mesh_xml, obo, obographs, table
+from imapeval.llm.protocol import Message, Request
+from imapeval.llm.providers import chat_format, echo_logprobs
 from imapeval.llm.structured import faults, json_objects
 from imapeval.matching import llm as llm_matching
 from imapeval.metrics.judges import questions
@@ -55,9 +61,15 @@ from imapeval.metrics.lexical import tokens
 from imapeval.report import markdown
 from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
 from imapeval.report.junit import write_junit
+from imapeval.study.calibration.curve_file import read_calibration
 from imapeval.study.closed import choices
+from imapeval.study.closed.logs.reading import read_logs
 from imapeval.study.closed.reading import AnswerColumns, ClosedTask, read_closed_answers
 from imapeval.study.closed.task_table import read_task_table
+from imapeval.study.data.about import read_about
+from imapeval.study.data.ratings.reading import read_ratings
+from imapeval.study.data.scores_file import read_scores
+from imapeval.study.robustness.rewording import read_rewording
 from imapeval.text import comparison, negation, opposites
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
@@ -81,8 +93,9 @@ READERS = (
 APPLIED = {"_QUOTED": ["match", "fullmatch"], "_BADLY_QUOTED": ["match"], "_FORMATS": ["fullmatch"]}
 """How patterns are applied whose method is not called on their name."""
 
-SHORTEST, LONGEST = 500, 8_000
-"""Characters. A search that looks from each place to the end takes a hundredth of a second for the longest."""
+SHORTEST, LONGEST, LONGEST_FILE = 500, 8_000, 64_000
+"""Characters. A search that looks from each place to the end takes a hundredth of a second for the longest. For files
+there are longer ones, because opening a file takes as long as a search in a short text."""
 ENOUGH = 0.001
 """Shortest time, in seconds, that can be compared with another."""
 MOST = 3.0
@@ -201,7 +214,7 @@ def _units_of(pattern: re.Pattern[Any]) -> Iterator[str]:
 # --- time
 
 
-def grows(work: Callable[[str], object], make: Callable[[int], str]) -> float:
+def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest: int = LONGEST) -> float:
     """Return the ratio of times for a text of twice the length; 1 if neither takes a measurable time."""
 
     def measure(length: int) -> float:
@@ -214,8 +227,10 @@ def grows(work: Callable[[str], object], make: Callable[[int], str]) -> float:
         return time.process_time() - begun
 
     length = SHORTEST
-    while measure(length) < ENOUGH:
-        if length >= LONGEST:
+    # What takes the same time for every text would hide what grows.
+    enough = ENOUGH if longest == LONGEST else max(ENOUGH, 4 * min(measure(length) for _ in range(3)))
+    while measure(length) < enough:
+        if length >= longest:
             return 1.0
         length *= 4
     # Doubtful cases are measured again at four times the length: noise does not grow quadratically.
@@ -289,11 +304,50 @@ def _texts(units: Iterable[str], growing: Iterable[tuple[str, str]]) -> Iterator
         yield f"{head!r}{unit!r}...", lambda length, head=head, unit=unit: head + unit * (length // len(unit)) + _END
 
 
+NUMBERED = (
+    ("", "c{},"),
+    ("", "c{}\t"),
+    ("id\tcategory\t", "c{}\t"),
+    ("", "row {}\n"),
+    ("", '"{}": 1, '),
+    ('{"9": 1, "9": 2, ', '"{}": 1, '),
+    ("", "s{}|"),
+    ("[Term]\nid: X:1\n", "alt_id: X:{}\n"),
+    ("[Term]\nid: X:1\n", 'synonym: "s{}" EXACT []\n'),
+    ("[Term]\nid: X:1\n", "is_a: X:{}\n"),
+    ('{"graphs": [{"nodes": [{"id": "X:1", "type": "CLASS", "meta": {"xrefs": [', '{{"val": "MESH:D{}"}},'),
+    ("<DescriptorRecordSet><DescriptorRecord><DescriptorUI>D1</DescriptorUI><TreeNumber>", ".{}"),
+    ("", "a{} = 1\n"),
+    ("", "[a{}]\n"),
+    ("", "a{}."),
+)
+"""Beginnings of texts, each with a unit that is repeated after it with another number each time."""
+
+ENDS = {"{": "1]}}]}]}", "<": "</TreeNumber></DescriptorRecord></DescriptorRecordSet>"}
+"""How the texts end that begin with a character: what is cut off is not read any further."""
+
+
+def _number(numbered: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Callable[[int], str]]]:
+    for head, unit in numbered:
+        yield (
+            f"{head!r}{unit!r}, numbered",
+            lambda length, head=head, unit=unit: (
+                head + "".join(map(unit.format, range(length // (len(unit) + 3)))) + ENDS.get(head[:1], "")
+            ),
+        )
+
+
 def slow(
-    work: Callable[[str], object], units: Iterable[str], growing: Iterable[tuple[str, str]] = ()
+    work: Callable[[str], object],
+    units: Iterable[str],
+    growing: Iterable[tuple[str, str]] = (),
+    *,
+    numbered: Iterable[tuple[str, str]] = (),
+    longest: int = LONGEST,
 ) -> dict[str, float]:
     """Return the texts for which the time grows faster than the length, and by how much."""
-    grown = {told: grows(work, make) for told, make in _texts(units, growing)}
+    texts = chain(_texts(units, growing), _number(numbered))
+    grown = {told: grows(work, make, longest=longest) for told, make in texts}
     return {told: round(growth, 1) for told, growth in grown.items() if growth > MOST}
 
 
@@ -477,6 +531,69 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
 }
 """How to call readers that need more than a text, by their dotted name within the package."""
 
+
+def _read_graph(kind: graph_base.Format, suffix: str) -> Callable[[str], object]:
+    return _read(lambda path: deque(kind.read(graph_base.Source(path, "x")), 0), suffix)
+
+
+def _read_reply(text: str) -> None:
+    """Read a text as the reply of a server, and as parts of one."""
+    message = {"content": text, "reasoning_content": text}
+    choice = {"finish_reason": "stop", "message": message}
+    fault = {"message": text, "type": text, "code": text, "param": text}
+    for body in (text, *map(json.dumps, ({"choices": [choice], "usage": {"a": text}}, {"error": fault}))):
+        with suppress(ImapEvalError):
+            chat_format.parse_reply(body.encode("utf-8", "replace"), REQUEST, who="m")
+        error = chat_format.ErrorReply.parse(400, body)
+        chat_format.find_unsupported_parameter(error, {"temperature": 1, "seed": 2, "max_tokens": 3}, frozenset())
+        chat_format.to_error(error, REQUEST, who="m", answered=False, keyed=True, retry_after=None)
+
+
+REQUEST = Request((Message("user", "?"),), max_tokens=9)
+
+
+def _align(text: str) -> None:
+    """Find tokens in a text: single characters, pairs, and in the reverse order."""
+    for parts in ([*text], [text[at : at + 2] for at in range(0, len(text), 2)], [f"{one}\ufffd" for one in text]):
+        echo_logprobs.token_ends(parts, text)
+        echo_logprobs.token_ends(parts, text[::-1])
+
+
+def _read_run(text: str) -> None:
+    """Read a text as each file of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder)
+        for name in ("manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl", "usage.json"):
+            (run / name).write_text(text, encoding="utf-8", errors="replace")
+        for read in (Run.results, Run.samples, Run.imaps):
+            with suppress(ImapEvalError):
+                read(Run(run))
+
+
+def _parse_json(text: str) -> None:
+    with suppress(ValueError):
+        strict_json.parse_json(text)
+
+
+FILES: Mapping[str, Callable[[str], object]] = {
+    "graph.readers.obo": _read_graph(obo.FORMAT, ".obo"),
+    "graph.readers.obographs": _read_graph(obographs.FORMAT, ".json"),
+    "graph.readers.mesh_xml": _read_graph(mesh_xml.FORMAT, ".xml"),
+    "graph.readers.kgx": _read_graph(kgx.FORMAT, ".tsv"),
+    "graph.readers.table": _read_graph(table.FORMAT, ".csv"),
+    "llm.providers.chat_format": _read_reply,
+    "llm.providers.echo_logprobs.token_ends": _align,
+    "evaluation.runs.reading": _read_run,
+    "evaluation.strict_json.parse_json": _parse_json,
+    "study.data.ratings.reading": _read(read_ratings, ".csv"),
+    "study.data.scores_file": _read(read_scores, ".csv"),
+    "study.data.about": _read(read_about, ".toml"),
+    "study.calibration.curve_file": _read(read_calibration, ".json"),
+    "study.closed.logs.reading": _read(lambda path: read_logs([path]), ".jsonl"),
+    "study.robustness.rewording": lambda text: read_rewording(text, original=f"{text} x"),
+}
+"""Readers outside the packages of `READERS`, most of them of files."""
+
 TEXTS = frozenset(
     {"text", "texts", "completion", "response", "value", "word", "norm", "inside", "governor", "chinese", "system"}
 )
@@ -514,6 +631,99 @@ def test_every_reader():
     found = {name: slow(_use(read), _share(UNITS, name), GROWING) for name, read in _readers()}
     assert len(found) > 60
     assert not {name: texts for name, texts in found.items() if texts}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_every_reader_of_files(name: str):
+    assert not slow(FILES[name], _share(UNITS, name)[::4], numbered=NUMBERED, longest=LONGEST_FILE)
+
+
+PARSING = re.compile(
+    r"\b(?:json\.loads|parse_json|raw_decode|model_validate_json|csv\.(?:Dict)?[Rr]eader|tomllib\.loads?|iterparse"
+    r"|ParserCreate|fromstring|literal_eval)\("
+)
+"""Calls that read a text in some format."""
+
+PATTERN = re.compile(r"""\bre\.(?!escape)[a-z]+\(\s*(?!r?b?["'])""")
+"""Calls of `re` whose first argument is not a constant."""
+
+ELSEWHERE = {
+    "evaluation.forecast.simulated_replies": "llm.providers.chat_format",
+    "evaluation.imap_files": "evaluation.runs.reading",
+    "evaluation.runs.usage_file": "evaluation.runs.reading",
+    "evaluation.samples.building": "evaluation.samples.reading.read",
+    "evaluation.samples.delimited": "evaluation.samples.formats.read_file.csv",
+    "evaluation.samples.json_files": "evaluation.samples.formats.read_file.json",
+    "evaluation.samples.mediqa_eval": "evaluation.samples.formats.read_file.csv",
+    "explain.facts": "explain.answers.collect_answers",
+    "graph.readers.base": "graph.readers.mesh_xml",
+    "graph.readers.parsing.delimited": "graph.readers.table",
+    "llm.batch": "llm.providers.chat_format",
+    "metrics.judges.parsing.weights": "metrics.judges.parsing.scores.read_scores",
+    "study.closed.logs.lm_eval": "study.closed.logs.reading",
+    "study.closed.logs.table": "study.closed.logs.reading",
+}
+"""Modules with a parser that is called by a reader above."""
+
+EXEMPT = {
+    "cli.commands.study.calibrate": "what another module has written",
+    "cli.config": "settings; each line is matched from its beginning",
+    "evaluation.samples.excel": "limits of their own: tests/evaluation/samples/test_large_files.py",
+    "evaluation.samples.excel_parts": "limits of their own: tests/evaluation/samples/test_large_files.py",
+    "graph.index.cache_cleanup": "files that we have written",
+    "graph.index.checkpoint": "files that we have written",
+    "graph.index.files": "files that we have written",
+    "graph.index.ngram_index": "files that we have written",
+    "llm.middleware.cache": "files that we have written",
+    "llm.prices": "a file of the package",
+    "llm.providers.llama_server": "replies of our own process",
+    "llm.providers.vllm": "configurations of models, which can run code as well",
+    "llm.providers.weights": "files that we have written",
+    "metrics.neural.bertscore": "configurations of models, which can run code as well",
+    "metrics.neural.bleurt": "configurations of models, which can run code as well",
+    "metrics.neural.models.idf": "files that we have written",
+    "metrics.neural.models.weights": "configurations of models, which can run code as well",
+    "rating.web.app": "bodies of limited size, parsed by FastAPI",
+    "rating.web.pages": "a page of the package",
+    "report.study.canvas": "drawings that we have made",
+    "scoring.assessment": "what we have written",
+    "serve.app": "bodies of limited size, parsed by FastAPI",
+    "serve.guard": "bodies of limited size, parsed by FastAPI",
+    "serve.review": "bodies of limited size, parsed by FastAPI",
+    "study.closed.drbenchmark.data": "tables, read by pyarrow and json",
+    "study.closed.drbenchmark.runs": "results in JSON, looked up by key",
+    "study.closed.drbenchmark.tasks": "answers as lists in JSON, looked up by key",
+}
+"""Modules with a parser that need no measurement, and why."""
+
+
+def _makes_patterns(source: str) -> bool:
+    """Return whether a function makes patterns, which are not found as constants are."""
+    return any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and (call.func.value.id, call.func.attr == "escape") == ("re", False)
+        and bool(call.args)
+        and not isinstance(call.args[0], ast.Constant)
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef)
+        for call in ast.walk(function)
+    )
+
+
+def test_no_parser_is_forgotten():
+    known = {*FILES, *(name for name, _ in _readers())}
+    assert {*ELSEWHERE.values()} <= known
+    parsers: set[str] = set()
+    for path, source in SOURCES.items():
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+        if not any(f"{name}.".startswith(f"{module}.") for name in known) and (
+            PARSING.search(source) or (PATTERN.search(source) and _makes_patterns(source))
+        ):
+            parsers.add(module)
+    assert parsers == {*ELSEWHERE, *EXEMPT}
 
 
 @pytest.mark.parametrize("unit", ["评审员", "user:\n", "<|x|>", '"value": ', "{", '{"a":[', "Reference answer: a. "])
