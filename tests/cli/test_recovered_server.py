@@ -57,3 +57,27 @@ def test_a_mended_server_is_asked_again(
     calls = server.calls
     assert imapeval(*command[:4], "--out", "another", *command[6:]).returncode == 0
     assert server.calls == calls
+
+
+NOTHING = ['I cannot read it. {"facts": []}', '{"facts": [], "facts": []}', '{"facts": ["抱歉，我无法提供医疗建议。"]}']
+
+
+@pytest.mark.usefixtures("apart")
+@pytest.mark.parametrize("useless", NOTHING)
+def test_what_looks_like_an_empty_list_is_asked_for_again(
+    imapeval: Command, write_data: WriteData, serve: Callable[..., Any], useless: str
+) -> None:
+    said = [useless]
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        good = json.dumps({"supported": True} if "fact-support" in json.dumps(body) else {"facts": ["Rest."]})
+        return 200, {"choices": [{"finish_reason": "stop", "message": {"content": said[0] or good}}]}
+
+    server = serve(answer)
+    llm = ("--llm", "openai:m", "--base-url", server.url)
+    command = ("score", write_data(SAMPLES[:1]), "--metrics", "factscore", "--out", "run", "--json", *llm)
+    assert json.loads(imapeval(*command).stdout)["failed"] == 1
+    assert server.calls == 2
+    said[0] = ""
+    assert json.loads(imapeval(*command).stdout)["failed"] == 0
+    assert server.calls == 4
