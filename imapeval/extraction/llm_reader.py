@@ -91,7 +91,7 @@ class LLMReader:
         """Read the query and constraint pairs of a question; see `ImapReader.read_question`.
 
         Raises:
-            ExtractionError: Nothing is asked (kind "no-query"), or no completion can be used (kinds of `Fault`).
+            ExtractionError: Nothing is asked (kind "no-query"), or no completion can be used (a `CompletionFault`).
             ProviderError: The model did not answer.
         """
         source = await offload(lambda: SourceText(question, under_evaluation=False), question)
@@ -110,7 +110,7 @@ class LLMReader:
         """Read the facts of an answer; see `ImapReader.read_answer`. An answer without any statement is not sent.
 
         Raises:
-            ExtractionError: No completion can be used (kinds of `Fault`).
+            ExtractionError: No completion can be used (a `CompletionFault`).
             ProviderError: The model did not answer.
         """
         score_asked = is_about_score(question)

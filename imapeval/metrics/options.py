@@ -22,9 +22,9 @@ class Option:
     """An option of a metric.
 
     Attributes:
-        name: The field's.
-        told: What it is.
-        value: What it is set to.
+        name: Name of the field.
+        description: What it sets.
+        value: Its value.
     """
 
     name: str

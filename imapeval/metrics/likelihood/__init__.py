@@ -1,16 +1,16 @@
-"""Metrics made of the probabilities that a language model gives to texts.
+"""Metrics computed from the probabilities that a language model gives to texts.
 
-| metric | what is read | after what | defined for | range | good |
+| metric | text that counts | after | languages | range | good |
 |---|---|---|---|---|---|
 | perplexity | reference | question | English | 1 and up | low |
 | byte-perplexity, bits-per-byte | reference | question | both | 1 and up, 0 and up | low |
 | relaxed-perplexity, -cross-entropy | reference | question, beginnings of the response | both | 1, 0 and up | low |
 | gptscore | response, or reference, or both | the other one | both | up to 0 | high |
 
-The model is loaded here (option `model`), or asked behind a server (--llm).
+The model is loaded here (option `model`) or is behind a server (--llm).
 
-GPTScore compares two texts, and is there on imaps as well. The others tell how well a model knows the reference's own
-words, which an imap has not.
+GPTScore compares two texts and is therefore available on imaps too. The others measure how well a model knows the
+reference's wording, which an imap does not keep.
 """
 
 from __future__ import annotations

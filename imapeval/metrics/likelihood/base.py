@@ -1,7 +1,7 @@
-"""The base class of metrics made of token probabilities, and where the probabilities come from.
+"""The base class of metrics computed from token probabilities.
 
-With the option `model` the model is loaded here, with transformers. Without it the language model of the run (--llm) is
-asked, behind a server that returns the probabilities of given texts.
+With the option `model` the model is loaded here, with transformers. Without it the probabilities come from the language
+model of the run (--llm), behind a server that returns those of given texts.
 
 A metric defines its computation once for both: its `measure` is a generator that yields the texts to read, is sent
 their log-probabilities, and returns the outcome.
@@ -39,12 +39,12 @@ NOT_FINITE = Failure(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikelihoodMetric(BatchMetric):
-    """A metric made of the probabilities of tokens.
+    """A metric computed from the probabilities of tokens.
 
     Attributes:
         name, summary, citation, formula, example, range, languages, higher_is_better: See `Metric`.
         model: See the module's docstring.
-        reader: Reads with the model; None until the metric is prepared.
+        reader: Computes the probabilities; None until the metric is prepared.
     """
 
     name: str = unsigned()
@@ -57,8 +57,8 @@ class LikelihoodMetric(BatchMetric):
     higher_is_better: bool = unsigned(default=False)
     # The signature holds the identity of the model, not its path.
     model: str = option(
-        "causal model that is loaded here: a folder, or a name at the hub. Empty: the one that --llm "
-        "names, behind a server that tells the probabilities of given texts, such as vLLM's",
+        "causal model to load: a folder or a hub name. Empty: the model named by --llm, behind a server "
+        "that returns the probabilities of given texts, such as vLLM",
         "",
         signed=False,
     )
@@ -66,7 +66,7 @@ class LikelihoodMetric(BatchMetric):
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """A reference, and weights or a server."""
+        """A reference, and weights or a language model."""
         return frozenset({"reference", "weights" if self.model else "logprobs"})
 
     @property
@@ -75,7 +75,7 @@ class LikelihoodMetric(BatchMetric):
         return describe_missing_weights(self.name, self.model) if self.model and self.reader is None else ""
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the model."""
+        """Return the identity of the model."""
         return {"model": self.model or "none" if self.reader is None else self.reader.identity}
 
     @property
@@ -149,7 +149,7 @@ async def _measure_on_server(measurement: Measurement, reader: ServerLogprobRead
 def _measure_all(
     measures: Sequence[Measurement], read: Callable[[Sequence[Continuation]], list[TokenLogprobs | Failure]]
 ) -> list[Outcome]:
-    """Return the outcomes, reading together what all of them want to be read next."""
+    """Return the outcomes; the next texts of all measurements are read together."""
     outcomes: dict[int, Outcome] = {}
     ready: dict[int, list[TokenLogprobs] | None] = dict.fromkeys(range(len(measures)))
     while ready:

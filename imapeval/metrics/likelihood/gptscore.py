@@ -1,14 +1,14 @@
-"""GPTScore (Fu et al. 2023): how likely one text is as another way to say the other.
+"""GPTScore (Fu et al. 2023): the likelihood of one text as a rewording of the other.
 
-The mean log-probability of the tokens of the response after an instruction, the reference and "In other words ,"; or
-of the reference after the response, or the mean of both directions (their "avg_f"). Instructions, template and
-directions are those of the authors' code for text from data (jinlanfu/GPTScore, score_d2t.py and opt_score.py, with
-"ist" and without "demo"): aspects informativeness, naturalness and quality, or none, without an instruction. The
-Chinese ones are our translations. Unlike there, no full stop is added to texts, and the likelihood is of all tokens of
-the text as they stand after the template.
+The score is the mean log-probability of the tokens of the response after an instruction, the reference and "In other
+words ,"; or of the reference after the response; or the mean of both directions (the authors' "avg_f"). Instructions,
+template and directions are those of the authors' data-to-text code (jinlanfu/GPTScore, score_d2t.py and opt_score.py,
+with "ist" and without "demo"): aspects informativeness, naturalness and quality, or none, without an instruction. The
+Chinese ones are our translations. Unlike there, no full stop is added to texts, and all tokens of the text after the
+template count.
 
-Higher is better; 0 would be certain. Empty and long cases: a reference or response of white space only is a `Failure`
-("no-reference-tokens", "no-response-tokens"); what does not fit into the model's context is `Failure("too-long")`.
+Higher is better; 0 means certainty. Empty and long cases: a reference or response without text is a `Failure`
+("no-reference-tokens", "no-response-tokens"); a text that exceeds the model's context is `Failure("too-long")`.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ _ASPECTS: dict[str, dict[Lang, str]] = {
 """BAGEL_demos.json, "asp_definition", with the colon replaced as score_d2t.py does."""
 
 _TEMPLATES: dict[Lang, tuple[str, str]] = {"en": ("{} In other words ,", " "), "zh": ("{}换句话说，", "")}
-"""What stands before the text whose likelihood is measured, and between both."""
+"""Prompt, and separator before the text whose likelihood is measured."""
 
 _DIRECTIONS = {"response": ("response",), "reference": ("reference",), "both": ("response", "reference")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GptScore(LikelihoodMetric):
-    """GPTScore; parts `of_response` and `of_reference`, the directions that are asked for.
+    """GPTScore; parts `of_response` and `of_reference`, depending on `direction`.
 
     Raises:
-        ValueError: There is no such aspect or direction.
+        ValueError: The aspect or direction is unknown.
     """
 
     part_ranges = dict.fromkeys(("of_response", "of_reference"), (None, 0.0))
@@ -72,7 +72,7 @@ class GptScore(LikelihoodMetric):
                 raise ValueError(f"{name}={value!r} is none of {', '.join(known)}")
 
     def measure(self, case: Case) -> Measurement:
-        """See `Likelihood.measure`."""
+        """See `LikelihoodMetric.measure`."""
         texts = {"response": case.response.strip(), "reference": case.reference.strip()}
         for name, text in texts.items():
             if not text:

@@ -1,7 +1,7 @@
-"""Token probabilities from a model that is loaded here, with transformers.
+"""Token probabilities from a model loaded with transformers.
 
-Memory: the model; what attention keeps of one batch (`LoadedModel.batch_tokens` tokens, or the longest text); and twice
-268 MB for the probabilities of all words of the vocabulary, of which at most 2^26 are in memory at a time.
+Memory: the model; the attention cache of one batch (`LoadedModel.batch_tokens` tokens, or the longest text); and twice
+268 MB for probabilities over the vocabulary, of which at most 2^26 are in memory at a time.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from imapeval.metrics.neural.models.loading import LoadedModel
 
 _MAX_LOGITS = 2**26
-"""Most numbers of the output over the vocabulary at a time, 268 MB in single precision: 1,365 tokens of SmolLM2, 523 of
-Llama 3. More gains no speed on a processor."""
+"""Maximum number of output values at a time, 268 MB in single precision: 1,365 tokens of SmolLM2, 523 of Llama 3. More
+is not faster on a CPU."""
 
 _CACHED_READINGS = 4096
-"""Readings that are kept: several metrics ask for the same ones. More than a batch of `evaluate` has for one metric."""
+"""Number of cached readings, which several metrics share: more than one metric needs for a batch of `evaluate`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """A text with what precedes it, as tokens.
+    """The tokens of a text and its prefix.
 
     Attributes:
         ids: Token ids of both.
-        first: Where the text's tokens begin in them, at least 1.
+        first: Index of the text's first token, at least 1.
         ends: Ends of the text's tokens; see `Reading.ends`.
     """
 
@@ -50,10 +50,10 @@ class _Tokens:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class LocalLogprobReader:
-    """Reads with a causal model; each text once, as long as several metrics ask for it one after the other.
+    """Computes token probabilities with a causal model; recent readings are cached for other metrics.
 
-    A text that is longer than the model's context is read in windows as lm-evaluation-harness does
-    (`loglikelihood_rolling`): each token once, the later windows without the prefix.
+    A text longer than the model's context is read in windows, as in lm-evaluation-harness (`loglikelihood_rolling`):
+    each token once, the later windows without the prefix.
 
     Attributes:
         identity: Weights and precision.
@@ -125,7 +125,7 @@ class LocalLogprobReader:
         return _Tokens([*begin, *encoded["input_ids"]], len(begin) + first, tuple(end - start for end in ends[first:]))
 
     def _weigh(self, rows: Sequence[Sequence[int]]) -> Iterator[list[float]]:
-        """Yield for each row the log-probabilities of all its tokens but the first, and numbers for the padding."""
+        """Yield for each row the log-probabilities of all tokens but the first, including padding."""
         torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="a likelihood")
         model = self.loaded.model
         # Padding stands behind, where no token sees it: it needs no mask.
@@ -155,16 +155,16 @@ class LocalLogprobReader:
 
 
 def open_local_reader(model: str, *, device: Device) -> LocalLogprobReader:
-    """Return what reads with a causal model; the same object as long as anybody holds it.
+    """Return a reader with a causal model; the same object as long as it is in use.
 
     Args:
-        model: A folder, or a name at the hub.
-        device: Where it is put.
+        model: A folder or a hub name.
+        device: Its device.
 
     Raises:
         MissingExtraError: The packages of the extra `neural` are not installed.
-        UsageError: The device is not there.
-        ResourceError: The weights cannot be had, or the tokenizer does not tell where its tokens lie.
+        UsageError: There is no such device.
+        ResourceError: The weights are not available, or the tokenizer does not give the positions of its tokens.
     """
     loaded = load_model(model, "causal", device=device)
     if not loaded.tokenizer.is_fast:
@@ -179,23 +179,23 @@ def open_local_reader(model: str, *, device: Device) -> LocalLogprobReader:
 
 
 _shared: WeakValueDictionary[int, LocalLogprobReader] = WeakValueDictionary()
-"""By the id of what is loaded, which each of them holds, so that no other object can have it."""
+"""By the id of the loaded model, which the reader holds, so that no other object can have the same id."""
 
 
 def slide_windows(first: int, total: int, size: int) -> Iterator[tuple[int, int, int]]:
-    """Cut tokens into windows that a model can take, as lm-evaluation-harness does (`get_rolling_token_windows`).
+    """Split tokens into windows that fit a model, as in lm-evaluation-harness (`get_rolling_token_windows`).
 
-    The first window begins with the first token. Each further one has new tokens at its end only, and before them as
-    many old ones as fit: one where the text goes on far enough.
+    The first window begins with the first token. Each later one ends with new tokens, preceded by as many old ones as
+    fit (one, unless the text ends earlier).
 
     Args:
-        first: The first token whose probability is wanted, at least 1.
+        first: The first token whose probability is needed, at least 1.
         total: Number of tokens.
-        size: Most tokens of a window.
+        size: Maximum number of tokens per window.
 
     Yields:
-        start, stop, counted: the window has the tokens from `start` up to and without `stop` as its input, so that it
-        tells the probabilities of those after them, up to and with `stop`; of these count the ones from `counted` on.
+        start, stop, counted: the input is the tokens from `start` up to, but not including, `stop`. It gives the
+        probabilities of the tokens from `start + 1` to `stop`, of which those from `counted` on count.
     """
     done = 0
     while done < total - 1:
@@ -206,6 +206,6 @@ def slide_windows(first: int, total: int, size: int) -> Iterator[tuple[int, int,
 
 
 def _find_bos_token(tokenizer: Any) -> list[int]:
-    """Return the token that the tokenizer puts before every text, if it does."""
+    """Return the token that the tokenizer puts before every text, if any."""
     bos = tokenizer.bos_token_id
     return [bos] if bos is not None and tokenizer("a")["input_ids"][0] == bos else []

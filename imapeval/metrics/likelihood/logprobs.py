@@ -1,4 +1,4 @@
-"""Texts as a model reads them: what is given to it, and how likely it found each token."""
+"""Texts and the log-probabilities that a model gives to their tokens."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """A text, and what precedes it.
+    """A text and its prefix.
 
     Attributes:
-        prefix: Where it is empty, a model that is loaded here has the token before the text that begins its texts; a
-            server may have nothing there, and tells no probability of the first token.
-        text: Whose tokens count; not empty. A token that reaches from the prefix into the text is one of its tokens.
-        whole: Whether it means nothing to read it in pieces, of which the later ones do not see the prefix.
+        prefix: If it is empty, a loaded model reads its begin-of-text token first; a server may read nothing, and then
+            returns no probability of the first token.
+        text: The text whose tokens count; not empty. A token that extends from the prefix into the text counts.
+        whole: Whether the text must not be read in windows, of which the later ones do not include the prefix.
     """
 
     prefix: str
@@ -34,13 +34,13 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprobs:
-    """How likely a model found a text after its prefix.
+    """The probabilities of a text after its prefix.
 
     Attributes:
-        logprobs: Log-probabilities (natural) of the text's tokens.
-        ends: Where these tokens end, in characters of the text; never less than the one before, and the last one is
-            the text's length. Tokens that hold parts of one character may have the same.
-        pieces: Into how many pieces a text was cut that is longer than the model's context.
+        logprobs: Natural logarithms of the probabilities of the text's tokens.
+        ends: Ends of these tokens, in characters of the text: not decreasing; the last one is the text's length. Tokens
+            that encode parts of one character may have the same end.
+        windows: Number of windows in which the text was read; above 1 if it exceeds the model's context.
     """
 
     logprobs: tuple[float, ...]
@@ -49,7 +49,7 @@ class TokenLogprobs:
 
 
 class LogprobReader(Protocol):
-    """A model that is here and reads.
+    """Computes the probabilities of texts.
 
     Attributes:
         identity: Which model, for the signature.
@@ -62,17 +62,17 @@ class LogprobReader(Protocol):
         """Read a batch.
 
         Returns:
-            For each text its reading; or `Failure("too-long")` for one that does not fit whole, though it has to.
+            For each text its probabilities, or `Failure("too-long")` if it must be read whole and does not fit.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLogprobReader:
-    """Asks a language model behind a server for the probabilities of given texts; replies are cached.
+    """Requests the probabilities of texts from a language model behind a server; replies are cached.
 
-    The server has to return the text with them (`imapeval.llm.providers.echo_logprobs`). A text that is longer than the
-    server's context is a `ProviderError` of kind "too-long": it is not cut.
+    The server has to return the text with them (`imapeval.llm.providers.echo_logprobs`). A text longer than the
+    server's context raises a `ProviderError` of kind "too-long"; it is not truncated.
     """
 
     model: Model
@@ -86,8 +86,8 @@ class ServerLogprobReader:
         """Read one text.
 
         Raises:
-            ProviderError: The model did not answer, or tells no probabilities of this text.
-            ServiceError: It answers nobody any more, or tells no probabilities at all.
+            ProviderError: The model did not answer, or returned no probabilities of this text.
+            ServiceError: The server is not available, or returns no probabilities at all.
         """
         whole = given.prefix + given.text
         completion = await self.model.complete(Request((), given=whole, max_tokens=1))

@@ -1,14 +1,14 @@
 """AlignScore (Zha et al. 2023): whether each sentence of the response is supported by the reference.
 
-The reference is cut into chunks of about 350 words at the ends of sentences, the response into sentences. A RoBERTa
-with a head of three labels tells how likely each chunk supports each sentence; the best chunk counts, and the mean over
-the sentences is the score (the authors' mode nli_sp). The computation is that of alignscore/inference.py in
-yuh-zha/AlignScore, the checkpoint the authors' own.
+The reference is split into chunks of about 350 words at sentence ends, the response into sentences. A RoBERTa model
+with a three-label head gives the probability that a chunk supports a sentence. The best chunk of each sentence counts,
+and the score is the mean over the sentences (the authors' mode nli_sp). The computation is that of
+alignscore/inference.py in yuh-zha/AlignScore, with the authors' checkpoint.
 
-- An empty response claims nothing, and scores 0.
-- Of a pair of more than 512 tokens the chunk loses its end, or where the sentence alone is that long, the longer of the
-  two: part "truncated".
-- Where the pairs come to more than `MAX_WORDS`: `Failure("too-long")`.
+- An empty response claims nothing and scores 0.
+- In a pair of more than 512 tokens the end of the chunk is cut off or, if the sentence alone is that long, the end of
+  the longer of the two: part "truncated".
+- Pairs of more than `MAX_WORDS` words in total are `Failure("too-long")`.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from imapeval.types import Outcome
 
 _CHUNK_WORDS = 350
-"""Words of a chunk of the reference: inference.py."""
+"""Words per chunk of the reference, as in inference.py."""
 
 _SUPPORTED_LABEL = 0
-"""Which of the three labels is support: inference.py takes the first."""
+"""Index of the label that means support, as in inference.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ class AlignScore(NeuralMetric):
     range = (0.0, 1.0)
     empty_outcome = Score(0.0)
 
-    model: str = option("checkpoint of AlignScore: a file, or a folder or name at the hub with it", "yzha/AlignScore")
-    checkpoint: str = option("which file of the folder or hub", "AlignScore-large.ckpt")
-    encoder: str = option("folder or name at the hub with configuration and vocabulary of the encoder", "roberta-large")
+    model: str = option("AlignScore checkpoint: a file, or a folder or hub name that contains it", "yzha/AlignScore")
+    checkpoint: str = option("file name in the folder or on the hub", "AlignScore-large.ckpt")
+    encoder: str = option("folder or hub name with the configuration and vocabulary of the encoder", "roberta-large")
     sentences: str = field(default_factory=identify_splitter)
     network: EncoderWithHead | None = resource()
 
@@ -89,7 +89,7 @@ class AlignScore(NeuralMetric):
         )
 
     def get_signed(self) -> AlignScore:
-        """Return the metric with the identities of checkpoint and encoder in place of where they are."""
+        """Return the metric with the identities of checkpoint and encoder in place of their locations."""
         if self.network is None:
             return self
         checkpoint = self.identity.partition("#")[0]
@@ -99,7 +99,7 @@ class AlignScore(NeuralMetric):
         """Return it with its model; see `Metric.prepare`.
 
         Raises:
-            ResourceError: Also where nltk's model of sentences is not there.
+            ResourceError: Also if nltk's sentence model is not installed.
         """
         split_sentences("")
         device = choose_device(resources.device)

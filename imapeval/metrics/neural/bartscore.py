@@ -1,11 +1,11 @@
-"""BARTScore (Yuan, Neubig and Liu 2021): how likely one text is as what a model writes for the other.
+"""BARTScore (Yuan, Neubig and Liu 2021): the likelihood that a model generates one text from the other.
 
-The mean log-likelihood of the target's tokens, its end included, given the source. Precision is that of the response
-given the reference, recall that of the reference given the response, F their mean (section 3.3 of the paper). The
-computation is that of bart_score.py in neulab/BARTScore, with any sequence-to-sequence model.
+The score is the mean log-likelihood of the target's tokens, including the end token, given the source. Precision is
+that of the response given the reference, recall that of the reference given the response, F their mean (section 3.3 of
+the paper). The computation is that of bart_score.py in neulab/BARTScore, with any sequence-to-sequence model.
 
-- An empty text is one of no token but its end, whose likelihood the model tells like any other's.
-- Of a longer text the first 1,024 tokens count (or what the model takes, where that is less): part "truncated".
+- An empty text consists of the end token alone, whose likelihood is computed like any other.
+- Only the first 1,024 tokens of a text count (or the model's maximum, if that is less): part "truncated".
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _MAX_TOKENS = 1024
 """max_length of bart_score.py."""
 
 _VOCABULARY_SHARE = 4
-"""By how much batches are smaller than an encoder's. The output has a number for each token and word of the
-vocabulary: 1,024 tokens by BART's 50,264 words are 206 MB in single precision, and their logarithms as much again."""
+"""Factor by which batches are smaller than an encoder's. The output has a number for each token and vocabulary entry:
+1,024 tokens by BART's 50,264 entries are 206 MB in single precision, and their logarithms as much again."""
 
 _DIRECTIONS = {"precision": ("precision",), "recall": ("recall",), "f": ("precision", "recall")}
 
 
 @dataclass(frozen=True, slots=True)
 class BartScore(NeuralMetric):
-    """BARTScore: a mean log-likelihood, 0 at best; parts `precision` and `recall`, those of them that are asked for."""
+    """BARTScore: a mean log-likelihood, at most 0; parts `precision` and `recall`, depending on `direction`."""
 
     name = "bartscore"
     summary = "BARTScore: how likely each text is, given the other"
@@ -49,7 +49,7 @@ class BartScore(NeuralMetric):
     range = (None, 0.0)
     part_ranges = TRUNCATED | dict.fromkeys(("precision", "recall"), (None, 0.0))
 
-    model: str = option("sequence-to-sequence model: a folder, or a name at the hub", "facebook/bart-large-cnn")
+    model: str = option("sequence-to-sequence model: a folder or a hub name", "facebook/bart-large-cnn")
     direction: str = option("precision (reference to response), recall (response to reference) or f (their mean)", "f")
     loaded: LoadedModel | None = resource()
 

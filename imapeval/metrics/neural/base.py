@@ -1,4 +1,4 @@
-"""The base class of metrics that read texts with one model of their own."""
+"""The base class of metrics with a neural model of their own."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from imapeval.types import Outcome
 
 MAX_WORDS = 100_000
-"""Most words that a metric of sentences reads for one case, where every sentence is read beside the reference: some ten
-minutes of a model of roberta-large's size on two cores, which read 200 tokens a second here (1.3 tokens a word). An
-answer of 300 words in 15 sentences, beside a reference as long, comes to 5,000."""
+"""Maximum number of words per case for metrics that pair every sentence with the reference: some ten minutes with a
+model the size of roberta-large on two cores (200 tokens a second, 1.3 tokens a word). An answer of 300 words in 15
+sentences and a reference of the same length have 5,000."""
 
 _T = TypeVar("_T")
 
@@ -31,7 +31,7 @@ class NeuralMetric(BatchMetric):
     """A metric with a model of its own; a subclass defines `prepare` and `measure`.
 
     Attributes:
-        model: Folder of the weights, or their name at the hub.
+        model: Folder of the weights, or their name on the hub.
         identity: Name and digest of the weights; "" until the metric is prepared.
         precision: Number format of the weights; "" until the metric is prepared.
         empty_outcome: Outcome of a response without text; None if the model gives it a score.
@@ -51,7 +51,7 @@ class NeuralMetric(BatchMetric):
         return describe_missing_weights(self.name, self.model)
 
     def get_signed(self) -> Self:
-        """Return the metric with the identity of its weights in place of where they are, once it is prepared."""
+        """Return the metric with the identity of its weights in place of their location, once it is prepared."""
         return replace(self, model=self.identity) if self.identity else self
 
     def describe_state(self) -> Mapping[str, Value]:
@@ -69,7 +69,7 @@ class NeuralMetric(BatchMetric):
 
     @abstractmethod
     def measure(self, cases: Sequence[Case]) -> Iterable[Outcome]:
-        """Yield one outcome per case, in order; at least one case, each in a language of the metric."""
+        """Yield one outcome per case, in order. There is at least one case, all in languages of the metric."""
 
 
 def require_prepared(prepared: _T | None, name: str) -> _T:
@@ -84,7 +84,7 @@ def require_prepared(prepared: _T | None, name: str) -> _T:
 
 
 def order_texts(case: Case, direction: str) -> tuple[str, str]:
-    """Return the given text and the one asked about: for "precision" reference and response, for "recall" reversed."""
+    """Return (condition, target): reference and response for "precision", response and reference for "recall"."""
     return (case.reference, case.response) if direction == "precision" else (case.response, case.reference)
 
 
@@ -97,7 +97,7 @@ def make_outcome(value: float, parts: Mapping[str, float], *, truncated: bool) -
 
 
 def make_too_long(words: int) -> Failure:
-    """Return the failure of a case whose sentences come to more than `MAX_WORDS`."""
+    """Return the failure of a case whose sentence pairs have more than `MAX_WORDS` words."""
     message = (
         f"the sentences with what each is compared with come to {words} words, above {MAX_WORDS}; shorten the texts"
     )

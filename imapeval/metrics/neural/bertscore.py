@@ -1,25 +1,25 @@
-"""BERTScore (Zhang et al. 2020): each token of one text beside the most similar token of the other, by a BERT.
+"""BERTScore (Zhang et al. 2020): the similarity of each token to the most similar token of the other text.
 
-The numbers are those of the package bert_score 0.3.13 on the same weights; here every text is encoded once, however
-many pairs it stands in. The value is F1; parts `precision`, `recall`, `f1`, and `truncated`, 1 where a text is longer
-than the model takes (512 tokens of roberta-large and bert-base-chinese) and only its beginning counts, as there.
+The scores are those of the package bert_score 0.3.13 with the same weights; here every text is encoded once, however
+many pairs contain it. The score is F1; the parts are `precision`, `recall`, `f1`, and `truncated`: 1 if a text exceeds
+the model's maximum (512 tokens for roberta-large and bert-base-chinese), so that only its beginning counts, as there.
 
-Models: roberta-large (17th layer) for English, bert-base-chinese (8th) for Chinese, as bert_score takes them, or the
-one that is set, for both languages.
+The default models are those of bert_score: roberta-large (layer 17) for English, bert-base-chinese (layer 8) for
+Chinese. A model that is set is used for both languages.
 
-- `idf` weighs tokens by how rare they are among the references of a file of samples; without it all weigh the same.
-- `rescale` subtracts the score of unrelated texts, of a baseline file: (score - baseline) / (1 - baseline), which
-  spreads the scores and may be negative.
+- `idf` weights tokens by their rarity among the references of a file of samples; without it all weights are equal.
+- `rescale` applies a baseline, the score of unrelated texts: (score - baseline) / (1 - baseline), which spreads the
+  scores and may be negative.
 
 Empty cases:
 
-- a response without a token of its own scores 0 before rescaling, as in bert_score;
-- a reference without one is `Failure("no-reference-tokens")`; bert_score gives 0;
-- with `idf`, a text all of whose tokens weigh 0, since they are in all texts of the collection, is
+- a response with special tokens only scores 0 before rescaling, as in bert_score;
+- such a reference is `Failure("no-reference-tokens")`; bert_score gives 0;
+- with `idf`, a text whose tokens all have weight 0, because they occur in every text of the collection, is
   `Failure("no-weight")`; bert_score gives NaN.
 
-F1 is 0 where precision or recall is not positive; the quotient means nothing there. bert_score lets padding count as a
-token of cosine 0, which matters only where a token has no positive cosine at all: here padding does not count.
+F1 is 0 if precision or recall is not positive, where the quotient is meaningless. In bert_score padding counts as a
+token with cosine 0, which matters only if a token has no positive cosine at all; here padding does not count.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ PACKAGE = "bert-score"
 
 @dataclass(frozen=True, slots=True)
 class _PreparedLanguage:
-    """What scores texts of one language.
+    """Everything needed to score texts of one language.
 
     Attributes:
-        embedder: Gives vectors.
-        weights: Weights of tokens; None where all weigh the same.
-        baseline: Precision, recall and F1 of unrelated texts; None where nothing is rescaled.
+        embedder: Computes token vectors.
+        weights: Weights of tokens; None if all are equal.
+        baseline: Precision, recall and F1 of unrelated texts; None without rescaling.
         identity: Model, layer and baseline, for the signature.
     """
 
@@ -104,12 +104,11 @@ class BertScore(BatchMetric):
     requires = frozenset({"reference", "weights"})
 
     model: str = option(
-        "model, a folder or a name at the hub; for both languages. Empty: roberta-large (English), "
-        "bert-base-chinese (Chinese)",
+        "model for both languages: a folder or a hub name. Empty: roberta-large (English), bert-base-chinese (Chinese)",
         "",
     )
-    layer: int = option("layer that is compared, 0 for the embeddings; -1: the one that bert_score takes", -1)
-    idf: str = option("file of samples (JSON Lines) whose references tell how rare a token is. Empty: no weights", "")
+    layer: int = option("layer to compare, 0 for the embeddings; -1: the one that bert_score uses", -1)
+    idf: str = option("file of samples (JSON Lines) whose references give the idf weights. Empty: no weights", "")
     rescale: str = option("baseline file (LAYER,P,R,F), or 'bert-score' for that of the package. Empty: raw cosine", "")
     ready: Mapping[Lang, _PreparedLanguage] | None = field(
         default=None, repr=False, compare=False, metadata={"signature": False}
@@ -151,9 +150,9 @@ class BertScore(BatchMetric):
         """Return it with its models; see `Metric.prepare`.
 
         Raises:
-            UsageError: The layer, or the baseline, is not there for this model.
-            InputError: The file of samples or of the baseline is at fault.
-            MissingExtraError, ResourceError: See `load`.
+            UsageError: There is no such layer, or no baseline, for this model.
+            InputError: The file of samples or the baseline file is invalid.
+            MissingExtraError, ResourceError: See `load_model`.
         """
         return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
@@ -285,7 +284,7 @@ def _make_score(ready: _PreparedLanguage, precision: float, recall: float, *, tr
 
 
 def _find_known_name(model: str) -> str:
-    """Return under what name bert_score knows a model: its own, or that of which the last part is the folder's."""
+    """Return a model's name in bert_score: its own, or the one whose last part is the folder's name."""
     last = Path(model).expanduser().resolve().name
     return next((name for name in LAYERS if last == name.rpartition("/")[2]), model)
 

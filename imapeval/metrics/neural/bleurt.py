@@ -1,11 +1,12 @@
 """BLEURT-20 (Sellam et al. 2020, Pu et al. 2021): a regression of human ratings on reference and response.
 
-RemBERT reads both as one input, and a linear layer makes a number of its first vector, about 0 to 1. The weights are
-those that bleurt-pytorch 0.0.1 wrote from the authors' checkpoint for TensorFlow: BLEURT-20 and its smaller kin
-BLEURT-20-D12, -D6 and -D3. Texts are split by the authors' SentencePiece model, and cut as in their bleurt/encoding.py.
+RemBERT reads both as one input, and a linear layer maps its first vector to a number, about 0 to 1. The weights are
+those that bleurt-pytorch 0.0.1 converted from the authors' TensorFlow checkpoint: BLEURT-20 and its smaller versions
+BLEURT-20-D12, -D6 and -D3. Texts are tokenized by the authors' SentencePiece model, and truncated as in their
+bleurt/encoding.py.
 
-- An empty response is an input of the reference alone, of which the model makes a number like of any other.
-- Of a pair of more than 512 tokens the longer text loses its end: part "truncated".
+- With an empty response the input is the reference alone, which is scored like any other.
+- In a pair of more than 512 tokens the end of the longer text is cut off: part "truncated".
 """
 
 from __future__ import annotations
@@ -46,16 +47,14 @@ _SPECIAL = 3
 
 @dataclass(frozen=True, slots=True)
 class Bleurt(NeuralMetric):
-    """BLEURT: a quality that the model was trained to tell, unbounded."""
+    """BLEURT: a predicted rating, unbounded."""
 
     name = "bleurt"
     summary = "BLEURT-20: a regression of human ratings"
     formula = "a linear layer on the first vector that RemBERT gives (reference, response), trained on human ratings"
     citation = "Sellam et al. 2020, BLEURT; Pu et al. 2021, Learning Compact Metrics for MT"
 
-    model: str = option(
-        "BLEURT-20 as bleurt-pytorch wrote it: a folder, or a name at the hub", "lucadiliello/BLEURT-20"
-    )
+    model: str = option("BLEURT-20 as converted by bleurt-pytorch: a folder or a hub name", "lucadiliello/BLEURT-20")
     network: EncoderWithHead | None = resource()
 
     @property

@@ -1,15 +1,15 @@
 """COMET (Rei et al. 2020 and 2022): a regression on the vectors of question, response and reference.
 
-Of XLM-RoBERTa all layers are mixed by learnt weights and averaged over the tokens; of the vectors of response,
-reference and question and of their products and differences a feed-forward network makes a number, about 0 to 1 with
-the default model. COMET was made for translations: what is the source text there is the question here.
+The layers of XLM-RoBERTa are combined by learnt weights and averaged over the tokens. A feed-forward network maps the
+vectors of response, reference and question, their products and differences to a number, about 0 to 1 with the default
+model. COMET was made for translations; the question takes the place of the source text.
 
-The checkpoint is the authors', a folder with `hparams.yaml` and `checkpoints/model.ckpt`; of their models those of the
-class "regression_metric" are read, such as wmt22-comet-da and wmt20-comet-da. The computation is that of the package
+The checkpoint is the authors': a folder with `hparams.yaml` and `checkpoints/model.ckpt`. Only models of the class
+"regression_metric" are supported, such as wmt22-comet-da and wmt20-comet-da. The computation is that of the package
 unbabel-comet 2.2.7.
 
-- An empty text is one without tokens of its own, of whose vector the network makes a number like of any other's.
-- Of a longer text the first 510 tokens count: part "truncated".
+- An empty text, which has special tokens only, is scored like any other.
+- Only the first 510 tokens of a text count: part "truncated".
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _MODEL_CLASS = "regression_metric"
 _POOLS = ("avg", "max", "cls", "default")
 
 _EPSILON = 1e-12
-"""Added to the variance in the norm of a layer: comet/modules/layerwise_attention.py."""
+"""Added to the variance in layer normalisation, as in comet/modules/layerwise_attention.py."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comet(NeuralMetric):
-    """COMET: a quality that the model was trained to tell, unbounded."""
+    """COMET: a predicted rating, unbounded."""
 
     name = "comet"
     summary = "COMET: a regression with the question as the source"
@@ -71,11 +71,9 @@ class Comet(NeuralMetric):
     )
     citation = "Rei et al. 2022, COMET-22: Unbabel-IST 2022 Submission for the Metrics Shared Task"
 
-    model: str = option(
-        "folder with hparams.yaml and checkpoints/model.ckpt, or a name at the hub", "Unbabel/wmt22-comet-da"
-    )
+    model: str = option("folder with hparams.yaml and checkpoints/model.ckpt, or a hub name", "Unbabel/wmt22-comet-da")
     encoder: str = option(
-        "folder or name at the hub with configuration and vocabulary of the encoder; empty: as hparams.yaml says", ""
+        "folder or hub name with the configuration and vocabulary of the encoder; empty: as hparams.yaml says", ""
     )
     network: EncoderWithHead | None = resource()
 
@@ -90,7 +88,7 @@ class Comet(NeuralMetric):
         return describe_missing_config(self.name, encoder)
 
     def get_signed(self) -> Comet:
-        """Return the metric with the identities of weights and encoder in place of where they are."""
+        """Return the metric with the identities of weights and encoder in place of their locations."""
         if self.network is None:
             return self
         return replace(self, model=self.identity, encoder=self.network.settings["encoder"])
@@ -99,7 +97,7 @@ class Comet(NeuralMetric):
         """Return it with its model; see `Metric.prepare`.
 
         Raises:
-            ResourceError: Also where the checkpoint is of another class of COMET's models.
+            ResourceError: Also if the checkpoint is of another class of COMET models.
         """
         device = choose_device(resources.device)
         place = fetch_weights(self.model)
@@ -223,7 +221,7 @@ def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -
 
 
 def _build_estimator(torch: Any, settings: Mapping[str, Any], config: Any) -> Any:
-    """Return the network of comet/modules/feedforward.py, in whose numbering dropout has its places."""
+    """Return the network of comet/modules/feedforward.py, whose layer numbers include dropout."""
     sizes = [config.hidden_size * 6, *settings["hidden_sizes"]]
     layers: list[Any] = []
     for wide, narrow in pairwise(sizes):
@@ -242,7 +240,7 @@ def _activation(torch: Any, name: str) -> Any:
 
 
 def _sparsemax(torch: Any, scores: Any) -> Any:
-    """Return the point of the probability simplex that is nearest to the scores (Martins and Astudillo 2016)."""
+    """Return the point of the probability simplex nearest to the scores: sparsemax (Martins and Astudillo 2016)."""
     ordered = scores.sort(descending=True).values
     above = ordered.cumsum(0) - 1
     ranks = torch.arange(1, len(scores) + 1)
@@ -258,10 +256,10 @@ def _find_checkpoint(place: Path) -> Path:
 
 
 def _read_settings(place: Path) -> dict[str, Any]:
-    """Return what hparams.yaml says of the network.
+    """Return the settings of the network in hparams.yaml.
 
     Raises:
-        ResourceError: It is absent, lacks something, or is of a model that is not read here.
+        ResourceError: The file is missing or incomplete, or its model is not supported.
     """
     file = place / "hparams.yaml"
     yaml = require("yaml", distribution="PyYAML", extra=EXTRA, needed_for="comet")
@@ -283,7 +281,7 @@ def _read_settings(place: Path) -> dict[str, Any]:
 
 
 def _read_encoder_name(model: str) -> str:
-    """Return which encoder the checkpoint names, of a model that is here."""
+    """Return the name of the encoder in the checkpoint of a local model."""
     place = find_weights(model)
     if place is None:
         raise ResourceError(f"the weights of {model!r} are not on this computer.")

@@ -1,12 +1,12 @@
-"""Entailment: whether one text follows from the other, by a model of natural language inference.
+"""Entailment: whether one text follows from the other, by a natural language inference model.
 
-The probability of "entailment", with those of "contradiction" and "neutral" as parts. Precision takes the reference as
-premise and asks whether the response follows; recall asks it the other way round, which is whether the response says
-what the reference says; "both" is their mean. The model sees both texts at once (a cross-encoder); which of its labels
-is which is read from its configuration.
+The score is the probability of "entailment"; those of "contradiction" and "neutral" are parts. For precision the
+reference is the premise and the response the hypothesis; for recall it is the other way round, that is, whether the
+response says what the reference says; "both" is their mean. The model is a cross-encoder, and its configuration says
+which of its labels is which.
 
-- An empty response says nothing that could follow, and scores 0.
-- Of a pair that is longer than the model takes, the longer text loses its end: part "truncated".
+- An empty response scores 0.
+- In a pair longer than the model's maximum the end of the longer text is cut off: part "truncated".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LABELS = ("entailment", "neutral", "contradiction")
 
 @dataclass(frozen=True, slots=True)
 class Entailment(NeuralMetric):
-    """Probability that one text follows from the other (0..1); parts `precision` and `recall`, those asked for."""
+    """Probability that one text follows from the other (0..1); parts `precision` and `recall` by `direction`."""
 
     name = "entailment"
     summary = "whether the response follows from the reference"
@@ -47,7 +47,7 @@ class Entailment(NeuralMetric):
     part_ranges = TRUNCATED | range_parts(shares=("precision", "recall", "neutral", "contradiction"))
     empty_outcome = Score(0.0)
 
-    model: str = option("model with the three labels of MultiNLI: a folder, or a name at the hub", "roberta-large-mnli")
+    model: str = option("model with the three labels of MultiNLI: a folder or a hub name", "roberta-large-mnli")
     direction: str = option(
         "precision (the response follows from the reference), recall (the other way round) or both (their mean)",
         "precision",
@@ -62,7 +62,7 @@ class Entailment(NeuralMetric):
         """Return it with its model; see `Metric.prepare`.
 
         Raises:
-            ResourceError: Also where the model's labels are others.
+            ResourceError: Also if the model has other labels.
         """
         loaded = load_model(self.model, "classifier", device=resources.device)
         _order_labels(loaded, self.model)
@@ -93,11 +93,11 @@ def build() -> list[Entailment]:
 
 
 def _order_labels(loaded: LoadedModel, model: str) -> list[int]:
-    """Return where the model puts entailment, neutral and contradiction: models differ in it."""
+    """Return the model's indices of entailment, neutral and contradiction, which differ between models."""
     places = {str(label).lower(): int(place) for label, place in loaded.model.config.label2id.items()}
     if places.keys() != set(_LABELS):
         raise ResourceError(
-            f"the labels of {model!r} are {', '.join(sorted(places))}, in place of {', '.join(_LABELS)}. Take a model "
-            "of inference, or name its labels in id2label and label2id of its config.json."
+            f"the labels of {model!r} are {', '.join(sorted(places))}, not {', '.join(_LABELS)}. Use a natural "
+            "language inference model, or name its labels in id2label and label2id of its config.json."
         )
     return [places[label] for label in _LABELS]

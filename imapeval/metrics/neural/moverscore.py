@@ -1,25 +1,23 @@
 """MoverScore (Zhao et al. 2019): how far the tokens of one text have to be moved to become those of the other.
 
-The authors' package is dead (it needs pytorch_pretrained_bert, or transformers 2). This is its computation, on any
-encoder of transformers: 1 - the earth mover's distance between the tokens of reference and response, each with its
-weight. Tokens that continue a word (##), ASCII punctuation and stop words do not count; [CLS] and [SEP] do.
+The authors' package no longer runs (it needs pytorch_pretrained_bert, or transformers 2). This is its computation, with
+any encoder in transformers: 1 - the earth mover's distance between the weighted tokens of reference and response.
+Tokens that continue a word (##), ASCII punctuation and stop words do not count; [CLS] and [SEP] do.
 
-- version 2 (moverscore_v2.py, the authors' later and quicker one, and what is mostly meant): vectors of the last
-  layer, single tokens, Euclidean distance of unit vectors.
+- version 2 (moverscore_v2.py, the authors' later and faster program): vectors of the last layer, single tokens,
+  Euclidean distance of unit vectors.
 - version 1 (moverscore.py, the paper): minimum, mean and maximum of the last five layers, n-grams as weighted means of
   their tokens, squared distance.
 
-Models: distilbert-base-uncased for English, as version 2 takes it; for Chinese the authors name none, and it is
-bert-base-chinese here. What their code reads off the signs of WordPiece (##) holds for BERT's kin only: of
-SentencePiece no piece is left out.
+The default models are distilbert-base-uncased for English, as in version 2, and bert-base-chinese for Chinese, for
+which the authors name none. Only WordPiece marks continued words (##): with SentencePiece every token counts.
 
-The parts: `truncated`, 1 where a text is longer than the model takes and only its beginning counts, as there. Empty
-cases:
+Part `truncated` is 1 if a text exceeds the model's maximum, so that only its beginning counts, as there. Empty cases:
 
-- a response without a token of its own scores 0, as if it were at distance 1 from everything; the authors' code
-  compares its [CLS] and [SEP];
-- a reference without one is `Failure("no-reference-tokens")`;
-- a text in which nothing counts and has a weight, because of `stop_words` or `idf`, is `Failure("no-weight")`.
+- a response with special tokens only scores 0, as if it were at distance 1 from everything; the authors' code compares
+  its [CLS] and [SEP];
+- such a reference is `Failure("no-reference-tokens")`;
+- a text in which no token has a weight, because of `stop_words` or `idf`, is `Failure("no-weight")`.
 """
 
 from __future__ import annotations
@@ -66,11 +64,11 @@ _PUNCTUATION = frozenset(string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class _PreparedLanguage:
-    """What scores texts of one language.
+    """Everything needed to score texts of one language.
 
     Attributes:
-        embedder: Gives vectors.
-        weights: Weights of the tokens of either side; None where all weigh the same.
+        embedder: Computes token vectors.
+        weights: Weights of the tokens of reference and response; None if all are equal.
         skipped: Tokens that do not count.
         identity: Identity of the model, for the signature.
     """
@@ -86,7 +84,7 @@ class MoverScore(BatchMetric):
     """MoverScore as a metric; see the module's docstring.
 
     Raises:
-        ValueError: There is no such version, or it has no such n-grams.
+        ValueError: The version, or the length of n-grams for it, is invalid.
     """
 
     name = "moverscore"
@@ -97,16 +95,14 @@ class MoverScore(BatchMetric):
     part_ranges = TRUNCATED
 
     model: str = option(
-        "model, a folder or a name at the hub; for both languages. Empty: distilbert-base-uncased (English), "
+        "model for both languages: a folder or a hub name. Empty: distilbert-base-uncased (English), "
         "bert-base-chinese (Chinese)",
         "",
     )
     version: int = option("2: last layer, single tokens; 1: the paper's, five layers, n-grams, squared distance", 2)
-    ngram: int = option("tokens that are moved together, 1 or 2; 2 with version 1 only", 1)
-    idf: str = option(
-        "file of samples (JSON Lines) that tells how rare a token is on either side. Empty: all alike", ""
-    )
-    stop_words: str = option("file of words that do not count, between white space. Empty: none", "")
+    ngram: int = option("length of the n-grams, 1 or 2; 2 with version 1 only", 1)
+    idf: str = option("file of samples (JSON Lines) that gives the idf weights. Empty: no weights", "")
+    stop_words: str = option("file of words to ignore, separated by white space. Empty: none", "")
     ready: Mapping[Lang, _PreparedLanguage] | None = field(
         default=None, repr=False, compare=False, metadata={"signature": False}
     )
@@ -151,7 +147,7 @@ class MoverScore(BatchMetric):
 
         Raises:
             InputError: The file of samples or of stop words cannot be read.
-            MissingExtraError, UsageError, ResourceError: See `load`.
+            MissingExtraError, UsageError, ResourceError: See `load_model`.
         """
         _require_solver()
         return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})

@@ -1,13 +1,13 @@
-"""UniEval (Zhong et al. 2022): a T5 model is asked a yes-no question about the response.
+"""UniEval (Zhong et al. 2022): a T5 model answers a yes-no question about the response.
 
-A dimension is P(Yes) / (P(Yes) + P(No)) of the first word of the model's answer, with the questions that UniEval asks
-about summaries. The document is the reference here: what an answer should agree with. Consistency and fluency are asked
-of each sentence and averaged, coherence and relevance of the whole response. "overall" is the mean of the four, as the
-authors' `SumEvaluator` has it.
+A dimension is P(Yes) / (P(Yes) + P(No)) for the first word of the model's answer, with UniEval's questions about
+summaries; the reference takes the place of the document. Consistency and fluency are the means over the sentences of
+the response; coherence and relevance are asked of the whole response. "overall" is the mean of the four, as in the
+authors' `SumEvaluator`.
 
 - An empty response scores 0.
-- Of a longer input the first 1,024 tokens count: part "truncated".
-- Where the sentences and what each is compared with come to more than `MAX_WORDS`: `Failure("too-long")`.
+- Only the first 1,024 tokens of an input count: part "truncated".
+- Inputs of more than `MAX_WORDS` words in total are `Failure("too-long")`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from imapeval.types import Outcome
 
 _MAX_TOKENS = 1024
-"""max_length of UniEval's metric/scorer.py. T5 has no longest text of its own, its positions are relative."""
+"""max_length of UniEval's metric/scorer.py. T5 itself has no maximum: its positions are relative."""
 
 # utils.py of maszhongming/UniEval, task "summarization", word for word: the model was trained on them.
 _QUESTIONS = {
@@ -46,7 +46,7 @@ _BY_SENTENCE = ("consistency", "fluency")
 
 @dataclass(frozen=True, slots=True)
 class UniEval(NeuralMetric):
-    """UniEval (0..1); the dimensions that are asked for are parts."""
+    """UniEval (0..1); its dimensions are parts."""
 
     name = "unieval"
     summary = "UniEval: coherent, consistent, fluent and relevant"
@@ -60,7 +60,7 @@ class UniEval(NeuralMetric):
     part_ranges = TRUNCATED | range_parts(shares=_QUESTIONS)
     empty_outcome = Score(0.0)
 
-    model: str = option("UniEval's T5 model: a folder, or a name at the hub", "MingZhong/unieval-sum")
+    model: str = option("UniEval's T5 model: a folder or a hub name", "MingZhong/unieval-sum")
     dimension: str = option("coherence, consistency, fluency, relevance, or overall (their mean)", "overall")
     sentences: str = field(default_factory=identify_splitter)
     loaded: LoadedModel | None = resource()
@@ -77,7 +77,7 @@ class UniEval(NeuralMetric):
         """Return it with its model; see `Metric.prepare`.
 
         Raises:
-            ResourceError: Also where nltk's model of sentences is not there.
+            ResourceError: Also if nltk's sentence model is not installed.
         """
         split_sentences("")
         loaded = load_model(self.model, "seq2seq", device=resources.device)

@@ -1,4 +1,4 @@
-"""Batches of texts of like length: little padding, and a bound on memory."""
+"""Batches of texts of similar length: little padding and bounded memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def batch_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Group texts so that those of like length are together, the longest first.
+    """Group texts of similar length, the longest first.
 
-    Longest first, so that what does not fit into memory fails at once and not after an hour.
+    The longest come first so that a lack of memory shows at once and not after an hour.
 
     Args:
         lengths: Tokens of each text, > 0.
-        budget: Most tokens of a batch with its padding: number of texts times the longest of them. A text that alone
-            has more is a batch of its own.
+        budget: Maximum number of tokens per batch, padding included: number of texts times the longest. A longer text
+            is a batch of its own.
 
     Yields:
         Indices into `lengths`; every index is in exactly one batch.

@@ -1,8 +1,8 @@
-"""Encoders out of checkpoints that transformers cannot load by itself.
+"""Encoders from checkpoints that transformers cannot load by itself.
 
-COMET and AlignScore are checkpoints of Lightning, which hold an encoder's weights and those of a head, and only name
-the encoder; its configuration and vocabulary lie elsewhere, at the hub under that name. BLEURT is a folder with a
-configuration of its own.
+COMET and AlignScore are Lightning checkpoints: they contain the weights of an encoder and a head, but only name the
+encoder, whose configuration and vocabulary are on the hub under that name. BLEURT is a folder with a configuration of
+its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _CONFIG_FILES = ("*.json", "*.txt", "*.model")
-"""Configuration and vocabulary of a model at the hub, as opposed to its weights."""
+"""Configuration and vocabulary of a model on the hub, as opposed to its weights."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -33,8 +33,8 @@ class EncoderWithHead:
 
     Attributes:
         encoder: The encoder, with its tokenizer.
-        head: What makes a number of its vectors: tensors and modules of torch on the encoder's device, by name.
-        settings: What says how, by name.
+        head: Tensors and torch modules that map its vectors to a number, on the encoder's device, by name.
+        settings: Settings of the head, by name.
     """
 
     encoder: LoadedModel
@@ -54,7 +54,7 @@ _lock = threading.Lock()
 
 
 def get_shared(key: tuple[str, ...], make: Callable[[], EncoderWithHead]) -> EncoderWithHead:
-    """Return what was made for a key; the same object as long as anybody holds it."""
+    """Return the object for a key; the same one as long as it is in use."""
     with _lock:
         made = _shared.get(key)
         if made is None:
@@ -63,10 +63,10 @@ def get_shared(key: tuple[str, ...], make: Callable[[], EncoderWithHead]) -> Enc
 
 
 def find_config(model: str) -> Path | None:
-    """Return the folder with a model's configuration and vocabulary, or None: its weights need not be there.
+    """Return the folder with a model's configuration and vocabulary, or None; the weights may be missing.
 
     Args:
-        model: A folder, or a name at the hub.
+        model: A folder or a hub name.
     """
     folder = Path(model).expanduser()
     if (folder / "config.json").is_file():
@@ -82,7 +82,7 @@ def find_config(model: str) -> Path | None:
 
 
 def describe_missing_config(metric: str, model: str) -> str:
-    """Return what has to be fetched before a metric can have its encoder's vocabulary; "" if nothing."""
+    """Return what is missing for an encoder's vocabulary; "" if nothing."""
     if find_config(model) is not None:
         return ""
     needed = f"configuration and vocabulary of {model}"
@@ -90,11 +90,11 @@ def describe_missing_config(metric: str, model: str) -> str:
 
 
 def fetch_config(model: str) -> Path:
-    """Return the folder with a model's configuration and vocabulary, downloaded from the hub where it is not here.
+    """Return the folder with a model's configuration and vocabulary, downloaded from the hub if necessary.
 
     Raises:
         MissingExtraError: The packages of the extra `neural` are not installed.
-        ResourceError: They cannot be had.
+        ResourceError: They are not available.
     """
     hub = require("huggingface_hub", distribution="huggingface_hub", extra=EXTRA, needed_for=f"the model {model!r}")
     if (found := find_config(model)) is not None:
@@ -113,10 +113,10 @@ def fetch_config(model: str) -> Path:
 
 
 def identify_config(model: str) -> str:
-    """Return "NAME#DIGEST" of a model's configuration and vocabulary that are here, as `weights.identify` does.
+    """Return "NAME#DIGEST" of a model's local configuration and vocabulary; see `identify_weights`.
 
     Raises:
-        ResourceError: They are not here.
+        ResourceError: They are not on this computer.
     """
     folder = find_config(model)
     if folder is None:
@@ -126,11 +126,11 @@ def identify_config(model: str) -> str:
 
 
 def read_state(file: Path) -> dict[str, Any]:
-    """Return the tensors of a checkpoint by name: one of Lightning, or of torch.
+    """Return the tensors of a Lightning or torch checkpoint by name.
 
     Raises:
-        ResourceError: It cannot be read, or holds no tensors by name; or it holds more than tensors and plain values,
-            which is code that would run.
+        ResourceError: It cannot be read, contains no named tensors, or contains objects other than tensors and plain
+            values, which could execute code.
     """
     torch, safetensors = (
         require(module, distribution=module, extra=EXTRA, needed_for=f"the checkpoint {file}")
@@ -160,15 +160,15 @@ def select_by_prefix(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def load_tensors(module: Any, state: Mapping[str, Any], *, place: str) -> Any:
-    """Put tensors into a module of torch and return it, in evaluation mode.
+    """Load tensors into a torch module and return it in evaluation mode.
 
     Args:
-        module: Where they go.
-        state: By name.
-        place: Where they come from, for the message.
+        module: The module.
+        state: Tensors by name.
+        place: Their location, for messages.
 
     Raises:
-        ResourceError: One is missing, too many, or of another shape.
+        ResourceError: A tensor is missing, unexpected or of another shape.
     """
     try:
         module.load_state_dict(dict(state))
@@ -180,19 +180,19 @@ def load_tensors(module: Any, state: Mapping[str, Any], *, place: str) -> Any:
 def build_encoder(
     network: str, config: Any, state: Mapping[str, Any], *, tokenizer: Tokenizer, device: str, longest: int, place: str
 ) -> LoadedModel:
-    """Return an encoder made of a configuration and tensors, with a pooler where there is one among them.
+    """Return an encoder with the given configuration and tensors, with a pooler if they contain one.
 
     Args:
         network: The class in transformers.
-        config: The configuration, of transformers.
-        state: Tensors by the names that transformers gives them.
+        config: Its configuration in transformers.
+        state: Tensors by their names in transformers.
         tokenizer: Its tokenizer.
-        device: Where the weights are put, "cpu", "cuda" or "mps": in half precision but on the processor.
-        longest: Most tokens of a text, special ones included.
-        place: Where they come from, for the message.
+        device: "cpu", "cuda" or "mps"; weights are in half precision except on the CPU.
+        longest: Maximum number of tokens per text, special ones included.
+        place: Location of the tensors, for messages.
 
     Raises:
-        ResourceError: A tensor is missing, too many, or of another shape.
+        ResourceError: A tensor is missing, unexpected or of another shape.
     """
     torch, transformers = (
         require(module, distribution=module, extra=EXTRA, needed_for=f"the model in {place}")

@@ -1,7 +1,7 @@
-"""Vectors of the tokens of texts, computed once for every text.
+"""Vectors of the tokens of texts, computed once per text.
 
-Several metrics, and each of them on imaps too, see the same texts, and a reference stands beside the answers of several
-systems. So the last vectors are remembered, up to `MAX_CACHE_BYTES` bytes a model.
+Several metrics, also on imaps, read the same texts, and a reference is compared with the answers of several systems.
+The most recent vectors are therefore cached, up to `MAX_CACHE_BYTES` bytes per model.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Case, Device
 
 MAX_CACHE_BYTES = 256 * 2**20
-"""Most bytes of vectors that are remembered of a model: some 200 to 600 answers with roberta-large."""
+"""Maximum size of a model's cache: some 200 to 600 answers with roberta-large."""
 
 MAX_GROUP_CASES = 64
-"""Pairs whose vectors are in memory at a time: as many as `evaluate` gives at once where each sample has one reference.
+"""Pairs whose vectors are in memory at a time: the batch of `evaluate` if each sample has one reference.
 At 512 tokens and 1,024 dimensions they take 268 MB (604 MB as power means of 768)."""
 
 Pooling = Literal["last", "power-means"]
-"""What of the layers is a token's vector: the last layer; or minimum, mean and maximum of the last five, each first
-brought to length 1 (Zhao et al. 2019, section 3.2, p-means)."""
+"""How a token's vector is made from the layers: the last one; or minimum, mean and maximum of the last five, each
+scaled to length 1 (Zhao et al. 2019, section 3.2, p-means)."""
 
 _POOLED_LAYERS = 5
 """Layers that "power-means" pools: the reference implementation, moverscore.py of AIPHES/emnlp19-moverscore."""
@@ -39,13 +39,13 @@ _POOLED_LAYERS = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbeddedText:
-    """A text in tokens.
+    """The tokens of a text.
 
     Attributes:
         ids: Ids of the tokens, special ones included.
         special: For each token whether it was added to the text, such as [CLS].
-        vectors: Float32 tensor of shape (tokens, dimension) where the model is; None where there is none.
-        truncated: Whether the text is longer than the model takes; then these are its first tokens.
+        vectors: Float32 tensor of shape (tokens, dimension) on the model's device; None without vectors.
+        truncated: Whether the text exceeds the model's maximum, so that these are its first tokens.
     """
 
     ids: tuple[int, ...]
@@ -55,16 +55,16 @@ class EmbeddedText:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the text has no token of its own."""
+        """Whether all tokens are special ones."""
         return all(self.special)
 
 
 class TokenEmbedder:
-    """Texts in, vectors of their tokens out. May be shared between threads.
+    """Computes the token vectors of texts. May be shared between threads.
 
     Args:
-        loaded: An encoder; what is after the last layer that is needed is cut off.
-        pool: What a token's vector is.
+        loaded: An encoder, without the layers after the last one needed.
+        pool: How a token's vector is made from the layers.
     """
 
     def __init__(self, loaded: LoadedModel, pool: Pooling) -> None:
@@ -79,9 +79,9 @@ class TokenEmbedder:
         self._lock = threading.Lock()
 
     def embed(self, texts: Iterable[str]) -> dict[str, EmbeddedText]:
-        """Return the texts, each once, with the vectors of their tokens.
+        """Return the distinct texts with the vectors of their tokens.
 
-        White space around a text does not count.
+        White space around a text is ignored.
         """
         wanted = list(dict.fromkeys(texts))
         with self._lock:
@@ -96,7 +96,7 @@ class TokenEmbedder:
         return found | fresh
 
     def tokenize(self, texts: Sequence[str]) -> list[EmbeddedText]:
-        """Return the texts in tokens, without vectors."""
+        """Return the tokens of texts, without vectors."""
         plain = [text.strip() for text in texts]
         if self._space:
             plain = [f" {text}" if text else "" for text in plain]
@@ -111,7 +111,7 @@ class TokenEmbedder:
         return made
 
     def _split(self, texts: list[str], **how: Any) -> list[tuple[tuple[int, ...], tuple[bool, ...]]]:
-        """Return for each text the ids of its tokens, and which of them are special."""
+        """Return for each text the ids of its tokens and which of them are special."""
         if not texts:
             return []
         made = self.loaded.tokenizer(texts, return_special_tokens_mask=True, verbose=False, **how)
@@ -147,17 +147,17 @@ _shared: WeakValueDictionary[tuple[str, int | None, Pooling, str], TokenEmbedder
 
 
 def open_embedder(model: str, layers: int | None, *, pool: Pooling = "last", device: Device = "auto") -> TokenEmbedder:
-    """Return what embeds texts; the same object, with what it remembers, as long as anybody holds it.
+    """Return an embedder; the same object, with its cache, as long as it is in use.
 
     Args:
-        model: A folder, or a name at the hub.
-        layers: Up to which layer; None for all.
-        pool: What a token's vector is.
-        device: Where the weights are put.
+        model: A folder or a hub name.
+        layers: The last layer; None for all.
+        pool: How a token's vector is made from the layers.
+        device: Device of the weights.
 
     Raises:
         ValueError: The model has fewer layers.
-        MissingExtraError, UsageError, ResourceError: See `load`.
+        MissingExtraError, UsageError, ResourceError: See `load_model`.
     """
     # Before the model is loaded: one cut to a layer does not hold the whole one, which would be read from disk again.
     key = (str(fetch_weights(model).resolve()), layers, pool, choose_device(device))
@@ -169,10 +169,10 @@ def open_embedder(model: str, layers: int | None, *, pool: Pooling = "last", dev
 
 
 def group_by_language(cases: Sequence[Case]) -> Iterator[tuple[Lang, list[int]]]:
-    """Group cases of one language, `TOGETHER` at most, whose vectors are in memory at a time.
+    """Group cases by language, at most `MAX_GROUP_CASES` each, whose vectors are in memory at a time.
 
     Yields:
-        A language, and the places of its cases; every place once.
+        A language and the indices of its cases; every index once.
     """
     for lang in get_args(Lang):
         places = [place for place, case in enumerate(cases) if case.lang == lang]

@@ -1,6 +1,6 @@
-"""Weights of tokens: how rare they are in a collection of texts.
+"""Inverse document frequencies: weights of tokens by their rarity in a collection of texts.
 
-The collection is a file of samples, such as the one that is scored, so that a weight does not depend on which samples
+The collection is a file of samples, such as the one being scored, so that a weight does not depend on which samples
 happen to be scored together.
 """
 
@@ -31,7 +31,7 @@ SIDES: tuple[Side, ...] = get_args(Side)
 class TokenWeights:
     """Inverse document frequencies: log((n + 1) / (texts with the token + 1)).
 
-    As bert_score 0.3.13 and moverscore 1.0.3 compute them (`get_idf_dict`); a token of every text weighs 0.
+    As in bert_score 0.3.13 and moverscore 1.0.3 (`get_idf_dict`); a token that occurs in every text has weight 0.
 
     Attributes:
         known: Weight of every token that occurs.
@@ -47,7 +47,7 @@ class TokenWeights:
 
 
 def count_token_weights(texts: Iterable[Sequence[int]]) -> TokenWeights:
-    """Return the weights of tokens in a collection of texts, each given as the ids of its tokens."""
+    """Return the weights of tokens in a collection of texts, each given as its token ids."""
     total = 0
     counts: Counter[int] = Counter()
     for ids in texts:
@@ -62,13 +62,13 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
     """Return the texts of one side of a file of samples.
 
     Args:
-        path: JSON Lines with `reference` or `references`, `response`, and `lang`; where that is absent it follows from
-            the script of the `question`, or where that is too, of the other texts.
+        path: JSON Lines with `reference` or `references`, `response`, and `lang`; without `lang` the language is that
+            of the script of the `question` or, without one, of the other texts.
         side: Which texts.
-        lang: Lines of another language are left out.
+        lang: Lines in other languages are skipped.
 
     Raises:
-        InputError: The file cannot be read, or a line is no sample.
+        InputError: The file cannot be read, or a line is not a sample.
     """
     try:
         # Not splitlines, which also cuts at U+2028 and U+0085: JSON allows them in a text.
@@ -110,6 +110,6 @@ class _Sample(BaseModel):
         return [text for text in (self.reference, *self.references) if text]
 
     def detect_lang(self) -> Lang:
-        """Return the language by the script."""
+        """Return the language of the script."""
         texts = [self.question] if self.question else [text for side in SIDES for text in self.texts(side)]
         return detect_lang("".join(texts))

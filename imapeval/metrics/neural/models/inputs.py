@@ -1,4 +1,4 @@
-"""Texts as models take them: token ids, cut to what a model can take, in padded batches."""
+"""Model inputs: token ids, truncated to the model's maximum, in padded batches."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from imapeval.metrics.neural.models.loading import LoadedModel
 
 Truncation = Literal["longest_first", "only_first"]
-"""What a pair that is too long loses, as transformers names it: tokens of the longer text, or of the first."""
+"""Truncation of a pair that is too long, as named in transformers: tokens of the longer text, or of the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """What a model is given for one text or pair.
+    """The input of a model for one text or pair.
 
     Attributes:
-        fields: Token ids and the like, by the name of the model's argument.
-        cut: Whether the text is longer than the model takes, and its end is missing here.
+        fields: Token ids, masks and so on, by the name of the model's argument.
+        truncated: Whether the end of the text was cut off.
     """
 
     fields: dict[str, list[int]]
@@ -32,17 +32,17 @@ class ModelInput:
 
     @property
     def length(self) -> int:
-        """Tokens of its longest field."""
+        """Number of tokens in the longest field."""
         return max(map(len, self.fields.values()))
 
 
 def tokenize_texts(loaded: LoadedModel, texts: Sequence[str], *, longest: int) -> list[ModelInput]:
-    """Return texts in tokens.
+    """Return the tokens of texts.
 
     Args:
-        loaded: Whose tokenizer.
-        texts: As they are.
-        longest: Most tokens of a text, special ones included; a longer one loses its end.
+        loaded: The model with its tokenizer.
+        texts: The texts.
+        longest: Maximum number of tokens per text, special ones included; the end of a longer text is cut off.
     """
     return _tokenize(loaded, [(text,) for text in texts], longest, lambda _: "longest_first")
 
@@ -50,14 +50,14 @@ def tokenize_texts(loaded: LoadedModel, texts: Sequence[str], *, longest: int) -
 def tokenize_pairs(
     loaded: LoadedModel, pairs: Sequence[tuple[str, str]], *, longest: int, cut: Truncation
 ) -> list[ModelInput]:
-    """Return pairs of texts in tokens, each pair as one input.
+    """Return the tokens of pairs of texts, each pair as one input.
 
     Args:
-        loaded: Whose tokenizer.
+        loaded: The model with its tokenizer.
         pairs: Two texts each.
-        longest: Most tokens of a pair, special ones included.
-        cut: What a longer pair loses. Where the second text alone leaves no room for the first, the longer of the two
-            is cut, whatever is said here.
+        longest: Maximum number of tokens per pair, special ones included.
+        cut: How a longer pair is truncated. If the second text alone leaves no room for the first, the longer of the
+            two is truncated in any case.
     """
     special: int = loaded.tokenizer.num_special_tokens_to_add(pair=True)
 
@@ -73,18 +73,18 @@ def tokenize_pairs(
 def run_in_batches(
     loaded: LoadedModel, rows: Sequence[ModelInput], forward: Callable[[dict[str, Any]], Any], *, budget: int
 ) -> Any:
-    """Return what a model says of each row, computed in batches of like length.
+    """Return a model's output for each row, computed in batches of similar length.
 
     Args:
-        loaded: Where the rows go.
+        loaded: The model.
         rows: At least one.
-        forward: Gives a tensor with one entry a row, in the order of the batch: a dictionary of tensors of shape
-            (rows, tokens) on the model's device. "input_ids" and "labels" are padded with the padding token, all other
+        forward: Function from a batch to a tensor with one entry per row. A batch is a dictionary of tensors of shape
+            (rows, tokens) on the model's device; "input_ids" and "labels" are padded with the padding token, all other
             fields with 0.
-        budget: Most tokens of a batch with its padding.
+        budget: Maximum number of tokens per batch, padding included.
 
     Returns:
-        A float32 tensor on the processor, one entry a row, in the order of the rows.
+        A float32 tensor on the CPU with one entry per row, in order.
     """
     torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="a neural metric")
     found: dict[int, Any] = {}

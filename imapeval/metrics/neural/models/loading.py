@@ -1,7 +1,7 @@
 """Neural models, loaded once and shared by all metrics that use them.
 
-On a GPU the weights are in half precision, on the processor in single. That changes scores in the third or fourth
-digit, so the precision is part of the signature of a metric (`Loaded.precision`).
+Weights are in half precision on a GPU and in single precision on the CPU. This changes the third or fourth digit of a
+score, so the precision is part of a metric's signature (`LoadedModel.precision`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Device
 
 Kind = Literal["encoder", "seq2seq", "causal", "classifier"]
-"""What a model is for: vectors of tokens; text from text; the next token; a label."""
+"""Kind of model: token vectors; text to text; next token; label."""
 
 _CLASSES: dict[Kind, str] = {
     "encoder": "AutoModel",
@@ -35,18 +35,18 @@ _CLASSES: dict[Kind, str] = {
 }
 
 _NO_LIMIT = 1_000_000
-"""A maximal length from here on is none: transformers writes 1e30 where the tokenizer does not know it."""
+"""From here on a maximum length means none: transformers uses 1e30 if the tokenizer does not know it."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class LoadedModel:
-    """A model that is ready.
+    """A model with its tokenizer.
 
     Attributes:
         tokenizer: Tokenizer from transformers, with a padding token.
         model: Model from transformers, in evaluation mode, on the device.
         device: "cpu", "cuda" or "mps".
-        max_tokens: Most tokens of a text, special ones included.
+        max_tokens: Maximum number of tokens per text, special ones included.
     """
 
     tokenizer: Any
@@ -61,23 +61,23 @@ class LoadedModel:
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch with its padding (`batch_by_length`).
+        """Number of tokens per batch, padding included (`batch_by_length`).
 
-        On a processor 1,024 to 4,096 are equally quick in one thread, and 8,192 a quarter slower; two threads on a busy
-        machine wait for each other less in larger batches (MiniLM, 128 answers: 9.7 s of the processor's time with
-        2,048, 7.6 with 4,096, 6.9 with 8,192). In 4,096 the largest tensor of a model of 1,024 dimensions is 67 MB
-        (feed-forward layer, single precision). A GPU needs more to be busy: 32,768 tokens are 268 MB there (half
-        precision). Outputs of the vocabulary's size are not reckoned in.
+        On a CPU, 1,024 to 4,096 are equally fast in one thread, and 8,192 a quarter slower; two threads on a busy
+        machine wait for each other less in larger batches (MiniLM, 128 answers: 9.7 s of CPU time with 2,048, 7.6 with
+        4,096, 6.9 with 8,192). With 4,096 tokens the largest tensor of a model with 1,024 dimensions has 67 MB
+        (feed-forward layer, single precision). A GPU needs more: 32,768 tokens are 268 MB (half precision). Outputs
+        over the vocabulary are not included.
         """
         return 4_096 if self.device == "cpu" else 32_768
 
 
 def choose_device(device: Device) -> str:
-    """Return where weights are put: "auto" takes a GPU where there is one.
+    """Return the device of the weights: for "auto" a GPU if there is one.
 
     Raises:
         MissingExtraError: torch is not installed.
-        UsageError: A device that is not there.
+        UsageError: There is no such device.
     """
     torch = _require_torch()
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -90,17 +90,17 @@ def choose_device(device: Device) -> str:
 
 
 def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedModel:
-    """Return a model with its tokenizer; the same object as long as anybody holds it.
+    """Return a model with its tokenizer; the same object as long as it is in use.
 
     Args:
-        model: A folder, or a name at the hub, from where it is fetched if need be.
-        kind: What it is for.
-        device: Where it is put.
+        model: A folder, or a hub name; downloaded if necessary.
+        kind: The kind of model.
+        device: Its device.
 
     Raises:
         MissingExtraError: The packages of the extra `neural` are not installed.
-        UsageError: The device is not there.
-        ResourceError: The weights cannot be had, are damaged, or are not those of such a model.
+        UsageError: There is no such device.
+        ResourceError: The weights are not available, are damaged, or are of another kind of model.
     """
     place = fetch_weights(model)
     where = choose_device(device)
@@ -113,15 +113,15 @@ def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedMode
 
 
 def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
-    """Return an encoder without the layers after the given one; the weights are shared with the whole one.
+    """Return an encoder without the layers after the given one; it shares the weights of the whole one.
 
     Args:
         loaded: An encoder.
-        layers: How many layers are kept, in 0..all of them. 0 leaves the embeddings.
+        layers: Number of layers to keep, 0..all; 0 leaves the embeddings.
 
     Raises:
         ValueError: It has fewer layers.
-        ResourceError: Its layers are not known how to cut.
+        ResourceError: The layers of this kind of encoder cannot be removed.
     """
     total = count_layers(loaded)
     if not 0 <= layers <= total:
@@ -227,7 +227,7 @@ def _find_max_tokens(model: str, tokenizer: Any, network: Any) -> int:
 
 @contextmanager
 def _silence_transformers(logging: Any) -> Generator[None]:
-    """Keep transformers from reporting what is checked here, and from drawing a bar into other output."""
+    """Silence warnings of transformers about what is checked here, and its progress bars."""
     level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -1,8 +1,8 @@
-"""Sentences of English texts, by the splitter that UniEval and AlignScore use: nltk's Punkt (Kiss and Strunk 2006).
+"""Sentences of English texts, by the splitter of UniEval and AlignScore: nltk's Punkt (Kiss and Strunk 2006).
 
-Its model of English is data that nltk does not bring. It is looked for where nltk looks: in
-`tokenizers/punkt_tab/english` under $NLTK_DATA, ~/nltk_data or one of nltk's system folders. Without it there is no
-score: other sentences would give other numbers.
+Its English model does not ship with nltk. It is looked for where nltk looks: in `tokenizers/punkt_tab/english` under
+$NLTK_DATA, ~/nltk_data or one of nltk's system folders. Without it there is no score, because other sentences would
+give other scores.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ def describe_missing_punkt() -> str:
 
 
 def identify_splitter() -> str:
-    """Return what splits, with its version, for a signature."""
+    """Return the name and version of the splitter, for a signature."""
     return f"punkt-nltk-{metadata.version('nltk')}"
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of an English text, without the white space between them; none of an empty text.
+    """Return the sentences of an English text, without the white space between them.
 
     Raises:
-        ResourceError: Punkt's English model is not there, or damaged.
+        ResourceError: Punkt's English model is missing or damaged.
     """
     return [str(sentence) for sentence in _open().tokenize(text)]
 

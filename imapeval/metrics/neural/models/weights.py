@@ -1,8 +1,8 @@
-"""Weights of neural models: where they lie, how they are fetched, and which they are.
+"""Weights of neural models: finding, downloading and identifying them.
 
-A model is named as its authors do at the Hugging Face hub ("roberta-large"), or by a path: a folder with the weights
-and their configuration, or a single checkpoint file. What was once fetched from the hub is found in its cache
-($HF_HUB_CACHE, $HF_HOME), which other programs share.
+A model is given by its name on the Hugging Face hub ("roberta-large") or by a path: a folder with weights and
+configuration, or a single checkpoint file. Downloads are kept in the hub's cache ($HF_HUB_CACHE, $HF_HOME), which other
+programs share.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _EXPECTED_FILES = (
 )
 
 _COMPANION_FILE = re.compile(r"[^/]+\.(json|txt|model|yaml)")
-"""What is read beside the weights: configuration, vocabulary, hyper-parameters of a checkpoint."""
+"""Files that are read besides the weights: configuration, vocabulary, hyperparameters of a checkpoint."""
 
 # owner/name or name, as huggingface_hub.utils.validate_repo_id has it.
 _HUB_NAME = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?")
 
 
 def find_weights(model: str) -> Path | None:
-    """Return where the weights of a model lie on this computer, or None.
+    """Return the location of a model's weights on this computer, or None.
 
     Args:
-        model: A folder, a checkpoint file, or a name at the hub.
+        model: A folder, a checkpoint file, or a hub name.
 
     Returns:
-        The file; or a folder with complete weights: the user's, or that of the hub's cache.
+        The file, or a folder with complete weights: the user's, or one in the hub's cache.
     """
     given = Path(model).expanduser()
     if given.is_file():
@@ -64,9 +64,9 @@ def find_weights(model: str) -> Path | None:
 
 
 def fetch_weights(model: str) -> Path:
-    """Return where the weights of a model lie, downloaded from the hub where they are not here yet.
+    """Return the location of a model's weights, downloaded from the hub if necessary.
 
-    The hub is $HF_ENDPOINT, by default huggingface.co. Of several formats of the same weights one is fetched.
+    The hub is $HF_ENDPOINT, by default huggingface.co. If it has the weights in several formats, one is downloaded.
 
     Raises:
         MissingExtraError: The packages of the extra `neural` are not installed.
@@ -100,13 +100,13 @@ def fetch_weights(model: str) -> Path:
 
 
 def identify_weights(model: str) -> str:
-    """Return "NAME#DIGEST" of a model that is here: the same on every computer, and for no other weights.
+    """Return "NAME#DIGEST" of a local model: the same on every computer, and for no other weights.
 
-    NAME is the last part of the hub's name or of the path. DIGEST is 12 hexadecimal digits of a sha256 over the files
-    of weights, configuration and vocabulary. The digest of a file is remembered for as long as it does not change.
+    NAME is the last part of the hub name or path. DIGEST is the first 12 hexadecimal digits of a SHA-256 over the files
+    with weights, configuration and vocabulary. A file's digest is cached until the file changes.
 
     Raises:
-        ResourceError: The model is not here.
+        ResourceError: The model is not on this computer.
     """
     place = find_weights(model)
     if place is None:
@@ -116,10 +116,10 @@ def identify_weights(model: str) -> str:
 
 
 def hash_files(files: Mapping[str, Path]) -> str:
-    """Return 12 hexadecimal digits of a sha256 over files: over their names and what they hold.
+    """Return the first 12 hexadecimal digits of a SHA-256 over the names and contents of files.
 
     Raises:
-        OSError: One cannot be read.
+        OSError: A file cannot be read.
     """
     made = hashlib.sha256()
     for name, file in sorted(files.items()):
@@ -128,7 +128,7 @@ def hash_files(files: Mapping[str, Path]) -> str:
 
 
 def identify_file(path: str) -> str:
-    """Return "NAME#DIGEST" of a file that a metric reads, for its signature; "" where none is given.
+    """Return "NAME#DIGEST" of a file that a metric reads, for its signature; "" without one.
 
     Raises:
         OSError: It cannot be read.
@@ -140,11 +140,11 @@ def identify_file(path: str) -> str:
 
 
 def describe_missing_weights(metric: str, *models: str) -> str:
-    """Return what has to be installed or fetched before a metric can be computed; "" if nothing.
+    """Return what has to be installed or downloaded before a metric can be computed; "" if nothing.
 
     Args:
         metric: Its name.
-        models: One; or one for each language, all of which have to be here.
+        models: One, or one per language, all of which are required.
     """
     if not all(map(installed, _PACKAGES)):
         return INSTALL_HINT
@@ -174,9 +174,9 @@ def _find_in_cache(model: str) -> Path | None:
 
 
 def _is_complete(folder: Path) -> bool:
-    """Say whether there are weights and, where an index names their parts, all of them.
+    """Return whether a folder has weights and, if an index lists their parts, all of them.
 
-    With an index that cannot be read nobody knows which parts there are, and they are not complete.
+    With an unreadable index they are not complete.
     """
     weights = set(_select_weights(_list(folder)))
     parts: set[str] = set()
@@ -208,7 +208,7 @@ def _select_weights(files: Sequence[str]) -> list[str]:
 
 
 def _select_files(files: Sequence[str]) -> list[str]:
-    """Return those of the files of a folder or repository that are read when its weights are loaded."""
+    """Return the files of a folder or repository that are read to load its weights."""
     return [*_select_weights(files), *filter(_COMPANION_FILE.fullmatch, files)]
 
 
