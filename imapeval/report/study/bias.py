@@ -13,7 +13,7 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.formatting import format_coefficient
+from imapeval.report.study.formatting import format_coefficient, format_interval
 from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def render_bias(study: Study) -> Markup:
             row.metric,
             _name(row),
             format_coefficient(row.value, digits=2),
-            ""
-            if row.low is None
-            else f"{format_coefficient(row.low, digits=2)} to {format_coefficient(row.high, digits=2)}",
+            format_interval(row.low, row.high, digits=2),
             "yes" if row.shown else "",
             f"{row.n:,}",
         ]

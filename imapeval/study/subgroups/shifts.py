@@ -16,6 +16,7 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import RESAMPLES, mean_interval
+from imapeval.study.number_format import format_decimal, format_interval, write_decimal
 from imapeval.study.subgroups.bias import MIN_QUESTIONS
 
 if TYPE_CHECKING:
@@ -125,8 +126,9 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
 def _conclude(row: Shift) -> Shift:
     if row.difference is None:
         return replace(row, sentence=f"{row.metric}, {row.alteration}: not measured, {row.reason}.")
-    ends = "" if row.low is None or row.high is None else f" [{row.low:.3f}, {row.high:.3f}]"
-    found = f"{row.difference:.3f}{ends}"
+    found = format_decimal(row.difference)
+    if row.low is not None and row.high is not None:
+        found += f" [{format_interval(row.low, row.high, digits=3, write=write_decimal)}]"
     if row.shown:
         how = "higher" if row.difference > 0 else "lower"
         said = f"{row.metric}, {row.alteration}: the same answers score {how} ({found})."

@@ -66,15 +66,18 @@ def calibrate(
 
 def _print(made: "Calibration", out: Path) -> None:
     from imapeval.study.calibration.curve import describe_baseline_error
+    from imapeval.study.number_format import format_decimal
 
     errors = made.errors
     rows = [
         ("mean absolute", errors.mean_absolute),
         ("root mean square", errors.root_mean_square),
     ]
-    cells = [(name, f"{value:.3f}", format_interval(interval.low, interval.high)) for name, (value, interval) in rows]
-    cells.append(("calibration (10 bins, less chance)", f"{errors.calibration:.3f}", ""))
-    cells.append(("mean absolute of always predicting the mean", f"{errors.baseline:.3f}", ""))
+    cells = [
+        (name, format_decimal(value), format_interval(interval.low, interval.high)) for name, (value, interval) in rows
+    ]
+    cells.append(("calibration (10 bins, less chance)", format_decimal(errors.calibration), ""))
+    cells.append(("mean absolute of always predicting the mean", format_decimal(errors.baseline), ""))
     columns = [
         Column("error, in rating points", lambda row: row[0], text=True),
         Column("value", lambda row: row[1]),

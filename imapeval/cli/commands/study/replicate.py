@@ -118,9 +118,13 @@ def _show_paper(row: "PaperRow | None") -> str | None:
 
 def _show(row: "PaperRow | None") -> str | None:
     """Return our number with its interval and, where the paper has one, the difference."""
+    from imapeval.study.number_format import format_decimal, format_interval, write_decimal
+
     if row is None or row.value is None:
         return None
-    value = f"{row.value:.3f}" if row.low is None else f"{row.value:.3f} [{row.low:.2f}, {row.high:.2f}]"
+    value = format_decimal(row.value)
+    if row.low is not None and row.high is not None:
+        value += f" [{format_interval(row.low, row.high, write=write_decimal)}]"
     return value if row.difference is None else f"{value} ({row.difference:+.2f})"
 
 
