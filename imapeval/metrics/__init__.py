@@ -1,1 +1,1 @@
-"""Metrics: each gives a score, or a reason why there is none, for a sample."""
+"""Metrics: each gives a sample a score, or the reason why there is none."""

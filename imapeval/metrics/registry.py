@@ -1,4 +1,4 @@
-"""Every metric by name: our own, and those of other packages.
+"""The metrics by name: built-in ones and those of other packages.
 
 Another package adds metrics through the entry-point group `imapeval.metrics`, each entry a callable that returns a
 list of metrics:
@@ -6,7 +6,7 @@ list of metrics:
     [project.entry-points."imapeval.metrics"]
     mine = "my_package.metrics:build"
 
-Metrics that compare two texts, theirs too, are there on imaps as well (`imapeval.metrics.on_imaps`).
+All metrics that compare two texts are also available on imaps (`imapeval.metrics.on_imaps`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "imapeval.metrics"
 
 GEVAL_FILE = "geval-file:"
-"""Before the path of a prompt of one's own, in place of a name (`imapeval.metrics.judges.custom`)."""
+"""Prefix of the path of a custom prompt, given instead of a name (`imapeval.metrics.judges.custom`)."""
 
 ALL_OFFLINE = "all-offline"
-"""In place of names: every metric that can be computed here as it is."""
+"""Given instead of names: every metric that can be computed here without further setup."""
 
 _BUILTIN_MODULES = (
     "imapscore",
@@ -53,17 +53,17 @@ _LLM_REQUIREMENTS = frozenset({"llm", "logprobs"})
 
 
 def names() -> list[str]:
-    """Return the names of all metrics, our own first."""
+    """Return the names of all metrics, the built-in ones first."""
     return list(_registered())
 
 
 def all_metrics() -> list[Metric]:
-    """Return all metrics, our own first."""
+    """Return all metrics, the built-in ones first."""
     return list(_registered().values())
 
 
 def all_offline() -> list[Metric]:
-    """Return the metrics that can be computed here as it is: no language model is asked, and nothing is lacking."""
+    """Return the metrics that can be computed here without a language model and without further setup."""
     return [metric for metric in all_metrics() if _is_offline(metric)]
 
 
@@ -71,7 +71,7 @@ def get(name: str) -> Metric:
     """Return the metric of that name, or of the prompt file that it names.
 
     Raises:
-        UsageError: There is none; gives the three nearest names.
+        UsageError: There is none; the message has the three nearest names.
         InputError: The prompt file cannot be read or is invalid.
     """
     if name.startswith(GEVAL_FILE):
@@ -98,7 +98,7 @@ def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | 
     Raises:
         UsageError: There is no such metric or option; or an option of a metric that is not requested; or two prompts
             have the same name.
-        InputError: As of `get`.
+        InputError: See `get`.
     """
     named = options or {}
     found: dict[str, Metric] = {}

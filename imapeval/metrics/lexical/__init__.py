@@ -9,10 +9,10 @@
 | meteor | sacrebleu's 13a, lower case | not defined | words, without synonyms | not defined | 0..1 |
 | exact-match, token-f1 | SQuAD's | characters, foreign words | words without articles | words | 0..1 |
 
-An empty response scores 0. Where the reference has nothing that the metric could count (no word for ROUGE, exact match
-and token F1; no character at all for NIST, METEOR and the length ratio) there is no score, but the failure
-"no-reference-tokens"; BLEU and chrF give 0 there, as their library does. Every text that a run lets through is scored;
-the longest (100,000 characters) take some seconds.
+An empty response scores 0. If the reference has nothing to count (no word for ROUGE, exact match and token F1; no
+character at all for NIST, METEOR and the length ratio), the result is the failure "no-reference-tokens"; BLEU and chrF
+give 0, as their library does. No text is too long; the longest that a run accepts (100,000 characters) take some
+seconds.
 """
 
 from __future__ import annotations

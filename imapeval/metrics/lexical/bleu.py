@@ -1,4 +1,4 @@
-"""BLEU (Papineni et al. 2002) of single answers, as sacrebleu computes it.
+"""Sentence BLEU (Papineni et al. 2002), as sacrebleu computes it.
 
 The n-grams are counted here, once for all orders; tokens, smoothing and formula are sacrebleu's.
 """
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 ORDERS = 4
-"""The n-grams of the longest BLEU: Papineni et al. 2002."""
+"""Longest n-grams of BLEU: Papineni et al. 2002."""
 
 TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
-"""sacrebleu's defaults; for French it is that of English."""
+"""sacrebleu's defaults; French uses that of English."""
 
 _EXAMPLE_STEPS = (
     "p1 = 4/5 = 80 (take, the, tablets, food)",
@@ -122,11 +122,11 @@ class Bleu(Metric):
 
 @dataclass(frozen=True, slots=True)
 class _NgramCounts:
-    """What BLEU of every order is made of.
+    """The n-gram counts of a case, for BLEU of every order.
 
     Attributes:
         expected, given: Tokens of the reference and of the response.
-        correct, total: By order, the response's n-grams that the reference has, and all of them.
+        correct, total: By order, the number of the response's n-grams that the reference has, and of all.
     """
 
     expected: int

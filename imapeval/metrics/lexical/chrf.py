@@ -1,4 +1,4 @@
-"""chrF (Popović 2015) of single answers, by sacrebleu."""
+"""Sentence chrF (Popović 2015), by sacrebleu."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Case
 
 MAX_WORD_ORDER = 4
-"""Longer word n-grams than BLEU's have no match in single answers."""
+"""Word n-grams longer than those of BLEU hardly ever match in single answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Chrf(Metric):
     citation = "Popović 2015, chrF; package sacrebleu"
 
     char_order: int = 6
-    word_order: int = option(f"longest n-gram of words as well, 0..{MAX_WORD_ORDER}; 2 is chrF++", 0)
+    word_order: int = option(f"length of the longest word n-gram, 0..{MAX_WORD_ORDER}; 2 is chrF++", 0)
     beta: int = 2
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
 

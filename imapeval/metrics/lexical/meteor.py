@@ -1,12 +1,12 @@
 """METEOR (Banerjee and Lavie 2005; weights of Lavie and Agarwal 2007), by nltk with WordNet.
 
-Words are matched as they are, then by their stems, then as synonyms in WordNet; order counts by how many runs of
-neighbours the matched words form. WordNet is data that nltk does not bring. It is looked for where nltk looks: in
-`corpora/wordnet` or `corpora/wordnet.zip` under $NLTK_DATA, ~/nltk_data or one of nltk's system folders.
-Without it English texts have no score: one without synonyms would be another metric. For French, METEOR itself has no
-synonyms (README of METEOR 0.8.2): words and their Snowball stems are matched, on the words of ROUGE.
+Words are matched exactly, then by stem, then as synonyms in WordNet; the number of chunks that the matched words form
+accounts for order. WordNet does not ship with nltk. It is looked for where nltk looks: in `corpora/wordnet` or
+`corpora/wordnet.zip` under $NLTK_DATA, ~/nltk_data or one of nltk's system folders. Without it English texts have no
+score, because METEOR without synonyms would be another metric. METEOR has no French synonyms (README of METEOR 0.8.2):
+exact words and Snowball stems are matched, on the words of ROUGE.
 
-Java METEOR 1.5 gives other numbers: it has paraphrases, counts function words less and aligns for the fewest runs.
+Java METEOR 1.5 gives other scores: it has paraphrases, weights function words less and minimises the number of chunks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _INSTALL = f"Install WordNet: {_COMMAND}"
 
 @dataclass(frozen=True, slots=True)
 class Meteor(Metric):
-    """Sentence METEOR (0..1, below 1 even for the same text), on BLEU's tokens in lower case, in French on words.
+    """Sentence METEOR (0..1, below 1 even for identical texts), on BLEU's tokens in lower case, for French on words.
 
     Attributes:
         stages_fr: How French words are matched.
@@ -91,7 +91,7 @@ class Meteor(Metric):
         """Score one case; see `Metric.score`.
 
         Raises:
-            ResourceError: The case is English, and WordNet is not there, or damaged.
+            ResourceError: The case is English, and WordNet is missing or damaged.
         """
         if refused := self.refuse_language(case.lang):
             return refused
@@ -110,7 +110,7 @@ class Meteor(Metric):
 
 
 class _NoSynonyms:
-    """In place of WordNet."""
+    """Stands in for WordNet."""
 
     def synsets(self, word: str) -> list[Any]:
         """Return no synonyms of any word."""
@@ -119,7 +119,7 @@ class _NoSynonyms:
 
 
 def _find_wordnet() -> Path | None:
-    """Return WordNet's folder or zip file, the first where nltk looks."""
+    """Return WordNet's folder or zip file, the first in nltk's search path."""
     for folder in list_nltk_folders():
         corpora = folder / "corpora"
         if (corpora / "wordnet" / "data.noun").is_file():

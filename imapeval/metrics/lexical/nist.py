@@ -1,8 +1,8 @@
-"""NIST (Doddington 2002) of single answers, by nltk.
+"""Sentence NIST (Doddington 2002), by nltk.
 
-An n-gram weighs what it tells: log2(count of its first n-1 tokens / its count), counted in the reference. A single
-reference is all that is counted here, so a word that it has once weighs log2 of its length, and longer n-grams of words
-that stand there once weigh nothing: scores of long references are higher, and the score is no share of anything.
+The weight of an n-gram is its information: log2(count of its first n-1 tokens / its count), counted in the one
+reference. A word that occurs once therefore has the weight log2 of the reference's length, and longer n-grams of such
+words have none: scores are higher for long references and have no fixed maximum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Nist(Metric):
     """Sentence NIST up to 5-grams, on BLEU's tokens.
 
-    A response of fewer than 5 tokens has no n-gram of the longer orders; they count 0 (nltk divides by zero there).
+    Orders for which a response of fewer than 5 tokens has no n-gram count 0 (nltk divides by zero).
     """
 
     name = "nist"

@@ -1,4 +1,4 @@
-"""Exact match and token F1 as SQuAD counts them, and the ratio of the lengths."""
+"""Exact match and token F1, as in SQuAD, and the length ratio."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SQUAD = "Rajpurkar et al. 2016, SQuAD"
 
 @dataclass(frozen=True, slots=True)
 class ExactMatch(Metric):
-    """1 where both texts have the same words in the same order, else 0.
+    """1 if both texts have the same words in the same order, else 0.
 
-    English words are SQuAD's: without case, punctuation and articles. French ones likewise, and "2,5" is "2.5".
-    Chinese: without case and punctuation, white space between characters does not count.
+    English words are SQuAD's: without case, punctuation and articles; French ones likewise, with "2,5" as "2.5".
+    Chinese is compared by character, without case, punctuation and white space.
     """
 
     name = "exact-match"
@@ -51,7 +51,7 @@ class ExactMatch(Metric):
 
 @dataclass(frozen=True, slots=True)
 class TokenF1(Metric):
-    """F1 of the words as a bag (0..1), on the words of `ExactMatch`; parts `precision` and `recall`."""
+    """F1 of the bags of words (0..1), on the words of `ExactMatch`; parts `precision` and `recall`."""
 
     name = "token-f1"
     summary = "F1 of the words, whatever their order (SQuAD)"
@@ -77,10 +77,10 @@ class TokenF1(Metric):
 
 @dataclass(frozen=True, slots=True)
 class LengthRatio(Metric):
-    """Tokens of the response for each token of the reference; parts `response_tokens` and `reference_tokens`.
+    """Tokens of the response per token of the reference; parts `response_tokens` and `reference_tokens`.
 
-    1 is the reference's length. It measures no quality, but shows how far ratings or other metrics follow length.
-    "Higher is better" stands here because each metric has to say one: with `--references best` the shortest counts.
+    It does not measure quality, but shows how far ratings or other metrics follow length. "Higher is better" is
+    nominal: with `--references best` the shortest reference counts.
     """
 
     name = "length-ratio"

@@ -1,10 +1,9 @@
 """ROUGE (Lin 2004): n-grams, longest common subsequence, skip-bigrams.
 
-The counts are made here, on the tokens of the package rouge-score, and equal that package's; its table for the longest
-common subsequence takes 90% of its time, where whole numbers as rows of bits take little.
+The tokens are those of the package rouge-score, and the counts equal its own. It spends 90% of its time on the table of
+the longest common subsequence; here rows of the table are integers used as bit vectors, which is far faster.
 
-A response of one token has no bigram, so that ROUGE-2 and ROUGE-S are 0, even beside the same single token; the package
-does so too.
+A response of one token has no bigram, so ROUGE-2 and ROUGE-S are 0, even for the same single token, as in the package.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _FORMULA = "F = 2 P R / (P + R); P = shared / those of the response, R = shared 
 _MEASURES = ("fmeasure", "recall", "precision")
 
 MAX_GAP = 100
-"""So that the pairs of a text stay below a hundred times its words."""
+"""Limits the number of pairs of a text to a hundred times its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Overlap:
-    """How much two texts share: of what each has."""
+    """What two texts share, and what each has."""
 
     both: int
     expected: int
@@ -44,14 +43,14 @@ class _Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rouge(Metric):
-    """One kind of ROUGE; parts `precision`, `recall` and `fmeasure`, of which `measure` is the score."""
+    """A variant of ROUGE; parts `precision`, `recall` and `fmeasure`, of which `measure` is the score."""
 
     range = (0.0, 1.0)
     part_ranges = range_parts(shares=_MEASURES)
     languages = LANGUAGES
     citation = "Lin 2004, ROUGE; package rouge-score"
 
-    measure: str = option("which is the score: fmeasure, recall or precision", "fmeasure")
+    measure: str = option("the part that is the score: fmeasure, recall or precision", "fmeasure")
     stem_en: bool = True
     tokens_zh: Literal["char"] = "char"
     rouge_score: str = field(default_factory=lambda: metadata.version("rouge-score"))
@@ -82,7 +81,7 @@ class _Rouge(Metric):
 
 @dataclass(frozen=True, slots=True)
 class RougeN(_Rouge):
-    """ROUGE-N: shared n-grams, each as often as the text that has it more rarely."""
+    """ROUGE-N: shared n-grams, each counted as often as in the text with fewer of it."""
 
     order: int
 
@@ -128,7 +127,7 @@ class RougeL(_Rouge):
 
 @dataclass(frozen=True, slots=True)
 class RougeS(_Rouge):
-    """ROUGE-S: shared pairs of words in their order, with at most `gap` words between the two.
+    """ROUGE-S: shared ordered pairs of words with at most `gap` words between them.
 
     4 is the gap of ROUGE-S4 in Lin's tables; with 0 it is ROUGE-2.
     """
@@ -142,7 +141,7 @@ class RougeS(_Rouge):
         0.3,
     )
 
-    gap: int = option(f"most words between the two of a pair, 0..{MAX_GAP}", 4)
+    gap: int = option(f"maximum number of words between the two of a pair, 0..{MAX_GAP}", 4)
 
     def __post_init__(self) -> None:
         _Rouge.__post_init__(self)
@@ -156,8 +155,8 @@ class RougeS(_Rouge):
 def measure_common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
     """Return the length of the longest common subsequence.
 
-    A row of the usual table grows by 0 or 1 from cell to cell, so it is kept as bits, 0 where it grows, and a row comes
-    from the one before in four operations on whole numbers (Hyyrö 2004, Bit-parallel LCS-length computation revisited).
+    A row of the usual table grows by 0 or 1 from cell to cell, so it is stored as bits (0 where it grows), and each row
+    follows from the one before in four integer operations (Hyyrö 2004, Bit-parallel LCS-length computation revisited).
     Time grows with len(a) * len(b) / 30, memory with the distinct common tokens times len(a) / 8 bytes.
     """
     common = set(b)

@@ -1,4 +1,4 @@
-"""Texts to tokens, each text once for all metrics that count the same tokens."""
+"""Tokenizers, with caches that metrics with the same tokens share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Tokens = tuple[str, ...]
 
 LANGUAGES: frozenset[Lang] = frozenset(get_args(Lang))
-"""Languages that texts are cut into tokens in: all."""
+"""Languages with a tokenizer: all."""
 
 NO_REFERENCE_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds no word or number to compare with")
 
@@ -26,24 +26,24 @@ EXAMPLE_TEXTS = ("take the tablets with food", "after food take the tablets")
 """Reference and response of the examples."""
 
 _CACHED_TEXTS = 512
-"""Texts whose tokens are kept: what a batch of 64 samples holds with one reference each, raw and on imaps (384)."""
+"""Number of texts whose tokens are cached: a batch of 64 samples with one reference each, raw and on imaps (384)."""
 
 _CACHED_STEMS = 50_000
-"""Words whose stems are kept, some 10 MB; more than the answers of a study use."""
+"""Number of words whose stems are cached, some 10 MB: more than the answers of a study use."""
 
 _ZH_TOKEN = re.compile(f"[{HAN}]|(?:(?![{HAN}_])\\w)+")
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
-"""A number is one token, "2,5" as "2.5"."""
+"""A number is one token; "2,5" becomes "2.5"."""
 
 _GROUPING_SPACE = re.compile("(?<=\\d)[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))")
-"""Between thousands; a plain space may as well stand between two numbers, as in "2 500 mg" for two tablets."""
+"""Thousands separators; not a plain space, which may separate two numbers, as in "2 500 mg" for two tablets."""
 
 _LIGATURES = str.maketrans({"œ": "oe", "æ": "ae"})
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _FR_ARTICLES = re.compile(r"\b(?:(?:le|la|les|un|une|des)\b|l['’])")
-"""As LightEval leaves out (`Language.FRENCH`)."""
+"""The articles that LightEval removes (`Language.FRENCH`)."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -84,7 +84,7 @@ def split_for_bleu(text: str, tokenizer: str) -> Tokens:
 def split_for_squad(text: str, lang: Lang) -> Tokens:
     """Return the words that SQuAD's evaluation compares (Rajpurkar et al. 2016).
 
-    English: in lower case, without ASCII punctuation and articles, cut at white space. Chinese: as `split_chinese`.
+    English: in lower case, without ASCII punctuation and articles, split at white space. Chinese: as `split_chinese`.
     French: as `split_words`, without articles. Others: as `split_words`.
     """
     if lang == "zh":
@@ -102,7 +102,7 @@ def split_chinese(text: str) -> Tokens:
 
 
 def split_words(text: str) -> Tokens:
-    """Return words and numbers in lower case, with accents; an elided word ("l'") is one of its own, "œ" is "oe"."""
+    """Return words and numbers in lower case, with accents; elided words ("l'") are separate, "œ" is "oe"."""
     text = unicodedata.normalize("NFC", text).lower().translate(_LIGATURES)
     tokens = _WORD.findall(_GROUPING_SPACE.sub("", text))
     return tuple(token.replace(",", ".") for token in tokens)
@@ -131,7 +131,7 @@ def _sacrebleu_tokenizer(name: str) -> Any:
 
 @lru_cache
 def _find_sacrebleu_caches(name: str) -> tuple[Callable[[], None], ...]:
-    """Return what empties the caches of a tokenizer, and of the one that ends its work."""
+    """Return functions that clear the caches of a tokenizer and of its last step."""
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
     kinds: list[Any] = [type(_sacrebleu_tokenizer(name)), TokenizerRegexp]
