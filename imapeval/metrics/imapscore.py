@@ -1,17 +1,16 @@
 """imapScore: Eq. 1 of Wang et al. (Findings of ACL 2024), its mean, and the graded soft default.
 
-Everything here is pure: judged value pairs in, a score with its parts out. Who judged the pairs, and how, is the
-business of `imapeval.matching`.
+Pure functions from imaps and the relations of their values, which `imapeval.matching` decides, to a score with parts.
 
 Empty cases, the same for all three:
 
 - nothing is asked (no query pair): `Failure("no-query")`;
-- the reference states no fact: `Failure("no-reference-facts")`: there is nothing to agree with;
-- the response states no fact: 0. That is an answer's fault, not the program's;
-- the response lacks one term of the reference: `paper` skips the term, `mean` counts 0 for it, the default counts 0 for
-  the facts that it has in the reference;
-- the response has terms that the reference lacks: `paper` and `mean` skip them; the default counts their facts as those
-  that the reference has not.
+- the reference states no fact: `Failure("no-reference-facts")`;
+- the response states no fact: 0;
+- the response lacks a term of the reference: `paper` skips the term, `mean` counts 0 for it, the default counts 0 for
+  the reference's facts under it;
+- the response has terms that the reference lacks: `paper` and `mean` skip them; the default counts their facts as facts
+  that the reference lacks.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ CREDITS: Mapping[Relation, float] = {
     Relation.UNMATCHED: 0.0,
     Relation.CONTRADICTION: 0.0,
 }
-"""What a relation is worth in the graded score. Starting values of the project's design; with them the score correlated
-.51 with clinicians on 200 answers, against .27 for Eq. 1 as printed (mean Spearman, same imaps)."""
+"""Credit of a relation in the graded score: the initial values of the design. With them the score's mean Spearman
+correlation with clinicians was .51 on 200 answers, against .27 for Eq. 1 as printed (same imaps)."""
 
 RELATED = frozenset({Relation.EXACT, Relation.BELONGING, Relation.CONTAINMENT})
 """Relations that count as a match in Eq. 1."""
@@ -49,14 +48,14 @@ with clinicians (mean Spearman .435, .447, .471, .463 and .455 on 200 answers), 
 words earned .32 in place of .64 (docs/prompts.md)."""
 
 MAX_ALTERNATIVES = 10
-"""As many facts may a response call possible at full credit; more share the credit of so many, so that a list of
-whatever is possible earns little. Of 400 answers of language models 99% call at most 10 facts possible
+"""Maximum number of facts that a response may call possible at full credit; more of them share this many credits, so
+that a list of all possibilities earns little. 99% of 400 answers by language models call at most 10 facts possible
 (docs/agreement.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SharedTerm:
-    """One term that both answers speak of: its values and the judged pairs between them."""
+    """A term in both answers: its values and the relations between them."""
 
     reference: tuple[str, ...]
     response: tuple[str, ...]
@@ -64,7 +63,7 @@ class _SharedTerm:
 
 
 def compute_credit(match: Match) -> float:
-    """Return what a judged pair is worth, 0..1: the credit of its relation or of its similarity, whichever is more.
+    """Return the credit of a pair of values, 0..1: that of its relation or of its similarity, whichever is higher.
 
     Similarity counts by its square root: a free rewording shares few words with the reference, and on a linear scale it
     would earn hardly more than a contradiction, which is worth nothing (docs/agreement.md). Where a language model has
@@ -115,11 +114,10 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
 
     Every pair of values earns its `credit`. `recall` is the mean over the reference's facts of the best credit that a
     fact of the response earns with them (completeness), `precision` the same for the facts of the response (accuracy).
-    A fact is a value under its term. A fact of the reference that the response contradicts earns nothing, to either
-    side, whatever else the response says of it: who says a thing and its opposite has said neither. A fact of the
-    response that contradicts one earns nothing by similarity to others. If the response calls more than
-    `MAX_ALTERNATIVES` facts possible, they share that many credits. The score is the mean of the two, as Eq. 1 adds
-    them.
+    A fact is a value under its term. A fact of the reference that the response contradicts earns nothing, for either
+    side, whatever else the response says about it. A fact of the response that contradicts one earns nothing by
+    similarity to others. If the response calls more than `MAX_ALTERNATIVES` facts possible, they share that many
+    credits. The score is the mean of recall and precision, which Eq. 1 adds.
 
     Returns:
         A score in 0..1. Parts: `recall`, `precision`, `f1` (harmonic mean of the two, 0 where both are 0) and
@@ -181,7 +179,7 @@ def _score_equation_1(imap: Imap, matches: Sequence[Match], *, divide: bool) -> 
 
 
 def check_scorable(imap: Imap) -> Failure | None:
-    """Return why an imap cannot be scored by any metric, or None where it can."""
+    """Return why no metric can score an imap, or None if it can be scored."""
     if not imap.query:
         return Failure("metric", "no-query", "nothing is asked in the question, so no answer can be scored")
     if not imap.reference:
@@ -234,7 +232,7 @@ def _make_example(steps: tuple[str, ...], score: float) -> Example:
 
 
 class ImapScore(Metric):
-    """One of the three scores of judged value pairs."""
+    """One of the three variants of imapScore."""
 
     __slots__ = ()
 
