@@ -260,9 +260,10 @@ def _read_retry_after(headers: Mapping[str, str]) -> float | None:
         except ValueError:
             try:
                 date = parsedate_to_datetime(value)
-            except ValueError:
+                date = date if date.tzinfo else date.replace(tzinfo=UTC)
+                seconds = date.timestamp() - datetime.now(UTC).timestamp()
+            except (ValueError, OverflowError):  # the latter for years and time zones of too many digits
                 continue
-            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp()
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None

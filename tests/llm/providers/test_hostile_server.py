@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import zlib
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -173,6 +174,54 @@ def send_error_without_end(handler):
     handler.end_headers()
     while True:
         handler.wfile.write(b"x" * MIB)
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["Wed, 21 Oct 99999999999 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 +8889999999999", "1e999", "Mon", "9" * 9999],
+)
+async def test_a_date_that_does_not_exist_is_no_time_to_wait(date):
+    with (
+        serving(lambda handler: send(handler, b"", status=503, Retry_After=date)) as server,
+        pytest.raises(ProviderError) as caught,
+    ):
+        await OpenAIModel("m", base_url=url_of(server)).complete(REQUEST)
+    assert (caught.value.kind, caught.value.retry_after) == ("server", None)
+
+
+def repeat(begin, unit, *, pause=0.0):
+    """Return an answer that begins with some bytes and repeats others without end."""
+
+    def answer(handler):
+        handler.wfile.write(begin)
+        while True:
+            handler.wfile.write(unit)
+            time.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (repeat(b"HTTP/1.1 200 OK\r\n\r\n", b" ", pause=0.05), "timeout"),
+        (repeat(b"HTTP/1.1 200 OK\r\nX: ", b"y", pause=0.05), "timeout"),
+        (repeat(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"), "timeout"),
+        (repeat(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"), "timeout"),
+        (repeat(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 999), "server"),
+        (repeat(b"HTTP/1.1 200 OK\r\nX: ", b"y" * 9999), "server"),
+        (repeat(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"y" * 9999), "server"),
+        (repeat(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 999), "server"),
+        (repeat(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzipped(b"") * 999), "oversized-reply"),
+    ],
+)
+async def test_a_reply_that_never_ends(answer, kind):
+    begun = time.monotonic()
+    with serving(answer) as server, pytest.raises(ProviderError) as caught:
+        await OpenAIModel("m", base_url=url_of(server), timeout=1.0).complete(REQUEST)
+    assert caught.value.kind == kind
+    assert time.monotonic() - begun < 6
 
 
 ASK = """
