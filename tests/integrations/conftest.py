@@ -8,10 +8,17 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Protocol
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "frameworks"
@@ -68,3 +75,85 @@ def run_page(tmp_path: Path) -> RunPage:
         return "".join(told), "".join(printed)
 
     return run
+
+
+class CheckPage(Protocol):
+    def __call__(self, name: str, *, mean: str = "") -> None: ...
+
+
+@pytest.fixture
+def check_page(run_page: RunPage, expected: dict[str, float | None]) -> CheckPage:
+    """Check that a page prints what it says, every score, and their mean after the words `mean`."""
+
+    def check(name: str, *, mean: str = "") -> None:
+        told, printed = run_page(name)
+        assert printed == told
+        scores = [score for score in expected.values() if score is not None]
+        for score in scores:
+            assert f"{score:.3f}" in printed
+        assert f"{mean}{fmean(scores):.3f}" in printed
+
+    return check
+
+
+class ChatServer(Protocol):
+    def __call__(
+        self, reply: Callable[[dict[str, Any]], str] = ...
+    ) -> AbstractContextManager[tuple[str, dict[str, int]]]: ...
+
+
+@pytest.fixture
+def chat_server() -> ChatServer:
+    """Open a server of chat completions on this computer: its URL, how many requests it had, and how many at a time."""
+
+    @contextmanager
+    def serve(reply: Callable[[dict[str, Any]], str] = _read_one_fact) -> Iterator[tuple[str, dict[str, int]]]:
+        seen = {"requests": 0, "now": 0, "most": 0}
+        lock = threading.Lock()
+        together = threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with lock:
+                    seen["requests"] += 1
+                    seen["now"] += 1
+                    seen["most"] = max(seen["most"], seen["now"])
+                    if seen["now"] > 2:
+                        together.set()
+                together.wait(0.2)
+                message = {"role": "assistant", "content": reply(body)}
+                told = {
+                    "model": "stub",
+                    "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                    "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+                }
+                sent = json.dumps(told).encode()
+                with lock:
+                    seen["now"] -= 1
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(sent)))
+                self.end_headers()
+                self.wfile.write(sent)
+
+            def log_message(self, *_: Any) -> None:
+                """Say nothing."""
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{server.server_port}/v1", seen
+            finally:
+                server.shutdown()
+                thread.join()
+
+    return serve
+
+
+def _read_one_fact(body: dict[str, Any]) -> str:
+    """Read texts like a model: one term is asked, each answer has one fact."""
+    fact = {"term": "treatment", "value": "Salbutamol"}
+    asked = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
+    return json.dumps({"inform": [fact]} if "inform" in json.dumps(body.get("response_format")) else asked)

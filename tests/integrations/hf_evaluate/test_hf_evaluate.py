@@ -272,12 +272,8 @@ def test_the_repository_s_folder_of_that_name_is_not_what_is_imported():
     assert "site-packages" in str(datasets.__file__)
 
 
-def test_the_page_prints_what_it_says(run_page: Any, expected: dict[str, float | None]):
-    told, printed = run_page("hf_evaluate")
-    assert told == printed
-    for value in expected.values():
-        assert value is None or f"{value:.3f}" in printed
-    assert f"{mean(expected):.3f}" in printed
+def test_the_page_prints_what_it_says(check_page: Any) -> None:
+    check_page("hf_evaluate")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,10 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -28,9 +25,6 @@ from lm_eval.utils import make_table
 from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.lm_eval import TEMPLATE, BatchedResponse, ImapScoreFilter, process_results
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 RECORDED = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
@@ -202,16 +196,16 @@ def test_some_of_them():
     assert found["results"]["mine"]["not_scored,none"] == 0
 
 
-def test_nobody_is_asked_where_only_responses_are_wanted():
-    with reading_server() as (url, seen):
+def test_nobody_is_asked_where_only_responses_are_wanted(chat_server):
+    with chat_server() as (url, seen):
         found = evaluate(RECORDED, filter_={"llm": "openai:stub", "base_url": url}, predict_only=True)
     assert found["results"]["mine"]["bypass,none"] == 999
     assert not seen["requests"]
 
 
-def test_a_language_model_is_asked_about_many_answers_at_once():
+def test_a_language_model_is_asked_about_many_answers_at_once(chat_server):
     docs = [{**ASTHMA, "question": f"How is asthma {n} treated?", "response": f"Salbutamol {n}."} for n in range(8)]
-    with reading_server() as (url, seen):
+    with chat_server() as (url, seen):
         found = evaluate(docs, filter_={"llm": "openai:stub", "base_url": url, "concurrency": 8})
     assert found["results"]["mine"]["not_scored,none"] == 0, found["samples"]["mine"]
     assert seen["requests"] >= 16
@@ -282,11 +276,11 @@ def test_its_command(expected):
     assert samples[-1]["not_scored"].endswith("(extraction/no-query)")
 
 
-def test_a_real_server_by_its_own_client(expected):
+def test_a_real_server_by_its_own_client(expected, chat_server):
     pytest.importorskip("tenacity", reason="lm-eval's own client is not installed here: pip install 'lm-eval[api]'")
     responses = {doc["question"]: doc["response"] for doc in RECORDED} | {RECORDED[1]["question"]: None}
     Path("answers.jsonl").write_bytes(ANSWERS.read_bytes())
-    with server(lambda body: responses[body["messages"][-1]["content"]]) as (url, _):
+    with chat_server(lambda body: responses[body["messages"][-1]["content"]]) as (url, _):
         found = simple_evaluate(
             "local-chat-completions",
             model_args={"model": "stub", "base_url": f"{url}/chat/completions", "num_concurrent": 2},
@@ -316,64 +310,6 @@ def test_the_page_runs_as_printed(run_page, expected):
 
 def logged_to(folder: str) -> list[str]:
     return ["--log_samples", "--output_path", folder]
-
-
-@contextmanager
-def server(reply: Any) -> Iterator[tuple[str, dict[str, int]]]:
-    """A server of chat completions on this computer, and how many requests it had, most of them at a time."""
-    seen = {"requests": 0, "now": 0, "most": 0}
-    lock = threading.Lock()
-    together = threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with lock:
-                seen["requests"] += 1
-                seen["now"] += 1
-                seen["most"] = max(seen["most"], seen["now"])
-                if seen["now"] > 2:
-                    together.set()
-            together.wait(0.2)
-            message = {"role": "assistant", "content": reply(body)}
-            told = {
-                "model": "stub",
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
-            }
-            sent = json.dumps(told).encode()
-            with lock:
-                seen["now"] -= 1
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{httpd.server_port}/v1", seen
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
-
-
-def reading_server() -> Any:
-    """One that reads texts like a model: one term is asked, each answer has one fact."""
-
-    def read(body: dict[str, Any]) -> str:
-        asks_of_question = "inform" not in json.dumps(body.get("response_format"))
-        fact = {"term": "treatment", "value": "Salbutamol"}
-        asked = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
-        return json.dumps(asked if asks_of_question else {"inform": [fact]})
-
-    return server(read)
 
 
 @pytest.mark.parametrize(("threshold", "shares"), [(0.2, (1, 0)), (0.4, (1, 1)), (0.6, (0, 1)), (0.9, (0, 0))])

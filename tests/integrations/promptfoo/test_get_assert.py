@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,9 +13,6 @@ from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.adapter import shared_scorer
 from imapeval.integrations.promptfoo import get_assert
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 RECORDED = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
@@ -156,8 +150,8 @@ def test_an_invalid_option_is_named(config: dict[str, Any], said: str):
         grade("Salbutamol.", **config)
 
 
-def test_a_language_model_and_its_tokens():
-    with reading_server() as url:
+def test_a_language_model_and_its_tokens(chat_server):
+    with chat_server() as (url, _):
         found = grade("Salbutamol.", llm="openai:stub", base_url=url)
     assert found["namedScores"]["imapscore"] > 0, found
     assert found["tokensUsed"] == {"total": 15, "prompt": 9, "completion": 6, "cached": 0, "numRequests": 3}
@@ -167,40 +161,3 @@ def test_a_language_model_and_its_tokens():
 def test_a_server_that_is_down_is_nobodys_score():
     with pytest.raises(ServiceError, match=r"127\.0\.0\.1:9"):
         grade("Salbutamol.", llm="openai:stub", base_url="http://127.0.0.1:9/v1")
-
-
-@contextmanager
-def reading_server() -> Iterator[str]:
-    """Reads texts like a language model: one term is asked, each answer has one fact."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            fact = {"term": "treatment", "value": "Salbutamol"}
-            asked = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
-            read = {"inform": [fact]} if "inform" in json.dumps(body["response_format"]) else asked
-            message = {"role": "assistant", "content": json.dumps(read)}
-            told = {
-                "model": "stub",
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
-            }
-            sent = json.dumps(told).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{httpd.server_port}/v1"
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()

@@ -285,12 +285,8 @@ def test_options_go_to_the_scorer():
             RagasImapScore(scorer=scorer, votes=3)
 
 
-def test_the_page_prints_what_it_says(run_page: Any, expected: dict[str, float | None]):
-    told, printed = run_page("ragas")
-    assert told == printed
-    for value in expected.values():
-        assert value is None or f"{value:.3f}" in printed
-    assert f"{mean(expected):.3f}" in printed
+def test_the_page_prints_what_it_says(check_page: Any) -> None:
+    check_page("ragas")
 
 
 @pytest.mark.parametrize(
