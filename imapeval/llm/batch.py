@@ -57,6 +57,12 @@ id of the result, so that importing the same failure again does not add another 
 _NOT_FAILED = "NOT EXISTS (SELECT * FROM failure WHERE failure.key = request.key AND failure.file = request.file)"
 """Condition on a request: it has not failed since it was last exported."""
 
+_MISTYPED = (
+    "SELECT 1 FROM model WHERE typeof(identity) <> 'text' OR typeof(name) <> 'text' UNION ALL "
+    "SELECT 1 FROM request WHERE typeof(key) <> 'text' OR typeof(text) <> 'text' OR typeof(file) <> 'integer' LIMIT 1"
+)
+"""Finds values of types that were not written: SQLite takes any in any column."""
+
 _BUSY_SECONDS = 30.0
 """How long to wait for another process that writes to the same folder."""
 
@@ -115,6 +121,8 @@ class BatchFolder:
             make_private_folder(path)
             self._state = _connect(state)
             found: tuple[str, str] | None = self._state.execute("SELECT identity, name FROM model").fetchone()
+            if self._state.execute(_MISTYPED).fetchone():
+                raise sqlite3.DatabaseError("state.sqlite is damaged")
         if found is None and model is None:
             self._state.close()
             raise UsageError(f"{path} contains no requests. `imapeval batch export ... --out {path}` writes them.")
@@ -145,9 +153,13 @@ class BatchFolder:
         """Return a function from a request without a completion to its error: a permanent failure, or "pending".
 
         It reflects what has been imported so far.
+
+        Raises:
+            ResourceError: The state is damaged.
         """
-        rows = self._state.execute("SELECT key, kind, message, raw FROM failure ORDER BY rowid")
-        failures = {key: (kind, message, raw) for key, kind, message, raw in rows if kind in PERMANENT_KINDS}
+        with self._guarded():
+            rows = self._state.execute("SELECT key, kind, message, raw FROM failure ORDER BY rowid")
+            failures = {key: (kind, message, raw) for key, kind, message, raw in rows if kind in PERMANENT_KINDS}
         identity = self.identity
 
         def reply(request: Request) -> ProviderError:
@@ -207,9 +219,10 @@ class BatchFolder:
 
     def count_waiting(self) -> dict[str, int]:
         """Return how many requests of each file have no result yet, by file name."""
-        rows = self._state.execute(
-            f"SELECT file, count(*) FROM request WHERE NOT answered AND {_NOT_FAILED} GROUP BY file ORDER BY file"
-        )
+        with self._guarded():
+            rows = self._state.execute(
+                f"SELECT file, count(*) FROM request WHERE NOT answered AND {_NOT_FAILED} GROUP BY file ORDER BY file"
+            ).fetchall()
         return {self.file_path(number).name: count for number, count in rows if self.file_path(number).exists()}
 
     def file_path(self, number: int) -> Path:
@@ -291,7 +304,7 @@ class BatchFolder:
     def _guarded(self) -> Generator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # damaged text is not always an error of SQLite
             raise ResourceError(
                 f"the batch folder {self.path} cannot be used ({error}). Make sure that it is writable, that the disk "
                 "is not full and that no other process writes to it. If its state.sqlite is damaged, export to a new "
@@ -356,10 +369,17 @@ class BatchWriter:
 
 
 def _parse_canonical(text: str) -> Request:
-    """Return the request of a canonical text; the inverse of `canonical_json`."""
-    fields = json.loads(text)
-    del fields["identity"]
-    return Request(**fields | {"messages": tuple(Message(**message) for message in fields["messages"])})
+    """Return the request of a canonical text; the inverse of `canonical_json`.
+
+    Raises:
+        sqlite3.DatabaseError: The text is damaged.
+    """
+    try:
+        fields = json.loads(text)
+        del fields["identity"]
+        return Request(**fields | {"messages": tuple(Message(**message) for message in fields["messages"])})
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"a request in state.sqlite is damaged: {error}") from error
 
 
 def _unfinished(path: Path) -> Path:

@@ -70,8 +70,11 @@ class Database:
         Raises:
             ResourceError: The database cannot be reached or is damaged.
         """
-        with self._transaction(isolation_level="REPEATABLE READ") as connection:
-            yield connection
+        try:
+            with self._transaction(isolation_level="REPEATABLE READ") as connection:
+                yield connection
+        except (ValueError, TypeError, RecursionError) as error:  # JSON in a column, or what is made of it
+            raise self.damaged(error) from error
 
     @contextmanager
     def write(self) -> Generator[sa.Connection]:
@@ -100,10 +103,15 @@ class Database:
             raise
         except DatabaseError as error:
             raise ResourceError(
-                f"the database of the study cannot be used: {error.orig}. Check that it runs and has space."
+                f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs and has "
+                "space."
             ) from error
         except exc.TimeoutError as error:
-            raise ResourceError("all connections to the database of the study are in use. Try again.") from error
+            raise ResourceError(f"{self.place}: all connections to the database are in use. Try again.") from error
+
+    def damaged(self, error: Exception) -> ResourceError:
+        """Return the error for content that no study can have."""
+        return ResourceError(f"{self.place}: the study is damaged ({error}). Restore a backup.")
 
 
 def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:

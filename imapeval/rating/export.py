@@ -120,6 +120,7 @@ def copy_study(study: RatingStudy, target: str) -> None:
 
     Raises:
         UsageError: The file exists, or the database is not empty.
+        ResourceError: The study is damaged, or the copy cannot be written.
     """
     database = Database(target, create=True)
     try:
@@ -129,6 +130,9 @@ def copy_study(study: RatingStudy, target: str) -> None:
             for table in schema.metadata.sorted_tables:
                 for batch in _in_batches(source.execute(sa.select(table)).mappings()):
                     copy.execute(table.insert(), batch)
+    except sa.exc.IntegrityError as error:
+        database.discard()
+        raise study.database.damaged(error) from error
     except BaseException:
         database.discard()
         raise

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import signal
 import sqlite3
@@ -378,6 +379,33 @@ def test_invalid_batch_folders(tmp_path, cache):
     (tmp_path / "b" / "state.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(ResourceError, match=r"state\.sqlite"):
         BatchFolder(tmp_path / "b", model=MODEL)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("model SET identity = x'ff'", "model SET name = x'ff'", "request SET file = 'x'", "request SET text = x'ff'"),
+        *("request SET text = '{'", "request SET text = '[]'", "request SET text = '{\"a\": 1}'"),
+        f"request SET text = '{'[' * 100_000}'",
+    ],
+)
+def test_a_damaged_state_is_refused(tmp_path, cache, change):
+    with BatchFolder(tmp_path / "b", model=MODEL) as folder:
+        write(folder, ask(1))
+    (tmp_path / "r.jsonl").write_text(json.dumps(good(ask(1))))
+    with contextlib.closing(sqlite3.connect(tmp_path / "b" / "state.sqlite")) as connection, connection:
+        connection.execute(f"UPDATE {change}")
+    with pytest.raises(ResourceError, match=r"state\.sqlite"), BatchFolder(tmp_path / "b") as folder:
+        folder.import_results([tmp_path / "r.jsonl"], cache=cache)
+    assert cache.get(ask(1)) is None
+
+
+@pytest.mark.parametrize("use", [BatchFolder.failure_lookup, BatchFolder.count_waiting])
+def test_a_state_without_its_columns_is_refused(tmp_path, folder, use):
+    with contextlib.closing(sqlite3.connect(tmp_path / "b" / "state.sqlite")) as connection:
+        connection.execute("ALTER TABLE failure RENAME COLUMN key TO yek")
+    with pytest.raises(ResourceError, match=str(tmp_path / "b")):
+        use(folder)
 
 
 def test_a_newer_state_is_refused(tmp_path):

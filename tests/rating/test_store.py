@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from pydantic import ValidationError
 from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import RatingConflictError, RatingStudy, Span, UnknownItemError, schema
 from imapeval.rating.administration import invite, invite_owner, reissue, revoke, stop
+from imapeval.rating.export import copy_study
 from imapeval.rating.model import Entry, Fact
 from imapeval.rating.store import hash_secret
 
@@ -288,6 +291,30 @@ def test_files_that_are_no_study(tmp_path: Path):
     with pytest.raises(UsageError) as caught:
         RatingStudy("mysql://u:hunter2secret@h/x")
     assert "hunter2secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("texts", ["{", "[" * 100_000, "5"])
+def test_damaged_json_is_an_error_that_names_the_study(sqlite_studies: Studies, texts: str):
+    study, (rater, *_) = sqlite_studies.make()
+    damage(sqlite_studies.place, "UPDATE answers SET reference_texts = ?", texts)
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        study.next_item(rater)
+
+
+@pytest.mark.parametrize("change", ["answers SET reference_texts = ?", "assignments SET answer = answer || ?"])
+def test_a_damaged_study_is_not_copied(sqlite_studies: Studies, tmp_path: Path, change: str):
+    study, _ = sqlite_studies.make()
+    damage(sqlite_studies.place, f"UPDATE {change}", "{")
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        copy_study(study, str(tmp_path / "copy.db"))
+    assert not (tmp_path / "copy.db").exists()
+
+
+def damage(file: str, change: str, value: str) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(change, [value])
 
 
 def test_the_file_is_the_owners_alone(sqlite_studies: Studies, tmp_path: Path):

@@ -20,7 +20,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,9 @@ CREATE TABLE IF NOT EXISTS unusable (key TEXT PRIMARY KEY, since REAL NOT NULL) 
 CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, session TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 """
 """Times are those of the system clock, which all processes share."""
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading a damaged completion may raise."""
 
 _log = get_logger(__name__)
 
@@ -282,9 +285,7 @@ class CachedModel(ModelWrapper):
                 ).fetchone()
                 if row is None:
                     return None
-                record = json.loads(row[0])
-                tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
-                return Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
+                return _read_completion(row[0])
         except ResourceError as error:
             if not self._has_written:
                 raise
@@ -315,7 +316,7 @@ class CachedModel(ModelWrapper):
                     self._file = _identify(self._path)
                     self._closing = weakref.finalize(self, _close, self._connection, self._unwritten)
                 yield self._connection
-        except (sqlite3.Error, OSError, ValueError, TypeError, KeyError) as error:
+        except (sqlite3.Error, OSError, *_DAMAGE) as error:
             raise ResourceError(
                 f"the cache of completions {self._path} cannot be used ({error}). Make sure that the folder is "
                 "writable and the disk is not full. If the file is damaged, move it away: a new one is created, and "
@@ -345,7 +346,7 @@ def _mark_unusable(connection: sqlite3.Connection, *, key: str, text: str) -> No
 
 
 def _close(connection: sqlite3.Connection, unwritten: Mapping[str, _Write]) -> None:
-    with contextlib.suppress(sqlite3.Error, ValueError, TypeError, KeyError):
+    with contextlib.suppress(sqlite3.Error, *_DAMAGE):
         connection.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS)}")
         for write in unwritten.values():
             with connection:
@@ -359,6 +360,19 @@ def _identify(path: Path) -> tuple[int, int] | None:
         found = path.stat()
         return found.st_dev, found.st_ino
     return None
+
+
+def _read_completion(content: str) -> Completion:
+    record = json.loads(content)
+    tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
+    completion = Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
+    texts = completion.text, completion.finish_reason, completion.model
+    # A bool is an int as well, but no number of tokens.
+    if not all(isinstance(text, str) for text in texts) or any(
+        type(number) is not int for number in astuple(completion.usage)
+    ):
+        raise TypeError("a completion has a value of another type")
+    return completion
 
 
 def _read_token(token: Mapping[str, Any]) -> Token:

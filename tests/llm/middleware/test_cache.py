@@ -222,12 +222,23 @@ async def test_a_damaged_file_is_named_and_not_touched(tmp_path, content):
     assert path.read_bytes() == content
 
 
-async def test_the_file_of_a_damaged_entry_is_named(tmp_path):
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"text": "a", "finish_r',
+        "[1]",
+        "[" * 100_000,
+        '{"usage": {}}',
+        '{"text": 5, "finish_reason": "stop", "model": "m", "usage": {"prompt_tokens": 1, "completion_tokens": 1}}',
+        '{"text": "a", "finish_reason": "stop", "model": "m", "usage": {"prompt_tokens": "", "completion_tokens": 1}}',
+    ],
+)
+async def test_the_file_of_a_damaged_entry_is_named(tmp_path, content):
     path = tmp_path / "c.sqlite"
     await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
     connection = sqlite3.connect(path)
     with connection:
-        connection.execute("UPDATE completion SET completion = substr(completion, 1, 20)")
+        connection.execute("UPDATE completion SET completion = ?", (content,))
     connection.close()
     with pytest.raises(ResourceError, match=r"c\.sqlite"):
         await CachedModel(ScriptedModel(["b"]), path).complete(REQUEST)
