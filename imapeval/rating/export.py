@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from imapeval.rating import schema
 from imapeval.rating.database import Database
@@ -130,7 +131,7 @@ def copy_study(study: RatingStudy, target: str) -> None:
             for table in schema.metadata.sorted_tables:
                 for batch in _in_batches(source.execute(sa.select(table)).mappings()):
                     copy.execute(table.insert(), batch)
-    except sa.exc.IntegrityError as error:
+    except IntegrityError as error:
         database.discard()
         raise study.database.damaged(error) from error
     except BaseException:

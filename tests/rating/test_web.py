@@ -1,15 +1,18 @@
 """The web app on a real server, over HTTP."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from imapeval.rating.administration import revoke
 from imapeval.rating.monitoring import overview
+from imapeval.rating.setup import StudyContent
 from imapeval.rating.web import app
 from imapeval.study.data.ratings import read_ratings
-from tests.rating.site import SYSTEMS, Site, enter
+from tests.rating.site import ANSWERS, SYSTEMS, Site, enter, serve
 
 
 def test_a_whole_study_over_http_names_no_system(site: Site):
@@ -41,6 +44,22 @@ def test_an_entry_that_is_sent_twice_is_saved_once(site: Site):
     first, again = (site.ask(f"/api/items/{token}", entry, secret=secret)[1] for _ in range(2))
     assert (first["revision"], first["repeated"], again["revision"], again["repeated"]) == (1, False, 1, True)
     assert site.ask(f"/api/items/{token}", entry | {"comment": "other"}, secret=secret)[0] == 409
+
+
+def test_a_rating_that_the_disk_has_no_room_for_is_refused_and_saved_later(mount_disk: Callable[[int], Path]):
+    disk = mount_disk(1_000_000)
+    with serve(str(disk / "study.db"), StudyContent(ANSWERS)) as site:
+        secret = site.secrets["anna"]
+        token = site.ask("/api/next", secret=secret)[1]["item"]["token"]
+        with (disk / "filler").open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        entry = enter()
+        status, reply, _ = site.ask(f"/api/items/{token}", entry, secret=secret)
+        assert (status, reply["error"]["kind"]) == (503, "not-saved")
+        (disk / "filler").unlink()
+        status, reply, _ = site.ask(f"/api/items/{token}", entry, secret=secret)
+        assert (status, reply["revision"], reply["repeated"]) == (200, 1, False)
 
 
 def test_who_may_see_what(site: Site):

@@ -366,7 +366,7 @@ def _read_completion(content: str) -> Completion:
     record = json.loads(content)
     tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
     completion = Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
-    texts = completion.text, completion.finish_reason, completion.model
+    texts = record["text"], record["finish_reason"], record["model"]
     # A bool is an int as well, but no number of tokens.
     if not all(isinstance(text, str) for text in texts) or any(
         type(number) is not int for number in astuple(completion.usage)
