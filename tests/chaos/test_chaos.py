@@ -31,7 +31,8 @@ FULL_ROUND = 3
 DISK_BYTES = 48_000_000
 API_KEY = "sk-chaos-"
 """Prefix of all API keys; the rest names the run and the process, so that the server knows who asks."""
-EXIT_CODES = {0, 1, 2, 128 + signal.SIGTERM, -signal.SIGTERM, -signal.SIGKILL}
+POLITE = [signal.SIGTERM, signal.SIGHUP]
+EXIT_CODES = {0, 1, 2, -signal.SIGKILL, *(128 + number for number in POLITE), *(-number for number in POLITE)}
 SCORE_FILES = ["results.jsonl", "results.csv", "imaps.jsonl"]
 RUN_FILES = [*SCORE_FILES, "manifest.json", "samples.jsonl", "report.html", "usage.json"]
 
@@ -169,7 +170,7 @@ class ScoreCommand:
         """
         if self._process is None:
             return
-        self.exit_code = self._process.wait(120)
+        self.exit_code = self._process.wait(600)
         self._process = None
         while self._server.in_flight[self.api_key]:
             time.sleep(0.005)
@@ -229,7 +230,7 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
         if random.random() < 0.2 and not fills_up:
             time.sleep(random.uniform(0, 2))
         else:
-            wait_until(lambda: all(command.ready for command in commands), 30)
+            wait_until(lambda: all(command.ready for command in commands), 180)
         if fills_up:
             disk.fill()
         server.full_speed.set()
@@ -242,14 +243,16 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
             if command.workers > 1 and random.random() < 0.5 and command.kill_worker(random):
                 print(f"round {number}: {len(server.replies)} replies; a worker of {command.api_key}")
             elif command.running:
-                how = random.choice(["SIGKILL"] * 4 + ["SIGTERM", "SIGTERM twice"])
+                how = random.choice([signal.SIGKILL, signal.SIGKILL, *POLITE])
+                twice = how in POLITE and random.random() < 0.5
                 in_flight += server.in_flight[command.api_key]
-                command.send(signal.SIGKILL if how == "SIGKILL" else signal.SIGTERM)
-                if how == "SIGTERM twice":
+                command.send(how)
+                if twice:
                     time.sleep(random.uniform(0, 0.2))
-                    command.send(signal.SIGTERM)
-                print(f"round {number}: {len(server.replies)} replies; {how} for {command.api_key}")
-                command.finish(killed=how != "SIGTERM")
+                    command.send(how)
+                times = " twice" if twice else ""
+                print(f"round {number}: {len(server.replies)} replies; {how.name}{times} for {command.api_key}")
+                command.finish(killed=twice or how == signal.SIGKILL)
     return in_flight
 
 
