@@ -70,11 +70,8 @@ class Database:
         Raises:
             ResourceError: The database cannot be reached or is damaged.
         """
-        try:
-            with self._transaction(isolation_level="REPEATABLE READ") as connection:
-                yield connection
-        except (ValueError, TypeError, RecursionError) as error:  # JSON in a column, or what is made of it
-            raise self.damaged(error) from error
+        with self._transaction(isolation_level="REPEATABLE READ") as connection:
+            yield connection
 
     @contextmanager
     def write(self) -> Generator[sa.Connection]:
@@ -106,6 +103,8 @@ class Database:
                 f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs and has "
                 "space."
             ) from error
+        except (ValueError, TypeError, RecursionError) as error:  # JSON in a column, or what is made of it
+            raise self.damaged(error) from error
         except exc.TimeoutError as error:
             raise ResourceError(f"{self.place}: all connections to the database are in use. Try again.") from error
 

@@ -125,7 +125,7 @@ def copy_study(study: RatingStudy, target: str) -> None:
     """
     database = Database(target, create=True)
     try:
-        with study.database.read() as source, database.write() as copy:
+        with database.write() as copy, study.database.read() as source:
             database.require_empty(copy)
             schema.create(copy, raters_per_answer=study.settings.raters_per_answer)
             for table in schema.metadata.sorted_tables:

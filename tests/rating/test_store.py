@@ -301,6 +301,20 @@ def test_damaged_json_is_an_error_that_names_the_study(sqlite_studies: Studies, 
         study.next_item(rater)
 
 
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [("answers SET facts = ?", "{"), ("answers SET facts = ?", "[" * 100_000), ("entries SET spans = ?", "5")],
+)
+def test_nothing_is_saved_in_a_damaged_study(sqlite_studies: Studies, change: str, value: str):
+    study, (rater, *_) = sqlite_studies.make()
+    item, entry = study.next_item(rater), sqlite_studies.enter()
+    assert item is not None
+    study.save(rater, item.token, entry)
+    damage(sqlite_studies.place, f"UPDATE {change}", value)
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        study.save(rater, item.token, entry)
+
+
 @pytest.mark.parametrize("change", ["answers SET reference_texts = ?", "assignments SET answer = answer || ?"])
 def test_a_damaged_study_is_not_copied(sqlite_studies: Studies, tmp_path: Path, change: str):
     study, _ = sqlite_studies.make()
