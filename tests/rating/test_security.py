@@ -97,6 +97,17 @@ def test_who_tries_secrets_locks_out_nobody(site: Site, monkeypatch: pytest.Monk
     assert asked == []
 
 
+def test_a_request_without_a_secret_asks_the_database_nothing(site: Site, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    monkeypatch.setattr(site.study.database, "read", asked.append)
+    monkeypatch.setattr(site.study.database, "write", asked.append)
+    # More than there may be wrong secrets.
+    statuses = [site.ask(path)[0] for path in ("/", "/api/next") * 12]
+    assert (set(statuses), asked) == ({401}, [])
+    assert site.ask("/enter")[0] == 200
+    assert asked == []
+
+
 def test_requests_with_one_link_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(app, "_REQUESTS_PER_MINUTE", 5)
     with serve(str(tmp_path / "study.db"), StudyContent(ANSWERS)) as site:

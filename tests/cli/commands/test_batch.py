@@ -221,6 +221,13 @@ def test_stages_and_what_was_asked_once(imapeval: Command, stub: Stub, tmp_path:
     lines = [json.loads(line) for line in Path(file["path"]).read_text(encoding="utf-8").splitlines()]
     assert len({line["custom_id"] for line in lines}) == file["requests"] == 4
     assert all(line["body"]["model"] == "stub" and line["body"]["max_tokens"] for line in lines)
+    # Before there are results, nothing is asked either.
+    early = imapeval("extract", data, *options, "--out", "early.jsonl", "--json", "--batch", "batches")
+    assert [failure["kind"] for failure in json.loads(early.stdout)["failures"]] == ["pending"] * 5
+    imapeval("score", data, *options, "--metrics", "imapscore", "--out", "early", "--batch", "batches")
+    outcomes = (json.loads(line) for line in lines_of(tmp_path / "early", "results.jsonl"))
+    # One sample has no reference.
+    assert sorted(outcome["failure"]["kind"] for outcome in outcomes) == ["no-reference", *["pending"] * 4]
     results = tmp_path / "results.jsonl"
     run_batch([Path(file["path"])], results)
     assert take(imapeval, results)["new"] == 4

@@ -1,11 +1,13 @@
-"""`--relations llm` from the command line to the run's files."""
+"""`--relations llm` from the command line to the run's files, and what a model is sent for a whole run."""
 
 import json
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,3 +175,36 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     assert imapeval(*command).returncode == 0
     assert server.asked[before:] == again
     assert read(Path("run/results.jsonl"))["other"]["failure"] is None
+
+
+def test_a_model_is_sent_texts_alone(imapeval: Command, serve: Callable[..., Any], tmp_path: Path):
+    """As docs/llm.md says: for each kind of request the texts that it needs, and no other column of the data."""
+    replies = {
+        "question-imap": QUESTION,
+        "answer-inform": {"inform": [{"term": "advice", "values": ["rest", "ice"]}]},
+        "value-relation": {"relations": []},
+        "judge": {"accuracy_reason": "", "accuracy": 5, "completeness": 4, "specificity": 3},
+    }
+    sent: list[tuple[str, tuple[str, ...]]] = []
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        asked = body["response_format"]["json_schema"]["name"]
+        assert not re.search(r"secret|4\.25", json.dumps(body))
+        text = body["messages"][-1]["content"]
+        sent.append((asked, tuple(word for word in ("wrestlers", "They", "Coaches") if word in text)))
+        return 200, {"choices": [{"finish_reason": "stop", "message": {"content": json.dumps(replies[asked])}}]}
+
+    server = serve(answer)
+    texts = {"question": "What helps wrestlers?", "reference": "They need rest.", "response": "Coaches use ice."}
+    others = {"id": "id-secret", "system": "system-secret", "ratings.secret": 4.25, "ward": "column-secret"}
+    (tmp_path / "data-secret.jsonl").write_text(json.dumps(texts | others))
+    model = ("--llm", "openai:m", "--base-url", server.url)
+    done = imapeval("score", "data-secret.jsonl", "--metrics", "blend", "--out", "run-secret", *model)
+    assert done.returncode == 0, done.stderr
+    assert sorted(sent) == [
+        ("answer-inform", ("wrestlers", "Coaches")),
+        ("answer-inform", ("wrestlers", "They")),
+        ("judge", ("wrestlers", "They", "Coaches")),
+        ("question-imap", ("wrestlers",)),
+        ("value-relation", ("wrestlers",)),
+    ]

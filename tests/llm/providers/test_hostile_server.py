@@ -133,6 +133,21 @@ def gzipped(content):
     return packer.compress(content) + packer.flush()
 
 
+async def test_headers_tell_no_more_than_the_page_says(monkeypatch):
+    """docs/llm.md, "What is sent": those of the openai package, and those that its own variables ask for."""
+    for name, value in (("ORG_ID", "org"), ("PROJECT_ID", "proj"), ("CUSTOM_HEADERS", "X-Mine: 1"), ("API_KEY", "key")):
+        monkeypatch.setenv(f"OPENAI_{name}", value)
+    with serving(lambda handler: send(handler, GOOD)) as server:
+        await OpenAIModel("m", base_url=url_of(server)).complete(REQUEST)
+    ((_, headers, _),) = server.seen
+    names = {name.lower() for name in headers}
+    http = {"host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"}
+    package = {"lang", "package-version", "os", "arch", "runtime", "runtime-version", "async", "retry-count"}
+    asked_for = {"authorization", "openai-organization", "openai-project", "x-mine"}
+    assert names <= http | asked_for | {f"x-stainless-{name}" for name in (*package, "raw-response")}
+    assert names >= asked_for | {f"x-stainless-{name}" for name in package}
+
+
 async def test_a_reply_in_gzip_is_read():
     with serving(lambda handler: send(handler, gzipped(GOOD), Content_Encoding="gzip")) as server:
         assert (await OpenAIModel("m", base_url=url_of(server)).complete(REQUEST)).text == "good"

@@ -222,11 +222,16 @@ async def test_the_engine_goes_with_the_model():
 
 
 @pytest.mark.skipif(INSTALLED, reason="vLLM is installed")
-async def test_without_vllm_it_says_what_to_install():
+async def test_without_vllm_it_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("VLLM_LOGGING_LEVEL", "INFO")
+    monkeypatch.setenv("VLLM_NO_USAGE_STATS", "")  # So that what is set below is undone.
+    monkeypatch.delenv("VLLM_NO_USAGE_STATS")
     model = open_model("vllm:Qwen/Qwen3-8B")
     assert model.identity == "vllm:Qwen/Qwen3-8B"
     with pytest.raises(MissingExtraError, match=r"vllm:Qwen/Qwen3-8B.*imapeval\[gpu\]"):
         await model.complete(ask("1"))
+    # Set before vLLM is loaded, which reports nothing to its makers then; what the user has set stays.
+    assert (os.environ["VLLM_NO_USAGE_STATS"], os.environ["VLLM_LOGGING_LEVEL"]) == ("1", "INFO")
 
 
 def test_an_address_is_refused():
