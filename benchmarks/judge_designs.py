@@ -1,10 +1,12 @@
 """How well designs of the judge's prompt agree with clinicians, computed from replies stored in files.
 
-    python benchmarks/judge_designs.py write DIR --rows ROWS --imaps IMAPS              DIR/requests-DESIGN.jsonl
-    python benchmarks/judge_designs.py read DIR --rows ROWS --imaps IMAPS [--plain FILE]    the table
+    python benchmarks/judge_designs.py write DIR --rows ROWS --imaps IMAPS    DIR/requests-DESIGN.jsonl
+    python benchmarks/judge_designs.py read DIR --rows ROWS --imaps IMAPS [--plain FILE]    the table of designs
+    python benchmarks/judge_designs.py samples DIR --rows ROWS --imaps IMAPS    what the mean of samples gains
 
 ROWS are rated answers; those that have ready imaps in IMAPS are judged. DIR/results-DESIGN.jsonl are results of the
-requests, as `imapeval batch import` takes them. The coefficient is the mean Spearman correlation over systems and
+requests, as `imapeval batch import` takes them; `samples` reads DIR/results-a-NUMBER.jsonl, several results of the
+shipped design. The coefficient is the mean Spearman correlation over systems and
 rating dimensions, the interval of a difference that of `study compare`. Tokens are estimates (`imapeval.llm.tokens`); a
 server with a prefix cache reads the system message once.
 """
@@ -17,6 +19,7 @@ import hashlib
 import json
 import tempfile
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -95,12 +98,12 @@ def write(folder: Path, cases: list[Case]) -> None:
         (folder / f"requests-{design}.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
-def read_replies(folder: Path, design: str) -> dict[str, tuple[str, list[str]]]:
+def read_replies(folder: Path, design: str, sample: str = "") -> dict[str, tuple[str, list[str]]]:
     """Return each reply with the messages of its request, by the last message: the texts, alike in all designs."""
     lines = (folder / f"requests-{design}.jsonl").read_text(encoding="utf-8").splitlines()
     messages = {line["custom_id"]: [m["content"] for m in line["body"]["messages"]] for line in map(json.loads, lines)}
     replies: dict[str, tuple[str, list[str]]] = {}
-    for line in map(json.loads, (folder / f"results-{design}.jsonl").read_text(encoding="utf-8").splitlines()):
+    for line in map(json.loads, (folder / f"results-{design}{sample}.jsonl").read_text(encoding="utf-8").splitlines()):
         asked = messages[line["custom_id"]]
         replies[asked[-1]] = (line["response"]["body"]["choices"][0]["message"]["content"], asked)
     return replies
@@ -162,6 +165,44 @@ def show(folder: Path, rated: Rated, cases: list[Case], plain: Path | None) -> N
         )
 
 
+def show_samples(folder: Path, rated: Rated, cases: list[Case]) -> None:
+    """Print how well each sample of the shipped design agrees, and the mean of each selection of samples."""
+    paths = sorted(folder.glob(f"results-{SHIPPED}-*.jsonl"))
+    numbers = [path.stem.rpartition("-")[2] for path in paths]
+    ratings = [rate(read_replies(folder, SHIPPED, f"-{number}"), cases, SCALES[SHIPPED]) for number in numbers]
+    samples_by_answer = np.array([[scores.get(row, np.nan) for scores in ratings] for row in rated.ids])
+    everywhere = np.flatnonzero(np.isfinite(samples_by_answer).all(axis=1))
+    rated, samples_by_answer = rated.take(everywhere), samples_by_answer[everywhere]
+    selections = [
+        chosen for size in range(len(numbers), 0, -1) for chosen in combinations(range(len(numbers)), size)
+    ]  # all samples come first: the others are compared with their mean
+    judged = {
+        "mean of " + ", ".join(numbers[k] for k in chosen): samples_by_answer[:, chosen].mean(axis=1)
+        for chosen in selections
+    }
+    imapscore = rated.scores[:, 0]
+    print(
+        f"{len(everywhere)} answers; mean standard deviation of an answer's samples "
+        f"{samples_by_answer.std(axis=1, ddof=1).mean():.2f} points\n"
+    )
+    print("| | judge | difference from all samples | mean with `imapscore` | difference from all samples |")
+    print("|---|---|---|---|---|")
+    halves = judged, {name: (column / 5 + imapscore) / 2 for name, column in judged.items()}
+    cells: dict[str, list[str]] = {name: [] for name in judged}
+    for columns in halves:
+        table = replace(rated, metrics=tuple(columns), scores=np.column_stack([*columns.values()]))
+        differences = {row.second: row for row in compare(table, against=table.metrics[0]) if row.dimension == ALL}
+        for row in correlate(table, coefficients=("spearman",), seed=0):
+            if (row.system, row.dimension) == (ALL, ALL):
+                cells[row.metric].append(f"{row.value:.3f} [{row.low:.2f}, {row.high:.2f}]")
+                other = differences.get(row.metric)
+                cells[row.metric].append(
+                    f"{-other.difference:+.3f} [{-other.high:+.3f}, {-other.low:+.3f}]" if other else ""
+                )
+    for name, row in cells.items():
+        print(f"| {name} | {' | '.join(row)} |")
+
+
 def count_tokens(replies: dict[str, tuple[str, list[str]]]) -> str:
     """Return the mean tokens of a request's system message, of its texts, and of a reply."""
     system, texts, reply = (
@@ -174,7 +215,7 @@ def count_tokens(replies: dict[str, tuple[str, list[str]]]) -> str:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("write", "read"))
+    parser.add_argument("what", choices=("write", "read", "samples"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=Path, required=True)
     parser.add_argument("--imaps", type=Path, required=True)
@@ -190,6 +231,8 @@ def main() -> None:
     ]
     if args.what == "write":
         write(args.folder, cases)
+    elif args.what == "samples":
+        show_samples(args.folder, read_rated(args.rows, args.imaps), cases)
     else:
         show(args.folder, read_rated(args.rows, args.imaps), cases, args.plain)
 
