@@ -10,7 +10,7 @@ system means with the ratings of 50,000 questions. Compared are
 - K folds: means of the answers to the questions of other folds, each fold correlated by itself, then the mean.
 
 Printed is the mean of each estimate minus the truth. With --coverage: how often the 95% interval of
-`compare_with_baseline`, which takes the mean over 20 divisions of the questions, holds the true difference of the
+`compare_with_baseline` holds the true difference of the
 baseline and a metric that sees quality with noise.
 """
 

@@ -5,13 +5,13 @@ A metric's coefficient over all answers shows agreement on single answers only a
 
 from __future__ import annotations
 
-import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import number_clusters
+from imapeval.study.bootstrap import draw_resamples, number_clusters
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
@@ -35,6 +35,30 @@ correlated by itself (benchmarks/system_baseline.py)."""
 
 PARTITIONS = 20
 """Random divisions of the questions into parts, over which the baseline is averaged: a single one moves it."""
+
+_RESAMPLES = 100
+"""Resamples of the questions for the variance of the difference: its root, the standard error, is within 7%."""
+
+_FEWEST_RESAMPLES = 50
+"""Minimum number of resamples for many answers: the standard error is within 10%."""
+
+_RESAMPLED_ROWS = 2_000_000
+"""Answers in all resamples together, above which there are fewer resamples."""
+
+_DIVISIONS = 2
+"""Divisions of each resample: as few as show how much a division moves the baseline."""
+
+_SMALL_PART = 1000
+"""Maximum number of answers in a part for which all parts are correlated at once."""
+
+_SMALL_PART_OF_PAIRS = 100
+"""The same for coefficients that compare all pairs of answers."""
+
+_FEW_KINDS = 500
+"""Maximum number of pairs of a system and a rating for which equal answers are counted instead of listed."""
+
+_CELLS = 200_000
+"""Most answers of several divisions at a time."""
 
 MIN_QUESTIONS = 10
 """Minimum number of questions: with fewer, the means are too uncertain."""
@@ -88,10 +112,9 @@ def compare_with_baseline(
 
     The baseline scores the answers to a tenth of the questions, drawn at random, by the mean ratings of the systems on
     the others; its coefficient is the mean over the ten parts (fewer with less than 20 questions), and over
-    `PARTITIONS` such divisions. The interval of the difference treats questions as the sample and the systems' means as
-    known; it comes from the influence of each question on both coefficients. With 80 questions it held the truth in 94%
-    of simulated studies where systems differ and in 80% where they do not; with 20 or 30 questions for many systems in
-    76 and 84% (benchmarks/system_baseline.py --coverage).
+    `PARTITIONS` such divisions. The interval of the difference is a bootstrap of the questions in which the means and
+    the divisions are made anew, with Student's quantile: the standard error of the resamples, less what is due to their
+    fewer divisions. How often it holds the truth: docs/study.md, "The baseline that reads no answer".
 
     Args:
         rated: The answers. The facet "dataset" tells data sets apart, where there is one.
@@ -109,29 +132,65 @@ def compare_with_baseline(
         return []
     datasets = rated.facets.get("dataset", ("",) * len(rated.ids))
     cells = number_clusters(list(zip(datasets, rated.systems, strict=True)))
-    known: dict[tuple[str, bytes], tuple[float, Floats] | str] = {}
+    resamples = max(_FEWEST_RESAMPLES, min(_RESAMPLES, _RESAMPLED_ROWS // max(1, len(rated.ids))))
+    # The same for all rows, so that the means over dimensions have replicates too.
+    drawn = draw_resamples(int(rated.questions.max(initial=0)) + 1, seed=seed, resamples=resamples)
+    known: dict[tuple[str, bytes], _Baseline | str] = {}
     rows: list[BesideBaseline] = []
     for metric in rated.metrics if metrics is None else metrics:
         scores = rated.scores_of(metric)
-        parts: list[tuple[BesideBaseline, Floats]] = []
+        parts: list[tuple[BesideBaseline, _Replicates | None]] = []
         for dimension in rated.dimensions:
             ratings = rated.ratings_of(dimension)
             used = np.isfinite(scores) & np.isfinite(ratings)
             key = dimension, np.packbits(used).tobytes()
             if key not in known:
-                known[key] = _score_folds(ratings, cells, rated.questions, used, how=how, seed=seed)
+                known[key] = _score_folds(ratings, cells, rated.questions, used, drawn=drawn, how=how, seed=seed)
             row = BesideBaseline(metric, dimension, coefficient, n=int(used.sum()))
-            parts.append(_compare(row, scores, ratings, rated.questions, used, found=known[key], how=how))
+            parts.append(_compare(row, scores, ratings, rated.questions, used, drawn=drawn, found=known[key], how=how))
         rows += [row for row, _ in parts]
         if len(parts) > 1:
             rows.append(_average(parts))
     return _add_levels(rated, rows, datasets, correlations)
 
 
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    """The baseline's coefficient, and what it is in resamples of the questions.
+
+    Attributes:
+        value: The coefficient.
+        replicates: The coefficient of each division of each resample, shape (resamples, divisions).
+    """
+
+    value: float
+    replicates: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Replicates:
+    """The difference of a metric and the baseline in each division of each resample, and how many questions there are.
+
+    Attributes:
+        differences: Up to a constant, shape (resamples, divisions).
+        questions: With answers that count.
+    """
+
+    differences: Floats
+    questions: int
+
+
 def _score_folds(
-    ratings: Floats, cells: Counts, questions: Counts, used: np.ndarray, *, how: Coefficient, seed: int
-) -> tuple[float, Floats] | str:
-    """Return the baseline's coefficient and the influence of each question on it, or why there is none."""
+    ratings: Floats,
+    cells: Counts,
+    questions: Counts,
+    used: np.ndarray,
+    *,
+    drawn: Counts,
+    how: Coefficient,
+    seed: int,
+) -> _Baseline | str:
+    """Return the baseline and its replicates, or why there is none."""
     y, system, question = ratings[used], cells[used], questions[used]
     if len(np.unique(system)) < 2:
         return "all answers are by one system"
@@ -141,21 +200,87 @@ def _score_folds(
         return f"{count} questions are fewer than {MIN_QUESTIONS}"
     parts = min(FOLDS, count // 2)
     generator = np.random.default_rng(seed)
-    values: list[float] = []
-    moved = np.zeros(int(questions.max()) + 1)
-    divided = [(generator.permutation(count) % parts)[codes] for _ in range(PARTITIONS)]
-    for folds, fold in itertools.product(divided, range(parts)):
-        here, there = folds == fold, folds != fold
-        sums = np.bincount(system[there], y[there], minlength=int(cells.max()) + 1)
-        counts = np.bincount(system[there], minlength=len(sums))
-        means = np.divide(sums, counts, out=np.full(len(sums), y[there].mean()), where=counts > 0)
-        found = how.with_influences(means[system[here]], y[here])
-        if not np.isnan(found.value):
-            moved += np.bincount(question[here], found.rows, minlength=len(moved))
-            values.append(found.value)
-    if not values:
+    once = np.ones((PARTITIONS, len(y)), dtype=np.int64)
+    values = _correlate_divisions(y, system, codes, once, parts=parts, generator=generator, how=how)
+    if np.isnan(values).all():
         return "the baseline or the ratings are constant"
-    return float(np.mean(values)), moved / len(values)
+    times = np.repeat(drawn, _DIVISIONS, axis=0)[:, question]
+    replicates = _correlate_divisions(y, system, codes, times, parts=parts, generator=generator, how=how)
+    return _Baseline(float(np.nanmean(values)), replicates.reshape(-1, _DIVISIONS))
+
+
+def _correlate_divisions(
+    y: Floats,
+    system: Counts,
+    codes: Counts,
+    times: Counts,
+    *,
+    parts: int,
+    generator: np.random.Generator,
+    how: Coefficient,
+) -> Floats:
+    """Return the baseline's coefficient in each of several divisions at random, NaN where no part has one.
+
+    Args:
+        y: The ratings, shape (n,).
+        system: Their systems, numbered, shape (n,).
+        codes: Their questions, numbered without gaps, shape (n,). All copies of a question are in one part: else an
+            answer's own rating would be in the mean that scores it.
+        times: How often each answer counts in each division, shape (divisions, n).
+        parts: Number of parts.
+        generator: Of the divisions.
+        how: The coefficient.
+
+    Returns:
+        Shape (divisions,).
+    """
+    n, count = len(y), int(codes.max()) + 1
+    at_once = max(1, _CELLS // n)
+    found: list[Floats] = []
+    for start in range(0, len(times), at_once):
+        block = times[start : start + at_once]
+        folds = np.stack([generator.permutation(count) % parts for _ in block])
+        division, row = np.divmod(np.repeat(np.arange(block.size), block.ravel()), n)
+        # Parts are numbered on from one division to the next.
+        part = division * parts + folds[division, codes[row]]
+        values = _correlate_parts(y[row], system[row], part, (len(block), parts), how).reshape(-1, parts)
+        defined = np.isfinite(values)
+        total = np.where(defined, values, 0.0).sum(axis=1)
+        found.append(np.where(defined.any(axis=1), total / np.maximum(defined.sum(axis=1), 1), np.nan))
+    return np.concatenate(found)
+
+
+def _correlate_parts(y: Floats, system: Counts, part: Counts, shape: tuple[int, int], how: Coefficient) -> Floats:
+    """Return the baseline's coefficient in each part of each division, shape (divisions * parts,)."""
+    size, systems = math.prod(shape), int(system.max()) + 1
+    place = part * systems + system
+    sums: Floats = np.bincount(place, y, minlength=size * systems).reshape(*shape, systems).astype(np.float64)
+    counts: Counts = np.bincount(place, minlength=size * systems).reshape(*shape, systems)
+    other_sums: Floats = sums.sum(axis=1, keepdims=True) - sums
+    other_counts: Counts = counts.sum(axis=1, keepdims=True) - counts
+    # A system without answers in other parts is scored by the mean of all answers there.
+    overall = other_sums.sum(axis=2, keepdims=True) / np.maximum(other_counts.sum(axis=2, keepdims=True), 1)
+    means = np.where(other_counts > 0, other_sums / np.maximum(other_counts, 1), overall)
+    levels, level = np.unique(y, return_inverse=True)
+    sizes = np.bincount(part, minlength=size)
+    large = sizes.max() > (_SMALL_PART_OF_PAIRS if how.counts_pairs else _SMALL_PART)
+    if large and systems * len(levels) <= _FEW_KINDS:
+        weights = np.bincount(place * len(levels) + level, minlength=size * systems * len(levels))
+        x, y = np.repeat(means.reshape(size, systems), len(levels), axis=1), np.tile(levels, systems)
+        values = np.full(size, np.nan)
+        for number, times in enumerate(weights.reshape(size, -1)):
+            there = times > 0
+            if there.any():
+                values[number] = how.weighted(x[number, there], y[there], times[None, there].astype(np.float64))[0]
+        return values
+    order = np.argsort(part, kind="stable")
+    x, y, ends = means.ravel()[place[order]], y[order], np.cumsum(sizes)
+    if large:
+        spans = [slice(end - length, end) for end, length in zip(ends, sizes, strict=True)]
+        return np.array([how.with_influences(x[span], y[span]).value if len(x[span]) else np.nan for span in spans])
+    table = np.full((2, size, sizes.max()), np.nan)
+    table[:, part[order], np.arange(len(y)) - np.repeat(ends - sizes, sizes)] = x, y
+    return how.in_groups(*table)
 
 
 def _compare(
@@ -165,33 +290,39 @@ def _compare(
     questions: Counts,
     used: np.ndarray,
     *,
-    found: tuple[float, Floats] | str,
+    drawn: Counts,
+    found: _Baseline | str,
     how: Coefficient,
-) -> tuple[BesideBaseline, Floats]:
-    """Return the row, and the influence of each question on the difference."""
-    nothing = np.zeros(0)
+) -> tuple[BesideBaseline, _Replicates | None]:
+    """Return the row, and the difference in resamples."""
     if used.sum() < how.min_rows:
-        return replace(row, reason=f"{row.n} answers with a score and a rating are fewer than {how.min_rows}"), nothing
+        reason = f"{row.n} answers with a score and a rating are fewer than {how.min_rows}"
+        return replace(row, reason=reason), None
     of_metric = how.with_influences(scores[used], ratings[used])
     if np.isnan(of_metric.value):
-        return replace(row, reason="the scores or the ratings are constant"), nothing
+        return replace(row, reason="the scores or the ratings are constant"), None
     row = replace(row, value=float(of_metric.value))
     if isinstance(found, str):
-        return replace(row, reason=found), nothing
-    value, of_baseline = found
-    moved = np.bincount(questions[used], of_metric.rows, minlength=len(of_baseline)) - of_baseline
-    return _add_interval(replace(row, baseline=value), moved), moved
+        return replace(row, reason=found), None
+    # The metric's own coefficient is smooth in the weights of the questions, so that their influences suffice.
+    moved = drawn @ np.bincount(questions[used], of_metric.rows, minlength=drawn.shape[1])
+    made = _Replicates(moved[:, None] - found.replicates, len(np.unique(questions[used])))
+    return _add_interval(replace(row, baseline=found.value), made), made
 
 
-def _add_interval(row: BesideBaseline, moved: Floats) -> BesideBaseline:
-    if row.difference is None:
+def _add_interval(row: BesideBaseline, made: _Replicates) -> BesideBaseline:
+    """Return the row with the interval of the difference; without one where no resample has a difference."""
+    differences = made.differences[np.isfinite(made.differences).all(axis=1)]
+    if row.difference is None or len(differences) < 2:
         return row
-    clusters = int(np.count_nonzero(moved))
-    half = small_sample_quantile(clusters, confidence=0.95) * float(np.sqrt((moved**2).sum()))
+    # Replicates are the mean of fewer divisions than the baseline, which moves them more: that part is taken out.
+    of_division = float(differences.var(axis=1, ddof=1).mean())
+    variance = float(differences.mean(axis=1).var(ddof=1)) - of_division * (1 / _DIVISIONS - 1 / PARTITIONS)
+    half = small_sample_quantile(made.questions, confidence=0.95) * math.sqrt(max(0.0, variance))
     return replace(row, low=row.difference - half, high=row.difference + half)
 
 
-def _average(parts: Sequence[tuple[BesideBaseline, Floats]]) -> BesideBaseline:
+def _average(parts: Sequence[tuple[BesideBaseline, _Replicates | None]]) -> BesideBaseline:
     """Return the row of the mean over dimensions; without a value where a dimension has none."""
     rows = [row for row, _ in parts]
     mean = replace(rows[0], dimension=ALL, n=min(row.n for row in rows), value=None, baseline=None, low=None, high=None)
@@ -203,7 +334,9 @@ def _average(parts: Sequence[tuple[BesideBaseline, Floats]]) -> BesideBaseline:
     if len(baselines) < len(rows):
         return replace(mean, reason=reason)
     mean = replace(mean, baseline=float(np.mean(baselines)), reason=None)
-    return _add_interval(mean, np.mean([moved for _, moved in parts], axis=0))
+    made = [one for _, one in parts if one is not None]
+    differences = np.mean([one.differences for one in made], axis=0)
+    return _add_interval(mean, _Replicates(differences, min(one.questions for one in made)))
 
 
 def _add_levels(
