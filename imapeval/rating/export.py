@@ -37,7 +37,7 @@ def list_exported(study: RatingStudy, *, everything: bool = False, by_facts: boo
         stopped = connection.scalar(sa.select(sa.func.min(schema.events.c.at)).where(schema.events.c.kind == "stopped"))
     names = [dimension.name for dimension in study.settings.dimensions]
     return [
-        _to_row(record, names, by_facts=by_facts, after_stop=stopped is not None and record.first_saved_at > stopped)
+        _to_row(record, names, by_facts=by_facts, after_stop=stopped is not None and record.saved_at > stopped)
         for record in records
         if everything or record.kind == "rating"
     ]

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import RatingConflictError, RatingStudy, Span, UnknownItemError, schema
 from imapeval.rating.administration import invite, invite_owner, reissue, revoke, stop
-from imapeval.rating.export import copy_study
+from imapeval.rating.export import copy_study, list_exported
 from imapeval.rating.model import Entry, Fact
 from imapeval.rating.store import hash_secret
 
@@ -261,6 +261,19 @@ def test_a_stopped_study_gives_no_items_and_takes_late_entries(studies: Studies)
     assert study.progress(other).finished
     with pytest.raises(UsageError):
         stop(study, reason="again")
+
+
+def test_what_arrives_after_the_stop_is_marked(studies: Studies):
+    study, (rater, *_) = studies.make()
+    early, changed = (item.token for item in studies.rate_all(study, rater, most=2))
+    study.save(rater, early, studies.enter(comment="changed before"))
+    late = study.next_item(rater)
+    assert late is not None
+    stop(study, reason="enough")
+    study.save(rater, changed, studies.enter(comment="changed after"))
+    study.save(rater, late.token, studies.enter(comment="new"))
+    found = {row["comment"]: row["after_stop"] for row in list_exported(study)}
+    assert found == {"changed before": False, "changed after": True, "new": True}
 
 
 def test_references_are_not_shown_by_option(studies: Studies):
