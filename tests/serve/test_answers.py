@@ -227,9 +227,11 @@ def read_one_fact(request: Request) -> str:
 
 
 def test_with_a_language_model(serve: Serve):
-    with Scorer(llm=ScriptedModel(read_one_fact, identity="parrot")) as scorer:
+    model = ScriptedModel(read_one_fact, identity="parrot")
+    with Scorer(llm=model) as scorer:
         server = serve(load(scorer, llm="parrot"))
         assert server.ask("GET", "/health").json["llm"] == "parrot"
+        assert model.requests == []
         given = {"response": "Rest.", "question": "How is flu treated?", "reference": "Rest at home."}
         told = server.post("/score", given)
         schema.Assessed.model_validate_json(told.body, strict=True)

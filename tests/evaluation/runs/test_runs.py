@@ -262,6 +262,15 @@ def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path, name: s
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+def test_a_link_to_a_folder_is_followed(folder: Path, tmp_path: Path):
+    (tmp_path / "link").symlink_to(folder)
+    with write(tmp_path / "link") as run:
+        run.add(imaps=[], results=RESULTS[2:])
+        run.finish()
+    assert len(Run(folder).results()) == len(RESULTS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
 def test_imaps_that_are_a_link_are_not_added_to(folder: Path, tmp_path: Path):
     (folder / "imaps.jsonl").unlink()
     (folder / "imaps.jsonl").symlink_to(tmp_path / "theirs")

@@ -10,8 +10,10 @@ import pytest
 from imapeval.errors import ExtractionError, ProviderError, SampleError, ServiceError, UsageError
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.extraction.protocols import TwoStepExtractor
+from imapeval.llm.middleware.budget import BudgetedModel, Ledger
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
+from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Message, Request, Usage
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.types import Sample
@@ -130,6 +132,23 @@ async def test_a_passing_fault_is_tried_again(faulty, fault):
     completion = await RetryingModel(OpenAIModel("stub", base_url=faulty.url), random=Random(2)).complete(REQUEST)
     assert completion.text == "text"
     assert len(faulty.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "billed"),
+    [
+        *(((status, ERROR), True) for status in (502, 504, 524)),
+        *((how, True) for how in ("drop", "cut", "cut-json", "html")),
+        *(((status, ERROR), False) for status in (400, 429, 500, 503)),
+    ],
+)
+async def test_requests_without_a_reply_may_have_been_billed_and_rejected_ones_not(faulty, fault, billed):
+    """As docs/cost.md says of `uncertain_usd`."""
+    faulty.script = [fault]
+    ledger = Ledger(price=Price(1.0, 1.0))
+    with pytest.raises(ProviderError):
+        await BudgetedModel(OpenAIModel("stub", base_url=faulty.url), ledger).complete(REQUEST)
+    assert (ledger.report()["uncertain_usd"] > 0) is billed
 
 
 @pytest.mark.parametrize(
