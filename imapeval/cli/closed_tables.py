@@ -44,7 +44,7 @@ def print_closed(found: "ClosedFindings") -> None:
 
 
 def _print_scores(rows: "Sequence[Cell]") -> None:
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_decimal, format_score
 
     cells = {(row.task, row.metric, row.model): row for row in rows}
     models = list(dict.fromkeys(row.model for row in rows))
@@ -53,11 +53,9 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
     def show(row: "Cell | None") -> str | None:
         if row is None:
             return None
-        spread = "" if row.spread is None else f" ±{row.spread:.3f}"
+        spread = "" if row.spread is None else f" ±{format_score(row.spread)}"
         mark = "*" if row.best and len(models) > 1 else "=" if row.as_best else " "
-        # A perplexity is no share.
-        mean = f"{row.mean:.3f}" if abs(row.mean) <= 1 else format_number(row.mean)
-        return f"{mean}{spread} {mark}"
+        return f"{format_score(row.mean)}{spread} {mark}"
 
     columns = [
         Column("task", lambda key: key[0], text=True, wrap=False),
@@ -66,7 +64,11 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
         *(Column(model, lambda key, model=model: show(cells.get((*key, model)))) for model in models),
     ]
     columns += [
-        Column(name, lambda key, name=name: None if (v := getattr(base[key], name)) is None else f"{v:.3f}", wrap=False)
+        Column(
+            name,
+            lambda key, name=name: None if (v := getattr(base[key], name)) is None else format_decimal(v),
+            wrap=False,
+        )
         for name in ("majority", "chance")
         if any(getattr(row, name) is not None for row in rows)
     ]
@@ -80,7 +82,13 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
 def _print_open(found: "OpenFindings") -> None:
     from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION
     from imapeval.study.data.findings import ALL
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import (
+        find_digits,
+        format_decimal,
+        format_interval,
+        format_number,
+        write_decimal,
+    )
     from imapeval.study.robustness.measures import describe_robustness
 
     cells = {(row.metric, row.level, row.system): row for row in found.correlations}
@@ -89,13 +97,15 @@ def _print_open(found: "OpenFindings") -> None:
         row = cells.get((metric, level, system))
         if row is None or row.value is None:
             return None
-        between = "" if row.low is None or row.high is None else f" [{row.low:.2f}, {row.high:.2f}]"
-        return f"{row.value:.2f}{between}"
+        value = write_decimal(row.value, find_digits(row.value, digits=2))
+        if row.low is None or row.high is None:
+            return value
+        return f"{value} [{format_interval(row.low, row.high, write=write_decimal)}]"
 
     columns = [
         Column("model", lambda row: row.model, text=True),
         Column("items", lambda row: row.items, wrap=False),
-        Column("right\nchoice", lambda row: f"{row.mean_choice:.3f}", wrap=False),
+        Column("right\nchoice", lambda row: format_decimal(row.mean_choice), wrap=False),
         Column(f"mean\n{found.metric}", lambda row: format_number(row.mean_score), wrap=False),
         Column("both", lambda row: row.both, wrap=False),
         Column("closed\nonly", lambda row: row.closed_only, wrap=False),
@@ -137,6 +147,8 @@ def _print_open(found: "OpenFindings") -> None:
 
 
 def _print_models(rows: "Sequence[ModelResult]") -> None:
+    from imapeval.study.number_format import format_decimal
+
     not_read = {name: None for row in rows for name in row.readings if name != "read"}
     columns = [
         Column("task", lambda row: row.task, text=True),
@@ -146,11 +158,14 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
     if any(row.runs > 1 for row in rows):
         columns.append(Column("runs", lambda row: row.runs, wrap=False))
     columns += [
-        Column(f"{name}\n(log)", lambda row, name=name: f"{v:.3f}" if (v := row.by_log.get(name)) is not None else None)
+        Column(
+            f"{name}\n(log)",
+            lambda row, name=name: format_decimal(v) if (v := row.by_log.get(name)) is not None else None,
+        )
         for name in dict.fromkeys(name for row in rows for name in row.by_log)
     ]
     columns += [
-        Column("right", lambda row: f"{row.accuracy:.3f}", wrap=False),
+        Column("right", lambda row: format_decimal(row.accuracy), wrap=False),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
     ]
     columns += [
@@ -161,7 +176,7 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
         columns.append(
             Column(
                 "right, if\nread",
-                lambda row: None if row.accuracy_of_read is None else f"{row.accuracy_of_read:.3f}",
+                lambda row: None if row.accuracy_of_read is None else format_decimal(row.accuracy_of_read),
                 wrap=False,
             )
         )

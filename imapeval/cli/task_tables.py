@@ -17,6 +17,7 @@ _OFF = 0.0005
 def print_tasks(found: "ClosedFindings") -> None:
     """Print pairs of models, learning curves, and what is to be known of the answers."""
     from imapeval.study.closed.drbenchmark.tasks import load_tasks
+    from imapeval.study.number_format import find_digits, write_decimal
 
     largest = {task: max(row.share for row in found.results if row.task == task) for task in _tasks(found)}
     _print_tests(found.tests)
@@ -35,7 +36,8 @@ def print_tasks(found: "ClosedFindings") -> None:
         off = [(own, said) for own, said in zip(row.runs, row.reported, strict=True) if said and abs(own - said) > _OFF]
         if off:
             own, said = max(off, key=lambda pair: abs(pair[0] - pair[1]))
-            echo(f"{row.task}, {row.model}: a file says {row.metric} {said:.3f}, where {own:.3f} is found.")
+            said, own = (write_decimal(value, find_digits(own, said, digits=3)) for value in (said, own))
+            echo(f"{row.task}, {row.model}: a file says {row.metric} {said}, where {own} is found.")
     cut = [row for row in found.results if row.cut]
     for row in {(row.task, row.model): row for row in cut}.values():
         echo(
@@ -50,14 +52,18 @@ def _tasks(found: "ClosedFindings") -> list[str]:
 
 
 def _print_tests(tests: "Sequence[TaskTest]") -> None:
-    from imapeval.study.number_format import format_p_value
+    from imapeval.study.number_format import find_digits, format_p_value
+
+    def show(*values: float) -> str:
+        digits = find_digits(*values, digits=3)
+        return " .. ".join(f"{value:+z.{digits}f}" for value in values)
 
     columns = [
         Column("task", lambda row: row.task, text=True, wrap=False),
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("pair", lambda row: f"{row.first} - {row.second}", text=True),
-        Column("difference", lambda row: f"{row.difference:+.3f}", wrap=False),
-        Column("95% interval", lambda row: f"{row.low:+.3f} .. {row.high:+.3f}", wrap=False),
+        Column("difference", lambda row: show(row.difference), wrap=False),
+        Column("95% interval", lambda row: show(row.low, row.high), wrap=False),
         Column("p (Holm)", lambda row: format_p_value(row.p_adjusted), wrap=False),
         Column("t-test", lambda row: None if row.p_over_runs is None else format_p_value(row.p_over_runs), wrap=False),
     ]
@@ -65,11 +71,15 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
 
 
 def _print_curves(found: "ClosedFindings") -> None:
+    from imapeval.study.number_format import format_decimal, format_interval, write_decimal
+
     cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
     shares = sorted({share for *_, share in cells})
 
     def show(cell: "TaskResult | None") -> str | None:
-        return None if cell is None else f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
+        if cell is None:
+            return None
+        return f"{format_decimal(cell.mean)} [{format_interval(cell.low, cell.high, digits=3, write=write_decimal)}]"
 
     several = {row.task for row in found.results if len({r.share for r in found.results if r.task == row.task}) > 1}
     rows = list(dict.fromkeys(key[:3] for key in cells if key[0] in several))

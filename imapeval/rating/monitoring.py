@@ -20,6 +20,7 @@ from imapeval.study.agreement.measure import STATISTICS, measure_agreement
 from imapeval.study.data.rated import Rated, rated_without_scores
 from imapeval.study.data.ratings.collection import Ratings
 from imapeval.study.intervals import student_quantile
+from imapeval.study.number_format import find_digits, write_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -261,7 +262,9 @@ def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopp
         )
     reached = width <= rule.limit
     verb = "stop" if reached else "go on"
-    sentence = f"The 95% interval of {what} is {width:.2f} wide, and {rule.limit:g} is enough: {verb}."
+    # With as many digits as tell it from the limit.
+    shown = write_decimal(width, find_digits(width, rule.limit, digits=2))
+    sentence = f"The 95% interval of {what} is {shown} wide, and {rule.limit:g} is enough: {verb}."
     return Stopping(rule.measure, rule.dimension, rule.limit, width, reached, sentence)
 
 

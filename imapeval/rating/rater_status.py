@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.intervals import student_quantile
+from imapeval.study.number_format import format_decimal, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,12 +115,14 @@ def judge_rater(
     if failed:
         flags.append(f"{failed} of {len(checks)} attention checks failed.")
     if p is not None and p > 0.05:
-        flags.append(f"agrees with the other raters no better than ratings in random order (p = {p:.3f}).")
+        flags.append(f"agrees with the other raters no better than ratings in random order ({format_p(p)}).")
     if (straight := _find_straight_line(mine, dimensions)) is not None:
         flags.append(straight)
     if drift is not None and drift.clear:
         direction = "more lenient" if drift.change > 0 else "stricter"
-        flags.append(f"became {direction} by {abs(drift.change):.2f} from the first answer to the last.")
+        flags.append(
+            f"became {direction} by {format_decimal(abs(drift.change), digits=2)} from the first answer to the last."
+        )
     return RaterStatus(
         name=name,
         role=role,
@@ -215,7 +218,7 @@ def _find_straight_line(mine: Sequence[RatingRecord], dimensions: Sequence[Dimen
     p = (1 + int((shuffled >= longest).sum())) / (1 + _PERMUTATIONS)
     if p > _LEVEL:
         return None
-    return f"gave {longest} answers in a row the same ratings (p = {p:.3f} if in random order)."
+    return f"gave {longest} answers in a row the same ratings ({format_p(p)} if in random order)."
 
 
 def _longest_run(codes: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

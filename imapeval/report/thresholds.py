@@ -11,6 +11,7 @@ from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions
 from imapeval.study.intervals import student_quantile
+from imapeval.study.number_format import find_digits, format_interval, write_decimal
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Threshold:
         return AnswerVerdict(self, score.value, len(values), score.value - reach, score.value + reach)
 
     def format_value(self, value: float) -> str:
-        """Format a number with three decimals, or with all if rounding would cross the limit."""
-        shown = f"{value:.3f}"
+        """Format a number with three decimals, or with as many as tell it from the limit."""
+        shown = write_decimal(value, find_digits(value, self.value, digits=3))
         return shown if self.is_met_by(float(shown)) == self.is_met_by(value) else repr(value)
 
     @property
@@ -120,8 +121,8 @@ class AnswerVerdict:
     def __str__(self) -> str:
         if self.too_close:
             return (
-                f"Too close to call: {self.threshold.limit} lies within the 95% interval {self.low:.3f} to "
-                f"{self.high:.3f} of {self.repetitions} repetitions."
+                f"Too close to call: {self.threshold.limit} lies within the 95% interval "
+                f"{_format_interval(self.low, self.high)} of {self.repetitions} repetitions."
             )
         shown = self.threshold.format_value(self.value)
         return f"{self.word.capitalize()}: {shown} is {self.threshold.describe_side(self.value)}."
@@ -182,7 +183,7 @@ class Verdict:
         if self.mean is None:
             return f"{name}: no answer was scored, so the mean does not meet {value}."
         shown, side = self.threshold.format_value(self.mean), self.threshold.describe_side(self.mean)
-        doubt = f", too close to call (95% interval {self.low:.3f} to {self.high:.3f})" if self.too_close else ""
+        doubt = f", too close to call (95% interval {_format_interval(self.low, self.high)})" if self.too_close else ""
         return f"{name}: the mean {shown} of {self.scored} scored is {side}{doubt}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -388,6 +389,12 @@ def _parse_threshold(text: str, option: str) -> tuple[str, float]:
     if not (name.strip() and equals and math.isfinite(value)):
         raise UsageError(f"{option} {text!r} is not METRIC=VALUE. Example: {option} imapscore=0.35.")
     return name.strip(), value
+
+
+def _format_interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return ""
+    return format_interval(low, high, digits=3, between=" to ", write=write_decimal)
 
 
 def _format_pending(pending: int) -> str:

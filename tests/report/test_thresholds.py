@@ -79,6 +79,11 @@ def test_a_percentage_is_noticed():
             "m: the mean 0.412 of 30 scored is at least 0.35, too close to call (95% interval 0.300 to 0.500).",
         ),
         (
+            Verdict(Threshold("m", 0.9992), 0.9993, 30, low=0.9991, high=0.9994),
+            True,
+            "m: the mean 0.9993 of 30 scored is at least 0.9992, too close to call (95% interval 0.9991 to 0.9994).",
+        ),
+        (
             Verdict(Threshold("m", 40, False), 41.0, 30, 0, 40.0, 42.0),
             False,
             "m: the mean 41.000 of 30 scored is above 40, too close to call (95% interval 40.000 to 42.000).",
