@@ -660,6 +660,7 @@ ELSEWHERE = {
     "graph.readers.base": "graph.readers.mesh_xml",
     "graph.readers.parsing.delimited": "graph.readers.table",
     "llm.batch": "llm.providers.chat_format",
+    "llm.providers.token_counts": "llm.providers.chat_format",
     "metrics.judges.parsing.weights": "metrics.judges.parsing.scores.read_scores",
     "study.closed.logs.lm_eval": "study.closed.logs.reading",
     "study.closed.logs.table": "study.closed.logs.reading",

@@ -4,7 +4,8 @@ The facts of each answer are numbered from 1, and the model writes `{"relations"
 "why": "...", "relation": "exact"}]}`; pairs that it does not list are unmatched. The wrapping may vary (see
 `imapeval.llm.structured.json_objects`), the content may not: entries that do not name listed facts are dropped and
 reported, and a pair with no relation, or several, keeps the one it had. If no entry names listed facts and a relation,
-the completion is unreadable, because "nothing is related" would be a judgement.
+the completion is unreadable, because "nothing is related" would be a judgement; so it is with a field that was not
+asked for, such as "refusal" or "error".
 """
 
 from __future__ import annotations
@@ -299,11 +300,14 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Rela
     Raises:
         ExtractionError: The completion cannot be parsed (kinds of `find_json_object`).
     """
-    entries = find_json_object(completion, _RELATIONS_KEY)[_RELATIONS_KEY]
+    record = find_json_object(completion, _RELATIONS_KEY)
+    entries = record[_RELATIONS_KEY]
+    if len(record) > 1:
+        raise unreadable_error(completion, f"beside {_RELATIONS_KEY!r} it has other fields")
     if not isinstance(entries, (list, dict)):
         raise unreadable_error(completion, f"{_RELATIONS_KEY!r} is not a list")
     if not entries and parse_whole(completion) != {_RELATIONS_KEY: []}:
-        # Beside a sentence or another field, an empty list may belong to a refusal or to the report of an error.
+        # Beside a sentence, an empty list may belong to a refusal.
         raise unreadable_error(completion, "it has no relation, and is not the requested form without relations either")
     said: dict[tuple[int, int], dict[str, str]] = {}
     dropped: list[str] = []
@@ -313,6 +317,8 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Rela
         reference, response = (_read_number(fields.get(side)) for side in ("reference", "response"))
         if reference is None or response is None or not (1 <= reference <= references and 1 <= response <= responses):
             dropped.append(json.dumps(entry))
+        elif not fields.keys() <= RelationRecord.model_fields.keys():
+            raise unreadable_error(completion, f"an entry has other fields: {json.dumps(entry)[:MAX_WORDS]}")
         else:
             word = _clean_words(fields.get("relation")).casefold()
             said.setdefault((reference, response), {}).setdefault(word, _clean_words(fields.get("why")))

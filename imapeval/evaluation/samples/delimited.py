@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 
+_MAX_EMPTY = 1_048_576
+"""Most empty rows one after another: as many as a sheet of Excel has, which may be saved as CSV with all of them."""
+
 _HEAD_LINES = 50
 """Lines by which the delimiter is recognised."""
 
@@ -36,8 +39,8 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     distinguish them. Rows of empty cells are skipped.
 
     Raises:
-        InputError: The file is empty or wrongly encoded, a quotation mark is not closed, a row is too long, or, with
-            strict options, a row does not match the header.
+        InputError: The file is empty or wrongly encoded, a quotation mark is not closed, a row is too long, too many
+            rows are empty, or, with strict options, a row does not match the header.
     """
     lines = _split_lines(read_lines(file, options.encoding))
     with _large_fields():
@@ -71,7 +74,7 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
 
     reader = csv.reader(measure(), strict=True, delimiter=delimiter)
     header: list[str] = []
-    number = 0
+    number = empty = 0
     while True:
         line, size = reader.line_num + 1, 0
         try:
@@ -88,7 +91,16 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
                 fix='Quote fields with "..." and double inner quotes.',
             ) from error
         if not any(cells):
+            empty += 1
+            if empty > _MAX_EMPTY:
+                raise InputError(
+                    f"more than {_MAX_EMPTY:,} rows in succession are empty",
+                    path=file.path,
+                    line=line,
+                    fix="Remove the empty rows.",
+                )
             continue
+        empty = 0
         if not header:
             header = read_header(cells, path=file.path, line=line)
             continue

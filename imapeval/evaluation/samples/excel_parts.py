@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from xml.parsers import expat
 
 from imapeval.errors import InputError
 
@@ -17,12 +18,43 @@ MAX_XML = 16 * 2**20
 """Maximum size in bytes of the XML that is held in memory at a time: a row, a text, or a part such as the formats. Its
 elements take up to fifty times as much."""
 
+_MAX_DEPTH = 100
+"""Deepest nesting of the XML. Each open element takes memory; a sheet has about eight levels."""
+
 _T = TypeVar("_T")
 
 
 def too_large_error(file: SourceFile, what: str) -> InputError:
     """Return the error for a file that is too large in one respect."""
     return InputError(f"the file {what}", path=file.path, fix="Save the table as CSV.")
+
+
+class DepthLimit:
+    """Counts the open elements of XML that an expat parser reads.
+
+    Raises:
+        InputError: There are too many, from its methods, which are handlers of the parser.
+    """
+
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
+        self._depth = 0
+
+    def make_parser(self) -> expat.XMLParserType:
+        """Return a parser that keeps to the limit."""
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = self.open, self.close
+        return parser
+
+    def open(self, *_: object) -> None:
+        """Count an element that begins."""
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise too_large_error(self._file, f"has XML nested deeper than {_MAX_DEPTH} levels")
+
+    def close(self, *_: object) -> None:
+        """Count an element that ends."""
+        self._depth -= 1
 
 
 class WholeParts:
@@ -36,11 +68,13 @@ class WholeParts:
         """Return a part.
 
         Raises:
-            InputError: It is too large.
+            InputError: It is too large, or nested too deeply.
         """
         if self._archive.getinfo(name).file_size > MAX_XML:
             raise too_large_error(self._file, f"has a part {name!r} of more than {MAX_XML // 2**20} MiB")
-        return self._archive.read(name)
+        content = self._archive.read(name)
+        DepthLimit(self._file).make_parser().Parse(content, True)
+        return content
 
     def namelist(self) -> list[str]:
         """Return the names of the parts."""
@@ -48,7 +82,7 @@ class WholeParts:
 
 
 class MeteredPart:
-    """A part of the file of which not too much may be read for one row or text.
+    """A part of the file of which not too much may be read for one row or text, nor nested too deeply.
 
     Attributes:
         size: Bytes read for it so far.
@@ -57,18 +91,20 @@ class MeteredPart:
     def __init__(self, part: IO[bytes], file: SourceFile) -> None:
         self._part = part
         self._file = file
+        self._parser = DepthLimit(file).make_parser()
         self.size = 0
 
     def read(self, size: int) -> bytes:
         """Return the next bytes.
 
         Raises:
-            InputError: Too many were read for one row or text.
+            InputError: Too many were read for one row or text, or they are nested too deeply.
         """
         chunk = self._part.read(size)
         self.size += len(chunk)
         if self.size > MAX_XML:
             raise too_large_error(self._file, f"has a row or text of more than {MAX_XML // 2**20} MiB")
+        self._parser.Parse(chunk)
         return chunk
 
     def meter(self, rows: Iterable[_T]) -> Iterator[_T]:

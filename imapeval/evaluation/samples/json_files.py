@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIX_LINE = "Write one JSON object per line."
 _FIX_LIST = "Write a list of objects, or one object per line."
 
-_MAX_OBJECT = 256 * 2**20
+_MAX_OBJECT = 64 * 2**20
 """Maximum length, in characters, of an object over several lines: it is held in memory, with all rows in it."""
 
 _CHUNK = 1 << 16

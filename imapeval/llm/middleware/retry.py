@@ -33,6 +33,9 @@ _OVERLOAD_KINDS = frozenset({"rate-limit", "timeout"})
 _MAX_ATTEMPTS = 5
 """Per request, with pauses of 0 to 1, 2, 4 and 8 seconds."""
 
+_MAX_PAID = 2
+"""Per request, if its replies cost tokens but cannot be used."""
+
 _MAX_TIMEOUTS = 3
 """Per request. Each attempt that times out keeps a server busy for minutes."""
 
@@ -147,7 +150,7 @@ class RetryingModel(ModelWrapper):
                     raise
                 pause = 0.0
                 # During an outage the request is not at fault, and the circuit breaker decides how long to wait.
-                if error.kind != "unreachable" and not (call.is_probe and error.kind in _OUTAGE_KINDS):
+                if error.kind != "unreachable" and not (call.is_probe and _may_be_outage(error)):
                     call.failures += 1
                     pause = self._pause_before_retry(error, call)
                     _log.info("attempt %d failed, retrying in %.1f s: %s", call.failures, pause, error)
@@ -212,10 +215,25 @@ class RetryingModel(ModelWrapper):
                 raise ServiceError(
                     f"{error} It has rejected every request for {minutes:.0f} minutes.", kind="rate-limit"
                 ) from error
-        elif call.failures >= (_MAX_TIMEOUTS if error.kind == "timeout" else _MAX_ATTEMPTS):
+        elif call.failures >= _max_attempts(error):
             raise error
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (call.failures - 1))
         return min(retry_after, _LONGEST_RETRY_AFTER) + self._random.uniform(0, longest)
+
+
+def _is_paid(error: ProviderError) -> bool:
+    """Return whether a model has answered and its tokens were counted, but the reply cannot be used."""
+    return any(error.tokens or ())
+
+
+def _may_be_outage(error: ProviderError) -> bool:
+    return error.kind in _OUTAGE_KINDS and not _is_paid(error)
+
+
+def _max_attempts(error: ProviderError) -> int:
+    if _is_paid(error):
+        return _MAX_PAID
+    return _MAX_TIMEOUTS if error.kind == "timeout" else _MAX_ATTEMPTS
 
 
 @dataclass(slots=True)
@@ -262,7 +280,7 @@ class CircuitBreaker:
         try:
             yield outage is not None
         except ProviderError as error:
-            if error.kind in _OUTAGE_KINDS:
+            if _may_be_outage(error):
                 self._note_failure(error, request, outage)
             elif error.kind != "unsupported":  # some models raise it without contacting their server
                 self._note_answer()

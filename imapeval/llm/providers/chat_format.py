@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, Field, ValidationError
 
 from imapeval.errors import ProviderError, ServiceError
-from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.llm.protocol import Completion, Token
+from imapeval.llm.providers.token_counts import find_usage, parse_usage
 from imapeval.redaction import hide_secrets
 
 if TYPE_CHECKING:
@@ -23,13 +24,9 @@ if TYPE_CHECKING:
 _SHOWN = 300
 """Most characters of a server's reply that an error message quotes."""
 
-_COUNT = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
-"""A token count that a server sends as a string."""
+_CONTENT = re.compile(r'"content"\s*:')
 
 _SURROGATE = re.compile(rb"\\ud[89a-f]", re.I)
-
-_MOST_TOKENS = 10**9
-"""Largest token count of a reply. No context is as long; a larger count is corrupt and would exhaust any --max-cost."""
 
 _REPLACEMENTS = {
     "temperature": None,
@@ -115,12 +112,16 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
     """
     try:
         reply = _Reply.model_validate_json(_repair(content))
-    except ValidationError as error:
+        _check_envelope(reply, content)
+    except ValueError as error:
         text = content if isinstance(content, str) else content.decode(errors="replace")
         fault = ErrorReply.parse(200, text)
         if re.fullmatch("[45][0-9][0-9]", fault.code):  # OpenRouter's errors after it has begun to reply
-            raise to_error(ErrorReply.parse(int(fault.code), text), request, who=who, answered=answered) from error
-        raise unreadable_reply(text, who=who, expected="a chat completion", tokens=_find_usage(content)) from error
+            raised = to_error(ErrorReply.parse(int(fault.code), text), request, who=who, answered=answered)
+            if isinstance(raised, ProviderError):
+                raised.tokens = find_usage(content)
+            raise raised from error
+        raise unreadable_reply(text, who=who, expected="a chat completion", tokens=find_usage(content)) from error
     choice = reply.choices[0]
     usage = parse_usage(reply.usage)
     said, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
@@ -151,20 +152,6 @@ def unreadable_reply(text: str, *, who: str, expected: str, tokens: tuple[int, i
         tokens=tokens,
         maybe_billed=tokens is None,
     )
-
-
-def parse_usage(usage: Any) -> Usage:
-    """Return the token usage of a reply; zeros, which mean "unknown", if any count is invalid.
-
-    Fractions and numbers sent as strings are accepted, because some servers send them.
-    """
-    fields = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
-    prompt, completion = (_read_count(fields.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    if prompt is None or completion is None:
-        return Usage(0, 0)
-    details = fields.get("prompt_tokens_details")
-    reused = _read_count(cast("dict[str, Any]", details).get("cached_tokens")) if isinstance(details, dict) else 0
-    return Usage(prompt, completion, min(prompt, reused or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,14 +291,9 @@ class _Reply(BaseModel):
     """The fields of a chat completion that are used; the others differ between servers."""
 
     choices: list[_Choice] = Field(min_length=1)
+    error: Any = None
     model: Any = None
     usage: Any = None
-
-
-class _UsageReply(BaseModel):
-    """A reply of which only the usage can be read."""
-
-    usage: dict[str, Any]
 
 
 class _TopToken(BaseModel):
@@ -338,6 +320,22 @@ def _repair(content: bytes | str) -> bytes:
     return raw
 
 
+def _check_envelope(reply: _Reply, content: bytes | str) -> None:
+    """Raise a ValueError for a reply that reports an error beside its text, or that has a field twice."""
+    if reply.error:
+        raise ValueError("the reply reports an error")
+    listed = sum(bool(choice.logprobs) for choice in reply.choices)
+    text = content if isinstance(content, str) else content.decode(errors="replace")
+    # Which of two texts counts is not known. Counted first, because parsing twice takes time.
+    if sum(1 for _ in _CONTENT.finditer(text)) > len(reply.choices) + listed:
+        json.loads(text, object_pairs_hook=_refuse_duplicates)
+
+
+def _refuse_duplicates(members: list[tuple[str, Any]]) -> None:
+    if len(dict(members)) < len(members):
+        raise ValueError("an object has a field twice")
+
+
 def _join_parts(content: Any, kind: str) -> str:
     """Return the text of that kind in a message's content, which is a string or a list of parts."""
     texts: list[str] = []
@@ -352,29 +350,9 @@ def _join_parts(content: Any, kind: str) -> str:
     return "".join(texts)
 
 
-def _find_usage(content: bytes | str) -> tuple[int, int] | None:
-    """Return the token counts of a reply that has no completion; None if it reports none."""
-    try:
-        usage = parse_usage(_UsageReply.model_validate_json(content).usage)
-    except ValidationError:
-        return None
-    return usage.prompt_tokens, usage.completion_tokens
-
-
 def _text_or_empty(value: Any) -> str:
     # The reply itself was redacted when it arrived, but JSON can write any character as an escape.
     return hide_secrets(value) if isinstance(value, str) else ""
-
-
-def _read_count(value: Any) -> int | None:
-    """Return a token count, 0 if it is absent, or None if it is invalid."""
-    if value is None:
-        return 0
-    if isinstance(value, str) and _COUNT.fullmatch(value):
-        value = float(value)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= _MOST_TOKENS:
-        return None
-    return int(value)
 
 
 def _read_tokens(logprobs: Any, request: Request) -> tuple[Token, ...]:

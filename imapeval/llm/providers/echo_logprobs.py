@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.protocol import Completion, Token
 from imapeval.llm.providers import chat_format
+from imapeval.llm.providers.token_counts import parse_usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,7 @@ def parse_reply(content: bytes | str, request: Request, *, who: str) -> Completi
     tokens = [
         Token(text, logprob) for text, logprob in zip(found.tokens, logprobs, strict=False) if logprob is not None
     ]
-    usage = chat_format.parse_usage(reply.usage)
+    usage = parse_usage(reply.usage)
     if ends is None or len(tokens) < size:
         raise ProviderError(
             f"{who} returned tokens that do not spell the given text, or not all of them with a probability",

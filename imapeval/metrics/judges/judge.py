@@ -83,7 +83,7 @@ class DimensionJudge(WeightedJudge):
             "step": "0.5" if scale.half_points else "1",
         }
         request = JudgeRequest(_TASK, case.lang, texts, schema=_make_schema(scale))
-        form = ReplyForm(DIMENSION_LABELS, scale, fields=[f"{name}_reason" for name in DIMENSIONS])
+        form = ReplyForm(DIMENSION_LABELS, scale, texts=[f"{name}_reason" for name in DIMENSIONS])
         rated = await self.rate(request, form)
         return rated if isinstance(rated, Failure) else average_scores(rated)
 

@@ -424,6 +424,18 @@ def test_a_row_of_any_length_is_not_held_in_memory(tmp_path: Path, monkeypatch: 
     assert (caught.value.path, "2,000 characters" in str(caught.value)) == (tmp_path / name, True)
 
 
+@pytest.mark.parametrize("row", ["\n", ",,\n", "\r"])
+def test_empty_rows_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str):
+    monkeypatch.setattr(delimited, "_MAX_EMPTY", 100)
+    path = tmp_path / "d.csv"
+    path.write_text(f"{','.join(COLUMNS)}\n{row * 100}q,r,a\n{row * 100}q,r,a\n", newline="")
+    assert len(read(path)) == 2
+    path.write_text(f"{','.join(COLUMNS)}\n{row * 101}q,r,a\n", newline="")
+    with pytest.raises(InputError) as caught:
+        read(path, limit=1)
+    assert (caught.value.path, caught.value.line) == (path, 102)
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_list_is_read_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chunk: int, indent: int | None):
@@ -491,6 +503,8 @@ for at in range(0, len(raw), 3):
         ),
         ("xl/worksheets/sheet1.xml", "<worksheet {}><sheetData>" + "<a/>" * 9000 + "</sheetData></worksheet>"),
         ("xl/worksheets/sheet1.xml", "<worksheet {}><sheetData>" + "<row/>" * 900 + "</sheetData></worksheet>"),
+        ("xl/worksheets/sheet1.xml", "<worksheet {}><sheetData><row>" + "<c>" * 900),
+        ("xl/styles.xml", "<styleSheet {}>" + "<a>" * 900 + "</a>" * 900 + "</styleSheet>"),
     ],
 )
 def test_xml_that_would_fill_the_memory_is_refused(
@@ -501,4 +515,4 @@ def test_xml_that_would_fill_the_memory_is_refused(
     path = rewrite(tmp_path / "d.xlsx", {part: content.format(SHEET)})
     with pytest.raises(InputError) as caught:
         read(path, limit=5)
-    assert (caught.value.path, "as CSV" in str(caught.value)) == (path, True)
+    assert (caught.value.path, "table as CSV" in str(caught.value)) == (path, True)

@@ -338,13 +338,15 @@ async def test_every_paid_empty_reply_is_counted(faulty, monkeypatch):
     model = add_middleware(OpenAIModel("stub", base_url=faulty.url), ledger=ledger)
     # An HTML error page costs nothing.
     faulty.script = [EMPTY, "html", EMPTY, WHOLE]
+    with pytest.raises(ProviderError):
+        await model.complete(ask())
     assert (await model.complete(ask())).text == "text"
     assert ledger.spent == UsageTotals(3, failed=2, prompt_tokens=27, completion_tokens=2, usd=pytest.approx(35e-6))
     faulty.script = [EMPTY]
     with pytest.raises(ProviderError):
         await model.complete(ask())
-    assert len(faulty.bodies) == 4 + 5
-    assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.prompt_tokens) == (3 + 5, 2 + 5, 27 + 45)
+    assert len(faulty.bodies) == 4 + 2
+    assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.prompt_tokens) == (3 + 2, 2 + 2, 27 + 18)
 
 
 async def test_the_cost_of_an_empty_reply_without_usage_is_estimated(faulty, monkeypatch):
@@ -366,7 +368,7 @@ def test_retries_stay_within_the_budget(timeless, seconds):
     class Forgetful(Server):
         async def complete(self, request):
             await super().complete(request)
-            if len(self.calls) % 3:
+            if len(self.calls) % 3 == 1:
                 raise ProviderError("no text", kind="unreadable-reply", tokens=(100, 10))
             return Completion("text", "stop", "m", Usage(100, 10))
 
@@ -393,6 +395,16 @@ def stop_after(seconds, server, numbers, **options):
         return await ask_all(model, numbers)
 
     return work()
+
+
+def test_paid_replies_without_text_are_no_outage(timeless):
+    def behave(_number, _time):
+        return ProviderError("no text", kind="unreadable-reply", tokens=(100, 10))
+
+    server = Server(behave)
+    outcomes, _ = timeless(ask_all(retrying(server), range(20)))
+    assert {outcome.kind for outcome in outcomes} == {"unreadable-reply"}
+    assert len(server.calls) == 40
 
 
 def test_after_stop_only_what_is_in_flight_is_finished(timeless):

@@ -274,6 +274,29 @@ def test_a_reply_without_a_choice_may_cost_something():
         assert (caught.value.kind, caught.value.tokens) == ("unreadable-reply", tokens)
 
 
+@pytest.mark.parametrize(
+    ("extra", "kind"),
+    [
+        ('"error": {"message": "overloaded"}', "unreadable-reply"),
+        ('"error": {"message": "overloaded", "code": 502}', "server"),
+        ('"choices": [{"message": {"content": "4"}}]', "unreadable-reply"),
+    ],
+)
+def test_an_error_or_a_second_text_beside_a_text(extra, kind):
+    said = f'{{"usage": {{"prompt_tokens": 5}}, "choices": [{{"message": {{"content": "3"}}}}], {extra}}}'
+    with pytest.raises(ProviderError) as caught:
+        chat_format.parse_reply(said, REQUEST, who=WHO)
+    assert (caught.value.kind, caught.value.tokens) == (kind, (5, 0))
+
+
+def test_a_text_that_looks_like_a_second_one():
+    text = '"content": "content": 4'
+    said = json.loads(reply(text))
+    said["choices"][0]["logprobs"] = {"content": []}
+    said |= {"error": None, "prompt": {"content": "q"}}
+    assert chat_format.parse_reply(json.dumps(said), REQUEST, who=WHO).text == text
+
+
 def test_a_refusal_may_be_a_part():
     with pytest.raises(ProviderError) as caught:
         chat_format.parse_reply(reply([{"type": "refusal", "refusal": "I won't."}]), REQUEST, who=WHO)

@@ -155,6 +155,7 @@ def test_probabilities_need_scores_of_one_digit():
         ('{"accuracy": 4, "completeness": 4}', "no-score"),
         ('{"accuracy_reason": "good"}', "no-score"),
         ("I'm sorry, I cannot judge this.", "refusal"),
+        (RATED.replace('"So."', '["So."]'), "no-score"),
     ],
 )
 @pytest.mark.parametrize("metric", [JUDGE, BLEND], ids=lambda metric: metric.name)

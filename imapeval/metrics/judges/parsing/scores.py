@@ -66,13 +66,15 @@ class ReplyForm:
     Attributes:
         labels: For each score, by its name, what it may stand behind: the key of a field or the beginning of a line.
         scale: Scale of the scores.
-        fields: Other fields that the object may have, such as a reason; in lower case.
+        fields: Other fields that the object may have; in lower case.
+        texts: Those that have to hold a text, such as a reason; in lower case.
         reasons_first: Whether reasons may stand before the score, outside of an object.
     """
 
     labels: Mapping[str, Sequence[str]]
     scale: Scale = ONE_TO_FIVE
     fields: Collection[str] = ()
+    texts: Collection[str] = ()
     reasons_first: bool = False
 
 
@@ -197,7 +199,7 @@ def _read_object(text: str, start: int, form: ReplyForm) -> dict[str, StatedScor
         stated = None if name is None else _read_field(value, at, form.scale)
         if name is not None and stated is not None and name not in found:
             found[name] = stated
-        elif stated is not None or folded not in form.fields:
+        elif stated is not None or not (folded in form.fields or (folded in form.texts and isinstance(value, str))):
             return None
     return found if found.keys() == form.labels.keys() else None
 
