@@ -5,7 +5,8 @@ Limits of agreement contain 95% of the differences if these are normal: mean dif
 Lancet 327). Lin's concordance coefficient is Pearson's r lowered by differences in mean and spread: 1 only where both
 always give the same (Lin 1989, "A Concordance Correlation Coefficient to Evaluate Reproducibility", Biometrics 45).
 
-Variances come from leaving out each question in turn. The interval of a limit combines those of the mean and of the
+Variances come from leaving out each question, with all its answers, in turn, or each of 1,000 groups of questions if
+there are more. The interval of a limit combines those of the mean and of the
 standard deviation (Zou 2013, "Confidence Interval Estimation for the Bland-Altman Limits of Agreement with Multiple
 Observations per Individual", Statistical Methods in Medical Research 22), that of the concordance is a score interval.
 """
