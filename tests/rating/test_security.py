@@ -119,6 +119,12 @@ def test_requests_with_one_link_are_limited(tmp_path: Path, monkeypatch: pytest.
         assert site.ask("/api/next", secret=site.secrets["ben"])[0] == 200
 
 
+def test_limits_are_those_of_the_page():
+    """docs/rating.md; the other tests lower them."""
+    assert (app._FAILURES_PER_MINUTE, app._REQUESTS_PER_MINUTE, app._OVERVIEW_SECONDS) == (20, 600, 10)
+    assert (store.MAX_ENTRIES, store.MAX_TEXT) == (1000, 2**20)
+
+
 def test_nobody_fills_the_disk(studies: Studies, monkeypatch: pytest.MonkeyPatch):
     study, (rater, other, *_) = studies.make()
     item = study.next_item(rater)

@@ -318,6 +318,11 @@ def test_limits_are_above_0(limit: str):
         Limits(**{limit: 0})
 
 
+def test_limits_are_those_of_the_page():
+    """docs/serve.md; the other tests lower them."""
+    assert Limits() == Limits(body=2**20, work=60, waiting=1000, arriving=10, connections=1000)
+
+
 @pytest.mark.parametrize("token", ["", "a b", "naïve", "a\nb"])
 def test_a_token_that_no_header_can_carry(token: str):
     with pytest.raises(UsageError, match="token"):
