@@ -18,6 +18,9 @@ _MOST_DIGITS = 9
 _ROUNDING = 0.5 * 10**-_MOST_DIGITS
 """Numbers this near to each other are the same but for rounding in their computation."""
 
+_EXACT_DIGITS = 12
+"""Decimals that rounding in a computation leaves alone: .3375 is written .338 however it was computed."""
+
 
 def find_digits(*values: float, digits: int) -> int:
     """Return the fewest decimals, `digits` or more, that keep numbers apart from one another and from 0, 1 and -1."""
@@ -30,7 +33,7 @@ def find_digits(*values: float, digits: int) -> int:
 
 def write_coefficient(value: float, digits: int) -> str:
     """Write a number with so many decimals and no leading zero: .57, -.02, 1.00; 0 is 0."""
-    text = f"{value:z.{digits}f}"
+    text = f"{round(value, _EXACT_DIGITS):z.{digits}f}"
     if not float(text):
         return "0"
     return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
@@ -38,12 +41,12 @@ def write_coefficient(value: float, digits: int) -> str:
 
 def write_decimal(value: float, digits: int) -> str:
     """Write a number with so many decimals: 0.57, -0.02, 1.00."""
-    return f"{value:z.{digits}f}"
+    return f"{round(value, _EXACT_DIGITS):z.{digits}f}"
 
 
 def write_percent(value: float, digits: int) -> str:
     """Write a share with so many decimals, of which a percentage has two fewer: 57%."""
-    return f"{value:.{max(0, digits - 2)}%}"
+    return f"{round(value, _EXACT_DIGITS):.{max(0, digits - 2)}%}"
 
 
 def write_score(value: float, digits: int) -> str:

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +35,11 @@ from imapeval.study.number_format import (
 )
 def test_only_what_is_0_or_1_looks_like_it(value: float, shown: str):
     assert format_number(value) == shown
+
+
+def test_numbers_that_differ_by_rounding_errors_are_written_alike():
+    half = 27 / 80  # .3375, which the next number below rounds to .337
+    assert format_number(half, digits=3) == format_number(np.nextafter(half, 0), digits=3) == ".338"
 
 
 def test_units_and_scores():
