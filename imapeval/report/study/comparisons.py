@@ -255,7 +255,7 @@ def render_metric_matrix(study: Study) -> Markup:
             "right two branches meet, the weaker their correlations, whatever the sign (average linkage). "
             "Columns are the rows' numbers. Metrics that nearly repeat each other are not independent evidence."
         ),
-        render_figure(drawing, f"Agreement between {pluralize(len(matrix.metrics), 'metric')}"),
+        render_figure(drawing, f"Correlations between {pluralize(len(matrix.metrics), 'metric')}"),
         render_details("Pairs with the highest and the lowest coefficients", _render_extremes(matrix)),
     )
 

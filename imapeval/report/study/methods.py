@@ -125,7 +125,7 @@ def describe_methods(study: Study) -> list[str]:
     if len(levels) > 1:
         sentences.append(f"Answers were grouped in {len(levels)} ways: {'; '.join(levels)}.")
     if study.comparisons:
-        tests = ", ".join(dict.fromkeys(describe_test(row.test) for row in study.comparisons))
+        tests = "; ".join(dict.fromkeys(describe_test(row.test) for row in study.comparisons))
         sentences.append(
             f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, "
             f"{describe_families(study.comparisons)}."
@@ -152,14 +152,14 @@ def describe_families(rows: Sequence[Comparison]) -> str:
     """Return over which comparisons Holm's correction was made."""
     sizes = Counter((row.coefficient, row.level, row.dimension) for row in rows if row.p is not None)
     most = max(sizes.values(), default=0)
-    one = ("" if min(sizes.values(), default=0) == most else "up to ") + pluralize(most, "comparison")
-    dimensions = {dimension for *_, dimension in sizes}
-    what = "coefficient and dimension" if len(sizes) > len(dimensions) else "dimension"
+    number = ("" if min(sizes.values(), default=0) == most else "up to ") + pluralize(most, "comparison")
     if len(sizes) < 2:
-        return f"with Holm's correction over the {one}"
-    if len(dimensions) < 2:
-        return f"with Holm's correction over the {one} of each coefficient"
-    return f"with Holm's correction over the {one} of each {what}, and over those of their mean, each by itself"
+        return f"with Holm's correction over {number}"
+    dimensions = {dimension for *_, dimension in sizes}
+    within = " within each dimension and within the mean of dimensions" if len(dimensions) > 1 else ""
+    if len(sizes) > len(dimensions):
+        within += f"{',' if within else ''} for each coefficient"
+    return f"with Holm's correction{within} ({number} each)"
 
 
 def _list_intervals(study: Study) -> list[str]:

@@ -273,6 +273,11 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
         notes.append(f"no interval: {systems} systems are fewer than {MIN_SYSTEMS}")
     elif np.isnan(low):
         notes.append("a coefficient is undefined without one of the systems")
+    elif low == high:
+        low = high = nan
+        notes.append(
+            f"no interval: no {'system' if row.test == 'perm-systems' else 'question'} tells the metrics apart"
+        )
     low, high, p_value = (None if np.isnan(number) else number for number in (low, high, p_value))
     return replace(row, low=low, high=high, p=p_value, reason="; ".join(notes) or None)
 
@@ -282,8 +287,8 @@ def _explain(row: Comparison) -> str:
     if row.n < least:
         what = "systems" if row.level == "system" else "answers with a rating and both scores"
         return f"{row.n} {what} are fewer than {least}"
-    where = {"within-system": ", in every system", "within-question": ", in every question"}.get(row.level, "")
-    return f"the ratings or one metric's scores are constant, or answers fewer than {least}{where}"
+    where = {"within-system": "in every system, ", "within-question": "in every question, "}.get(row.level, "")
+    return f"{where}the ratings or one metric's scores are constant, or there are fewer than {least} answers"
 
 
 def _test_in_closed_form(

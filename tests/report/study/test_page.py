@@ -398,12 +398,10 @@ def test_groups_that_differ_and_corrected_coefficients(small: Study):
 def test_holm_corrects_by_dimension_and_the_page_says_so(big: Study, page: Page):
     number = sum(row.dimension == ALL and row.p is not None for row in big.comparisons)
     assert 1 < number <= 1431
-    said = "comparisons of each dimension, and over those of their mean, each by itself"
     for section in ("methods", "comparisons"):
-        assert "Holm's correction over the " in page.texts[section]
-        assert said in page.texts[section]
+        assert "Holm's correction within each dimension and within the mean of dimensions" in page.texts[section]
     one = replace(big, comparisons=tuple(row for row in big.comparisons if row.dimension == ALL))
-    assert f"Holm's correction over the {number:,} comparisons." in Page(render_study(one)).texts["methods"]
+    assert f"Holm's correction over {number:,} comparisons." in Page(render_study(one)).texts["methods"]
 
 
 def test_metrics_are_ranked_by_accuracies(small: Study):
@@ -446,7 +444,7 @@ def test_metrics_are_ranked_by_accuracies(small: Study):
         [names[2], ".600", ".500 to .700", "2"],
         [names[1], ".550", ".450 to .650", "2"],
     ]
-    assert "of each coefficient and dimension" in page.texts["methods"]
+    assert "for each coefficient" in page.texts["methods"]
     # Where each was compared with one metric alone there are no ranks, but the comparisons.
     against = [replace(row, first_rank=None, second_rank=None) for row in rows[:2]]
     page = Page(render_study(replace(study, comparisons=(*small.comparisons, *against))))

@@ -290,8 +290,8 @@ def check_better(
 
 
 @sentence(
-    rf"(?:Over all dimensions|On (?:accuracy|completeness)), {M} and system were not compared: the ratings or one metric's "
-    r"scores are constant, or answers fewer than 3, in every system\."
+    rf"(?:Over all dimensions|On (?:accuracy|completeness)), {M} and system were not compared: in every system, the "
+    r"ratings or one metric's scores are constant, or there are fewer than 3 answers\."
 )
 def check_not_compared(known: Known, metric: str) -> bool:
     del metric
@@ -431,8 +431,8 @@ def check_left_out(known: Known, left_out: str, coefficients: str) -> bool:
 
 @sentence(
     r"Spearman's ρ, within each system, then the mean; each pair on the answers that both scored\. Test: perm-inputs, for these "
-    r"systems on other questions, two-sided, with Holm's correction over the (\d+) comparisons of each dimension, and over those "
-    r"of their mean, each by itself; intervals of the difference: jackknife\."
+    r"systems on other questions, two-sided, with Holm's correction within each dimension and within the mean of dimensions "
+    r"\((\d+) comparisons each\); intervals of the difference: jackknife\."
 )
 def check_family(known: Known, comparisons: str) -> bool:
     del known
@@ -453,7 +453,7 @@ def check_pairs(known: Known, significant: str) -> bool:
 
 @sentence(
     r"(Within each question, then the mean|Systems' means)\. Test: (perm|boot)-inputs, for these systems on other questions, "
-    r"two-sided, with Holm's correction over the 15 comparisons of each dimension, and over those of their mean, each by itself\. "
+    r"two-sided, with Holm's correction within each dimension and within the mean of dimensions \(15 comparisons each\)\. "
     r"Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a rank until one differs "
     r"significantly from any metric of that rank\."
 )
@@ -703,9 +703,9 @@ def check_settings(known: Known) -> bool:
 
 
 @sentence(
-    r"Metrics were compared in pairs \(perm-inputs, for these systems on other questions, boot-inputs, for these systems on other "
-    r"questions; two-sided\) on the answers that both scored, with Holm's correction over the up to 15 comparisons of each "
-    r"coefficient and dimension, and over those of their mean, each by itself\."
+    r"Metrics were compared in pairs \(perm-inputs, for these systems on other questions; boot-inputs, for these systems on other "
+    r"questions; two-sided\) on the answers that both scored, with Holm's correction within each dimension and within the mean of "
+    r"dimensions, for each coefficient \(up to 15 comparisons each\)\."
 )
 def check_tests(known: Known) -> bool:
     return {row.test for row in known.study.comparisons} == {"perm-inputs", "boot-inputs"}
@@ -713,7 +713,7 @@ def check_tests(known: Known) -> bool:
 
 for text in (
     r"Spearman's ρ, within each system, then the mean\. A line is a metric: the dot is its coefficient.*",
-    r"mean of dimensions|Undefined or left out:|Neighbours in the order:|[●■▲◆] [\w-]+|Agreement between 6 metrics",
+    r"mean of dimensions|Undefined or left out:|Neighbours in the order:|[●■▲◆] [\w-]+|Correlations between 6 metrics",
     r"Spearman's ρ by how answers are grouped\. The baseline reads no answer: .*",
     r"Spearman's ρ, within each system, then the mean\. Beside each coefficient: its 95% interval .*",
     r"Differences that hold after Holm's correction, .*|response characters, mean of dimensions",

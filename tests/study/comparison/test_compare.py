@@ -7,7 +7,7 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.comparison.compare import PERMUTATIONS_PER_COMPARISON, compare, write_sentence
 from imapeval.study.comparison.holm import holm_adjust
-from imapeval.study.data.findings import ALL
+from imapeval.study.data.findings import ALL, CoefficientName, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.number_format import format_number
 
@@ -182,6 +182,19 @@ def test_why_there_is_no_result(rated: Rated, level: str, reason: str):
     assert (row.p, row.low, row.high, row.p_adjusted) == (None,) * 4
     assert reason in (row.reason or "")
     assert reason in row.sentence
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "level"),
+    [("spearman", "global"), ("spearman", "within-system"), ("pairwise_accuracy", "within-question")],
+)
+def test_metrics_that_never_differ_have_no_interval_of_zero_width(coefficient: CoefficientName, level: Level):
+    rated = make(per_question=3, systems=3)
+    twice = replace(rated, scores=np.column_stack([rated.scores[:, 0], 2 * rated.scores[:, 0], rated.scores[:, 1]]))
+    row, other, *_ = compare(twice, coefficient=coefficient, level=level, dimensions=["accuracy"])
+    assert (row.difference, row.low, row.high, row.p) == (0, None, None, 1)
+    assert row.reason == "no interval: no question tells the metrics apart"
+    assert (other.low or 0) < (other.high or 0)
 
 
 def test_a_constant_system_is_counted():
