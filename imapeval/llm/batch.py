@@ -21,7 +21,7 @@ from imapeval.files import create_private_file, make_private_folder
 from imapeval.llm.batch_results import ResultLine, read_lines
 from imapeval.llm.dry_run import pending_error
 from imapeval.llm.middleware.cache import cache_key
-from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request, canonical_json
+from imapeval.llm.protocol import PERMANENT_KINDS, Request, canonical_json, parse_canonical
 from imapeval.llm.providers import chat_format
 
 if TYPE_CHECKING:
@@ -240,7 +240,10 @@ class BatchFolder:
         if row is None:
             report.foreign.append(place)
             return
-        request = _parse_canonical(row[0])
+        try:
+            request = parse_canonical(row[0])
+        except ValueError as error:
+            raise sqlite3.DatabaseError(f"a request in state.sqlite is damaged: {error}") from error
         cached = cache.get(request)
         try:
             completion = result.parse_completion(request, who=self._who)
@@ -366,20 +369,6 @@ class BatchWriter:
     def _is_waiting(self, key: str) -> bool:
         row = self._state.execute(f"SELECT file FROM request WHERE key = ? AND {_NOT_FAILED}", (key,)).fetchone()
         return row is not None and self._folder.file_path(row[0]).exists()
-
-
-def _parse_canonical(text: str) -> Request:
-    """Return the request of a canonical text; the inverse of `canonical_json`.
-
-    Raises:
-        sqlite3.DatabaseError: The text is damaged.
-    """
-    try:
-        fields = json.loads(text)
-        del fields["identity"]
-        return Request(**fields | {"messages": tuple(Message(**message) for message in fields["messages"])})
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise sqlite3.DatabaseError(f"a request in state.sqlite is damaged: {error}") from error
 
 
 def _unfinished(path: Path) -> Path:

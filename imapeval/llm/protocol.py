@@ -174,3 +174,17 @@ def canonical_json(request: Request, identity: str) -> str:
         if not fields[name]:
             del fields[name]
     return json.dumps({"identity": identity, **fields}, sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+
+def parse_canonical(text: str) -> Request:
+    """Return the request of a canonical text; the inverse of `canonical_json`.
+
+    Raises:
+        ValueError: The text is damaged.
+    """
+    try:
+        fields = json.loads(text)
+        del fields["identity"]
+        return Request(**fields | {"messages": tuple(Message(**message) for message in fields["messages"])})
+    except (TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"not a canonical request: {error}") from error

@@ -17,7 +17,7 @@ from imapeval.llm import batch
 from imapeval.llm.batch import BatchFolder
 from imapeval.llm.dry_run import DryRunModel, pending_error
 from imapeval.llm.middleware.cache import CachedModel, cache_key
-from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request, canonical_json
+from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request, canonical_json, parse_canonical
 from imapeval.llm.providers.openai import OpenAIModel
 
 URL = "http://127.0.0.1:9/v1"
@@ -105,7 +105,7 @@ requests = st.builds(
 
 @given(requests)
 def test_a_request_comes_back_from_its_canonical_text(request_):
-    assert batch._parse_canonical(canonical_json(request_, IDENTITY)) == request_
+    assert parse_canonical(canonical_json(request_, IDENTITY)) == request_
 
 
 @pytest.mark.parametrize("url", [URL, None])

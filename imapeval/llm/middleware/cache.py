@@ -20,15 +20,16 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from imapeval.errors import ResourceError
 from imapeval.files import create_private_file, is_process_running, make_private_folder
 from imapeval.llm.middleware import ModelWrapper
-from imapeval.llm.protocol import Completion, Token, Usage, canonical_json
+from imapeval.llm.middleware.completion_json import read_completion
+from imapeval.llm.protocol import Completion, canonical_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ class CachedModel(ModelWrapper):
                 ).fetchone()
                 if row is None:
                     return None
-                return _read_completion(row[0])
+                return read_completion(row[0])
         except ResourceError as error:
             if not self._has_written:
                 raise
@@ -360,23 +361,6 @@ def _identify(path: Path) -> tuple[int, int] | None:
         found = path.stat()
         return found.st_dev, found.st_ino
     return None
-
-
-def _read_completion(content: str) -> Completion:
-    record = json.loads(content)
-    tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
-    completion = Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
-    texts = record["text"], record["finish_reason"], record["model"]
-    # A bool is an int as well, but no number of tokens.
-    if not all(isinstance(text, str) for text in texts) or any(
-        type(number) is not int for number in astuple(completion.usage)
-    ):
-        raise TypeError("a completion has a value of another type")
-    return completion
-
-
-def _read_token(token: Mapping[str, Any]) -> Token:
-    return Token(token["text"], token["logprob"], tuple((text, logprob) for text, logprob in token["top"]))
 
 
 def _connect(path: Path) -> sqlite3.Connection:
