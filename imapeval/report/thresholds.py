@@ -392,9 +392,8 @@ def _parse_threshold(text: str, option: str) -> tuple[str, float]:
 
 
 def _format_interval(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return ""
-    return format_interval(low, high, digits=3, between=" to ", write=write_decimal)
+    ends = () if low is None or high is None else (low, high)
+    return format_interval(*ends, digits=3, between=" to ", write=write_decimal) if ends else ""
 
 
 def _format_pending(pending: int) -> str:

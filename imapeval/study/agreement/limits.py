@@ -61,7 +61,8 @@ class Limits:
         dimension: The rating dimension.
         first, second: The raters, or the metric and `MEAN_RATING`; differences are the first minus the second.
         mean: Mean difference, in rating points.
-        lower, upper: Limits of agreement, within which 95% of the differences lie.
+        lower, upper: Limits of agreement, within which 95% of the differences lie. None where the ratings have at most
+            two values: differences of such ratings are never near normal.
         concordance: Lin's concordance coefficient, -1..1; None where all ratings of both are the same.
         n: Answers that both rated.
         reason: Why there are no numbers.
@@ -166,7 +167,8 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, c
     if np.isfinite(values[2]):
         ends = score_interval(float(values[2]), left_out[:, 2], bounds=(-1.0, 1.0), size=count, confidence=confidence)
     concordance = None if ends is None else Bound(float(values[2]), ends.low, ends.high)
-    return Limits(row.dimension, row.first, row.second, mean, *bounds, concordance, number)
+    limits = bounds if len(np.unique(np.concatenate([x, y]))) > 2 else (None, None)
+    return Limits(row.dimension, row.first, row.second, mean, *limits, concordance, number)
 
 
 def _combine(sums: Floats) -> Floats:

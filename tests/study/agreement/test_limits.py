@@ -105,3 +105,12 @@ def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
     scored = replace(judged, metrics=("imapscore",), scores=scores / 700)
     with pytest.raises(UsageError, match="not on the scale"):
         find_limits_of_metric(scored, "imapscore", "flow")
+
+
+def test_no_limits_of_ratings_with_two_values(build_rated: Callable[..., Rated]):
+    given = np.random.default_rng(0).integers(0, 2, (40, 2)).astype(np.float64)
+    (row,) = find_limits(build_rated({"a": given}))
+    assert row.mean is not None
+    assert row.mean.value == pytest.approx(float((given[:, 0] - given[:, 1]).mean()))
+    assert (row.lower, row.upper) == (None, None)
+    assert row.concordance is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.correlation import baseline
+from imapeval.study.correlation import baseline, baseline_divisions
 from imapeval.study.correlation.baseline import (
     FOLDS,
     PARTITIONS,
@@ -137,12 +137,12 @@ def test_the_interval_holds_the_truth_where_systems_do_not_differ():
 def test_large_parts_have_the_same_coefficient_as_small_ones(coefficient: str, monkeypatch: pytest.MonkeyPatch):
     rated = draw_alike(0)
     monkeypatch.setattr(baseline, "_RESAMPLED_ROWS", 0)
-    monkeypatch.setattr(baseline, "_FEWEST_RESAMPLES", 3)
+    monkeypatch.setattr(baseline_divisions, "_FEWEST_RESAMPLES", 3)
     (together,) = compare_with_baseline(rated, coefficient)
-    monkeypatch.setattr(baseline, "_SMALL_PART", 0)
-    monkeypatch.setattr(baseline, "_SMALL_PART_OF_PAIRS", 0)
+    monkeypatch.setattr(baseline_divisions, "_SMALL_PART", 0)
+    monkeypatch.setattr(baseline_divisions, "_SMALL_PART_OF_PAIRS", 0)
     (counted,) = compare_with_baseline(rated, coefficient)
-    monkeypatch.setattr(baseline, "_FEW_KINDS", 0)
+    monkeypatch.setattr(baseline_divisions, "_FEW_KINDS", 0)
     (listed,) = compare_with_baseline(rated, coefficient)
     for row in (counted, listed):
         for field in ("baseline", "low", "high"):

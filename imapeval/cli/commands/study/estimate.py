@@ -97,7 +97,7 @@ def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> Non
 
 def _print_differences(rows: "Sequence[SystemDifference]") -> None:
     for row in rows:
-        apart = "" if row.low <= 0 <= row.high else ": the difference is significant"
+        apart = "" if row.low <= 0 <= row.high else ": the interval does not contain 0"
         echo(
             f"{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
             f"{_format_estimate(row.value, row.low, row.high)} "
@@ -106,7 +106,7 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
     if len(rows) > 1:
         echo(
             f"Each of these {len(rows)} intervals is 95%, not corrected for their number: of many differences of 0, "
-            "one in twenty seems significant."
+            "one in twenty has an interval that does not contain 0."
         )
 
 

@@ -54,8 +54,9 @@ def print_limits(rows: "Sequence[Limits]") -> None:
     )
     if shown:
         echo(
-            "Limits of agreement (Bland and Altman 1986): 95% of the differences lie between them, if normal. Below "
-            "each number: its 95% interval. Concordance: Lin's, 1 only where both always give the same."
+            "Limits of agreement (Bland and Altman 1986): 95% of the differences lie between them, if normal; none for "
+            "ratings with two values. Below each number: its 95% interval. Concordance: Lin's, 1 only where both "
+            "always give the same."
         )
     for row in rows:
         if row.reason is not None:
@@ -63,4 +64,8 @@ def print_limits(rows: "Sequence[Limits]") -> None:
 
 
 def _show(bound: "Bound | None") -> str | None:
-    return None if bound is None else f"{bound.value:.2f}\n{format_interval(bound.low, bound.high, digits=2)}"
+    from imapeval.study.number_format import format_decimal
+
+    if bound is None:
+        return None
+    return f"{format_decimal(bound.value, digits=2)}\n{format_interval(bound.low, bound.high, digits=2)}"
