@@ -137,7 +137,7 @@ def test_the_interval_holds_the_truth_where_systems_do_not_differ():
 def test_large_parts_have_the_same_coefficient_as_small_ones(coefficient: str, monkeypatch: pytest.MonkeyPatch):
     rated = draw_alike(0)
     monkeypatch.setattr(baseline, "_RESAMPLED_ROWS", 0)
-    monkeypatch.setattr(baseline_divisions, "_FEWEST_RESAMPLES", 3)
+    monkeypatch.setattr(baseline, "_FEWEST_RESAMPLES", 3)
     (together,) = compare_with_baseline(rated, coefficient)
     monkeypatch.setattr(baseline_divisions, "_SMALL_PART", 0)
     monkeypatch.setattr(baseline_divisions, "_SMALL_PART_OF_PAIRS", 0)
