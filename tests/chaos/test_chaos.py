@@ -227,25 +227,31 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
                     command.start()
         victims = random.choice([commands, commands, commands[:1], commands[1:]])
         fills_up = disk.mounted and number == FULL_ROUND
-        if random.random() < 0.2 and not fills_up:
+        at_any_moment = random.random() < 0.2 and not fills_up
+        if at_any_moment:
             time.sleep(random.uniform(0, 2))
         else:
-            wait_until(lambda: all(command.ready for command in commands), 180)
+            wait_until(lambda: all(command.ready for command in commands), "a completion for each process")
         if fills_up:
             disk.fill()
         server.full_speed.set()
-        awaited = len(server.replies) + random.randint(1, 50)
-        wait_until(lambda n=awaited: len(server.replies) >= n or not any(c.running for c in commands), 5)
+        awaited, deadline = len(server.replies) + random.randint(1, 50), time.monotonic() + 5
+        while len(server.replies) < awaited and any(c.running for c in commands) and time.monotonic() < deadline:
+            time.sleep(0.005)
         time.sleep(random.uniform(0, 0.1))
         if disk.full and number > FULL_ROUND:
             disk.free()
+        # Slow, so that requests in flight still are when their process is killed.
+        server.full_speed.clear()
         for command in victims:
+            if not at_any_moment:
+                wait_until(lambda c=command: server.in_flight[c.api_key] or not c.running, "a request of a process")
+            in_flight += server.in_flight[command.api_key]
             if command.workers > 1 and random.random() < 0.5 and command.kill_worker(random):
                 print(f"round {number}: {len(server.replies)} replies; a worker of {command.api_key}")
             elif command.running:
                 how = random.choice([signal.SIGKILL, signal.SIGKILL, *POLITE])
                 twice = how in POLITE and random.random() < 0.5
-                in_flight += server.in_flight[command.api_key]
                 command.send(how)
                 if twice:
                     time.sleep(random.uniform(0, 0.2))
@@ -256,9 +262,11 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
     return in_flight
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Wait for something that comes within seconds, or minutes on a busy machine; fail if it does not."""
+    deadline = time.monotonic() + 180
+    while not condition():
+        assert time.monotonic() < deadline, f"waited three minutes for {what}"
         time.sleep(0.005)
 
 
