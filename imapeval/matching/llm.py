@@ -4,8 +4,8 @@ The facts of each answer are numbered from 1, and the model writes `{"relations"
 "why": "...", "relation": "exact"}]}`; pairs that it does not list are unmatched. The wrapping may vary (see
 `imapeval.llm.structured.json_objects`), the content may not: entries that do not name listed facts are dropped and
 reported, and a pair with no relation, or several, keeps the one it had. If no entry names listed facts and a relation,
-the completion is unreadable, because "nothing is related" would be a judgement; so it is with a field that was not
-asked for, such as "refusal" or "error".
+the completion is unreadable, because "nothing is related" would be a judgement; so it is with a field
+beside the list, such as "refusal" or "error". Further fields of an entry change nothing about the relation it states.
 """
 
 from __future__ import annotations
@@ -317,8 +317,6 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Rela
         reference, response = (_read_number(fields.get(side)) for side in ("reference", "response"))
         if reference is None or response is None or not (1 <= reference <= references and 1 <= response <= responses):
             dropped.append(json.dumps(entry))
-        elif not fields.keys() <= RelationRecord.model_fields.keys():
-            raise unreadable_error(completion, f"an entry has other fields: {json.dumps(entry)[:MAX_WORDS]}")
         else:
             word = _clean_words(fields.get("relation")).casefold()
             said.setdefault((reference, response), {}).setdefault(word, _clean_words(fields.get("why")))

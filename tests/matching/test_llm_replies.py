@@ -44,6 +44,7 @@ def parse(completion):
         COMPLETION.replace('"belonging"', '" Belonging"').replace("relations", "Relations"),
         COMPLETION.replace('"reference": 2', '"reference": "2"').replace('"response": 3', '"response": "3"'),
         json.dumps({"relations": [*ENTRIES, ENTRIES[0]]}),
+        COMPLETION.replace('"belonging"', '"belonging", "confidence": "high"'),
     ],
 )
 def test_reads_relations_whatever_their_wrapping(completion):
@@ -67,7 +68,6 @@ def test_nothing_listed_is_nothing_related(completion):
         ('{"relations": {}}', "unreadable-completion"),
         (COMPLETION[:-1] + ', "refusal": "I cannot compare them."}', "unreadable-completion"),
         (COMPLETION[:-1] + ', "note": null}', "unreadable-completion"),
-        (COMPLETION.replace('"belonging"', '"belonging", "error": "timed out"'), "unreadable-completion"),
         ('{"relations": null}', "unreadable-completion"),
         ('{"relations": "none"}', "unreadable-completion"),
         (COMPLETION[:-1] + ', "relations": []}', "different-objects"),
