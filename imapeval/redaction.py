@@ -83,7 +83,7 @@ def register_url_secrets(url: str) -> None:
 
 def hide_secrets(text: str) -> str:
     """Return the text without registered secrets and those in environment variables."""
-    secrets = frozenset(_registered).union(filter(None, map(os.environ.get, _SECRET_VARIABLES)))
+    secrets = frozenset(_registered).union(filter(None, map(os.environ.get, _SECRET_VARIABLES)), _find_header_secrets())
     pattern = _compile_pattern(secrets)
     return text if pattern is None else pattern.sub(HIDDEN, text)
 
@@ -131,6 +131,14 @@ def _hide_values(part: str) -> str:
     nameless = said.startswith("?") and len(said) > 1 and "=" not in said
     hidden = f"?{HIDDEN}" if nameless else _VALUE.sub(HIDDEN, said)
     return hidden + part[len(said) :]
+
+
+def _find_header_secrets() -> Iterator[str]:
+    """Yield the values of the headers that the openai package adds to every request, and what follows a scheme."""
+    for header in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
+        value = header.partition(":")[2].strip()
+        yield value
+        yield value.rpartition(" ")[2]
 
 
 @functools.lru_cache(maxsize=8)

@@ -102,6 +102,12 @@ def test_what_an_address_holds_is_hidden_where_it_is_echoed():
     assert shown == "[redacted] [redacted] [redacted] [redacted] 2024-10-21"
 
 
+def test_values_of_custom_headers_are_secrets(monkeypatch):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Version: 2\nX-Gateway: Bearer gate-4711:x\nX-Team: oncology-42")
+    shown = redact("gate-4711:x and oncology-42 are unknown to version 2")
+    assert shown == "[redacted] and [redacted] are unknown to version 2"
+
+
 @pytest.mark.parametrize("placeholder", ["EMPTY", "none", "ollama", "anything", "x"])
 def test_a_placeholder_is_no_secret(monkeypatch, placeholder):
     monkeypatch.setenv("OPENAI_API_KEY", placeholder)
