@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\uffa0\U000e0000-\U000e01ef]+"
 )
 """Invisible characters, which must neither split nor hide a word."""
 
@@ -22,8 +23,9 @@ INVISIBLE = re.compile(
 # make no difference.
 _WIDE = "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u3000\u2019"
 _IS_WIDE = re.compile(f"[{_WIDE}]")
-_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
-"""Spaces of other widths, which do not break a line or are thinner: between a number and its unit, for example."""
+_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3164"
+"""Spaces of other widths, which do not break a line or are thinner: between a number and its unit, for example; and
+characters that look like one (Braille without dots, the Hangul filler)."""
 # Cyrillic letters that look like Latin ones (confusables.txt of Unicode Technical Standard 39). Not the Greek ones,
 # which are also the capitals of β and μ.
 _LOOKALIKES = str.maketrans(

@@ -23,6 +23,8 @@ SAME = {
     # Invisible characters.
     "re\u00adst, re\u200bst, re\u2060st\ufeff": "rest, rest, rest",
     "布洛\u200b芬": "布洛芬",
+    "re\u115fst, re\u1160st, re\uffa0st, re\u180bst, 卧\U000e0100床": "rest, rest, rest, rest, 卧床",
+    "rest\u2800and\u3164sleep": "rest and sleep",
     "re&shy;st, re&#8203;st": "rest, rest",
     # Unusual forms of letters.
     "ａｖｏｉｄ，ｎｏｔ（ｎｏｗ）": "avoid,not(now)",
