@@ -38,7 +38,7 @@ _ALPHABETS = [chr(code) for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1
 _PLAIN = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))},
     **{ord(c): plain for c in _ALPHABETS if len(plain := unicodedata.normalize("NFKC", c)) == 1 and plain.isalnum()},
-    **dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), 32),
+    **dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x2800, 0x3000, 0x3164), 32),
     0x2019: 39,
 }
 _MARKS = str.maketrans("，：；！？（）", ",:;!?()")
