@@ -88,6 +88,7 @@ class ImportReport:
         foreign: Places of results whose requests were never exported to the folder.
         unreadable: What is wrong with lines that are not results, by place.
         prompt_tokens, completion_tokens: Tokens of the new completions, as the server counted them.
+        uncounted: Number of new completions without usable counts of tokens.
     """
 
     new: int = 0
@@ -98,6 +99,7 @@ class ImportReport:
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    uncounted: int = 0
 
 
 class BatchFolder:
@@ -258,6 +260,7 @@ class BatchFolder:
             report.new += 1
             report.prompt_tokens += completion.usage.prompt_tokens
             report.completion_tokens += completion.usage.completion_tokens
+            report.uncounted += completion.usage.prompt_tokens == 0
         elif cached.text == completion.text:
             report.known += 1
         else:

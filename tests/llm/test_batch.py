@@ -157,6 +157,17 @@ def test_the_limits_are_those_of_openai():
     assert (batch.MAX_LINES, batch.MAX_BYTES) == (50_000, 200_000_000)
 
 
+@pytest.mark.parametrize(
+    "usage", ["none", None, {}, {"prompt_tokens": [10], "completion_tokens": 3}, {"prompt_tokens": "-Infinity"}]
+)
+def test_completions_without_usable_counts_of_tokens_are_counted(folder, take, usage):
+    write(folder, ask(1), ask(2))
+    uncounted = good(ask(1))
+    uncounted["response"] = {"status_code": 200, "request_id": "x", "body": {**chat("yes"), "usage": usage}}
+    report = take(uncounted, good(ask(2)))
+    assert (report.new, report.uncounted, report.prompt_tokens) == (2, 1, 10)
+
+
 def test_pending_requests_are_not_exported_twice(folder):
     write(folder, ask(1), ask(2))
     second = write(folder, ask(2), ask(3))

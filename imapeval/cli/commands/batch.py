@@ -157,6 +157,8 @@ def _print_export(exported: "BatchExport", waiting: dict[str, int], folder: Path
 
 def _print_import(taken: "ImportReport", waiting: dict[str, int], folder: Path) -> None:
     tokens = f"{taken.prompt_tokens} prompt and {taken.completion_tokens} completion tokens"
+    if taken.uncounted:
+        tokens += f"; {taken.uncounted} results have no usable count"
     echo(f"{taken.new} completions added to the cache ({tokens}), {taken.known} were already there")
     for kind, count in Counter(kind for kind, _ in taken.failures.values()).most_common():
         message = next(message for found, message in taken.failures.values() if found == kind)
