@@ -143,6 +143,10 @@ class ScoreCommand:
         """Whether the process has had a completion, from the server or the cache, or has ended."""
         return not self.running or self.read_usage()["calls"] > self._previous_calls
 
+    def note_full_disk(self) -> None:
+        """The disk is full: a process that has asked for nothing yet may end for that reason."""
+        self._started_on_full_disk |= not self._server.replies_to(self.api_key)
+
     def send(self, number: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(number)
@@ -234,6 +238,8 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
             wait_until(lambda: all(command.ready for command in commands), "a completion for each process")
         if fills_up:
             disk.fill()
+            for command in commands:
+                command.note_full_disk()
         server.full_speed.set()
         awaited, deadline = len(server.replies) + random.randint(1, 50), time.monotonic() + 5
         while len(server.replies) < awaited and any(c.running for c in commands) and time.monotonic() < deadline:
