@@ -37,6 +37,9 @@ KEYS: Mapping[str, str] = {
 
 _LINE = re.compile(r"at line (\d+)")
 
+_MAX_LINE = 10_000
+"""Maximum length of a line, in characters: tomllib takes quadratic time for keys with many dots."""
+
 
 def find_about(folder: Path) -> Path | None:
     """Return the `study.toml` of a folder; None if there is none."""
@@ -51,12 +54,17 @@ def read_about(path: Path) -> dict[str, str]:
         Texts by key, without empty ones.
 
     Raises:
-        InputError: The file cannot be read, is not TOML, has an unknown key or one that is not a text.
+        InputError: The file cannot be read, is not TOML, or has a line of over 10,000 characters, an unknown key or a
+            value that is not a text.
     """
     import tomllib
 
     try:
         text = path.read_text(encoding="utf-8")
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > _MAX_LINE:
+                fix = 'Break long texts into lines between """ and """.'
+                raise InputError(f"a line has over {_MAX_LINE:,} characters", path=path, line=number, fix=fix)
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         place = _LINE.search(str(error))

@@ -26,7 +26,8 @@ def test_texts_are_read(tmp_path: Path):
         ('raters = ["a"]\n', 1, "list"),
         ('raters = "a"\nsize = forty\n', 2, "TOML"),
         ('raters = "a"\nraters = "b"\n', 2, "TOML"),
-        (f"raters = {'[' * 100_000}", None, "TOML"),
+        ("raters = " + "[\n" * 100_000, None, "TOML"),
+        pytest.param("\n" + "a." * 6_000 + "a = 1\n", 2, "10,000", id="long"),
     ],
 )
 def test_bad_files_are_refused_by_line_and_key(tmp_path: Path, text: str, line: int | None, part: str):
