@@ -82,13 +82,7 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
 def _print_open(found: "OpenFindings") -> None:
     from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION
     from imapeval.study.data.findings import ALL
-    from imapeval.study.number_format import (
-        find_digits,
-        format_decimal,
-        format_interval,
-        format_number,
-        write_decimal,
-    )
+    from imapeval.study.number_format import format_decimal, format_interval, format_number, write_decimal
     from imapeval.study.robustness.measures import describe_robustness
 
     cells = {(row.metric, row.level, row.system): row for row in found.correlations}
@@ -97,7 +91,7 @@ def _print_open(found: "OpenFindings") -> None:
         row = cells.get((metric, level, system))
         if row is None or row.value is None:
             return None
-        value = write_decimal(row.value, find_digits(row.value, digits=2))
+        value = format_decimal(row.value, digits=2)
         if row.low is None or row.high is None:
             return value
         return f"{value} [{format_interval(row.low, row.high, write=write_decimal)}]"
