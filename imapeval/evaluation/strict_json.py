@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from typing import Any
+from typing import Any, cast
+
+from pydantic_core import from_json
+
+_KEY = re.compile(rb'"\s*:')
+"""The end of a key. In a text there may be more of them, but never fewer than there are keys."""
 
 
 class DuplicateKeyError(ValueError):
@@ -18,10 +24,26 @@ def parse_json(content: str | bytes) -> Any:
         DuplicateKeyError: An object has a key twice.
         ValueError: The text is not JSON, or is nested too deep.
     """
+    raw = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    try:
+        parsed = from_json(raw)  # several times as fast as json, but rejects lone surrogates, and takes the last key
+    except ValueError:
+        parsed = None
+    if parsed is not None and len(_KEY.findall(raw)) == _count_keys(parsed):
+        return parsed
     try:
         return json.loads(content, object_pairs_hook=_build_object)
     except RecursionError as error:
         raise ValueError("too many nested brackets") from error
+
+
+def _count_keys(value: Any) -> int:
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return len(members) + sum(_count_keys(one) for one in members.values() if isinstance(one, (dict, list)))
+    if isinstance(value, list):
+        return sum(_count_keys(one) for one in cast("list[Any]", value) if isinstance(one, (dict, list)))
+    return 0
 
 
 def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
