@@ -81,6 +81,11 @@ def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@cache
+def list_nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(parse(path)))
+
+
 def show(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -150,10 +155,7 @@ def test_no_file_is_named_after_nothing(vague: str) -> None:
 
 def test_nothing_is_validated_by_assert() -> None:
     wrong = [
-        f"{show(path)}:{node.lineno}"
-        for path in MODULES
-        for node in ast.walk(parse(path))
-        if isinstance(node, ast.Assert)
+        f"{show(path)}:{node.lineno}" for path in MODULES for node in list_nodes(path) if isinstance(node, ast.Assert)
     ]
     assert not wrong
 
@@ -162,7 +164,7 @@ def test_blind_excepts_only_around_a_sample_and_around_storages() -> None:
     blind = [
         show(path)
         for path in MODULES
-        for node in ast.walk(parse(path))
+        for node in list_nodes(path)
         if isinstance(node, ast.ExceptHandler) and catches_everything(node) and not reraises(node)
     ]
     assert blind == ["imapeval/evaluation/extract.py", "imapeval/remote.py"]
@@ -188,6 +190,53 @@ def test_every_public_module_says_what_it_is_for() -> None:
         and not (path.name == "__init__.py" and not path.read_text(encoding="utf-8").strip())
     ]
     assert not silent
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ('def f(a, *b, **c):\n    """F.\n\n    Args:\n        a, b: A.\n        c: C.\n    """', []),
+        ('def f(a):\n    """F.\n\n    Args:\n        b: B.\n    """', ["b"]),
+        ('class C:\n    """C.\n\n    Attributes:\n        a: A,\n            b: B.\n    """\n    a: int', []),
+        ('class C:\n    """C.\n\n    Attributes:\n        c, d: C.\n    """\n    d: int', ["c"]),
+    ],
+)
+def test_the_rule_sees_documented_names_that_do_not_exist(code: str, wrong: list[str]) -> None:
+    assert list(list_unknown_names(ast.parse(code).body[0])) == wrong
+
+
+def test_documented_arguments_and_attributes_exist() -> None:
+    wrong = [
+        f"{show(path)}:{node.lineno}: {name}"
+        for path in MODULES
+        for node in list_nodes(path)
+        for name in list_unknown_names(node)
+    ]
+    assert not wrong
+
+
+def list_unknown_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names under "Args:" and "Attributes:" that a function or class does not have.
+
+    Classes that inherit, or take options that they pass on, may have more than can be seen here.
+    """
+    if isinstance(node, ast.ClassDef):
+        makers = [item.args for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+        if node.bases or any(maker.kwarg for maker in makers):
+            return
+        names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+        names |= {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+        names |= {item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        makers, names = [node.args], set[str]()
+    else:
+        return
+    names |= {arg.arg for maker in makers for arg in ast.walk(maker) if isinstance(arg, ast.arg)}
+    for section in re.findall(
+        r"^(?:Args|Attributes):\n((?:    .*\n?|\n)+)", ast.get_docstring(node) or "", re.MULTILINE
+    ):
+        for listed in re.findall(r"^    (\*{0,2}[a-z_]\w*(?:(?:, | and )\*{0,2}\w+)*):", section, re.MULTILINE):
+            yield from (name for name in re.findall(r"\w+", listed.replace(" and ", " ")) if name not in names)
 
 
 def test_datasets_hold_no_code() -> None:

@@ -22,7 +22,7 @@ class RecordedRequest:
 
     Attributes:
         request: The request as it would be sent.
-        known: The completion from the cache, if any.
+        completion: The completion from the cache, if any.
         error: The error that was raised instead, if any.
     """
 
@@ -38,11 +38,11 @@ class DryRunModel:
 
     Args:
         identity: Identity of the model that it replaces.
-        find: Looks up a cached completion.
+        find_completion: Looks up a cached completion.
         reply: Returns the reply to any other request: a completion, or an error to raise.
 
     Attributes:
-        asked: List to which requests are appended; None (the default) to record nothing.
+        recorded: List to which requests are appended; None (the default) to record nothing.
     """
 
     concurrency = 1

@@ -96,7 +96,7 @@ async def forecast_usage(
 
     Args:
         samples: The samples to be read and judged.
-        work: The work over a `DryRunModel` that replies as `suppose` does.
+        work: The work over a `DryRunModel` that replies as `simulate_reply` does.
         count: Returns the number of tokens of texts, and whether it is exact.
         progress: Called with the number of samples done since the last call.
     """

@@ -67,7 +67,7 @@ class LocalLogprobReader:
     )
 
     def read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
-        """Read a batch; see `Reader.read`."""
+        """Read a batch; see `LogprobReader.read`."""
         found = {one: self._known.get(one) for one in given}
         fresh = [one for one, reading in found.items() if reading is None]
         self._known.update(zip(fresh, self._read(fresh), strict=True))

@@ -26,7 +26,7 @@ class Rated:
         ids: Ids of the answers, shape (n,).
         questions: The question of each answer, numbered from 0, shape (n,): answers to one question are not
             independent.
-        systems: System of each answer, from `imapeval.evaluation.samples.system_of`, shape (n,).
+        systems: System of each answer, from `imapeval.evaluation.samples.reading.system_label`, shape (n,).
         metrics: Names of the m metrics.
         scores: Scores, shape (n, m); NaN if the metric failed.
         dimensions: Names of the d rating dimensions.

@@ -3,7 +3,7 @@
 Arias-Duart et al. 2025 ("Automatic Evaluation of Healthcare LLMs Beyond Question-Answering", NAACL) ask two things of a
 metric of open answers: that it stays where it is when an answer is reworded (resilience), and when an answer is
 sampled again (self-consistency). The definitions here are ours; the share of variance is the intraclass correlation
-(`statistics.weigh_icc`).
+(`statistics.weighted_icc`).
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def read_stability(results: Iterable[Result], ids: Sequence[str]) -> dict[str, F
 def summarise_stability(
     rated: Rated, metric: str, stability: Floats, *, bins: int = BINS, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[Stability]:
-    """Summarise stability over all answers and over the groups that `slicing.divide` makes.
+    """Summarise stability over all answers and over the groups that `slices.divide_answers` makes.
 
     Args:
         rated: The answers; ratings are not looked at.

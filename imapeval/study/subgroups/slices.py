@@ -107,7 +107,7 @@ def slice_answers(
     by length may hold four answers of one system and a hundred of another. A system with fewer than `MIN_QUESTIONS`
     questions in the group, or without a coefficient, is left out, which `reason` says.
 
-    Intervals come from the influence of each question (`intervals.linear_ends`); nothing is drawn at random.
+    Intervals come from the influence of each question (`intervals.jackknife_intervals`); nothing is drawn at random.
 
     Args:
         rated: The answers. Those that nobody rated are left out first.
