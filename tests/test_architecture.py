@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "imapeval"
@@ -59,10 +59,10 @@ def dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(tree: ast.AST, importer: str, *, package: bool) -> Iterator[tuple[int, str]]:
+def imported(nodes: Iterable[ast.AST], importer: str, *, package: bool) -> Iterator[tuple[int, str]]:
     """Yield (line, dotted name) of everything imported, wherever in the file, for types or at run time."""
     home = importer if package else importer.rpartition(".")[0]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -94,7 +94,7 @@ def test_the_rule_sees_every_form_of_import() -> None:
     tree = ast.parse(
         "import imapeval.graph.store.graph\nfrom imapeval import study, __version__\nfrom ..cli import main\n"
     )
-    found = [unit_of(name) for _, name in imported(tree, "imapeval.metrics.base", package=False)]
+    found = [unit_of(name) for _, name in imported(ast.walk(tree), "imapeval.metrics.base", package=False)]
     assert found == ["graph", "study", "", "cli"]
 
 
@@ -109,7 +109,7 @@ def test_imports_point_up_only() -> None:
         importer = dotted(path)
         if importer == PACKAGE.name:
             continue  # it names what is public, of any layer, and loads it on first use (test_import_budget.py)
-        for line, name in imported(parse(path), importer, package=path.name == "__init__.py"):
+        for line, name in imported(list_nodes(path), importer, package=path.name == "__init__.py"):
             if name.split(".")[0] != PACKAGE.name:
                 continue
             here, there = unit_of(importer), unit_of(name)
@@ -122,7 +122,7 @@ def test_integrations_stand_alone() -> None:
     wrong = [
         f"{show(path)}:{line}"
         for path in MODULES
-        for line, name in imported(parse(path), dotted(path), package=path.name == "__init__.py")
+        for line, name in imported(list_nodes(path), dotted(path), package=path.name == "__init__.py")
         if name.startswith("imapeval.integrations") and unit_of(dotted(path)) != "integrations"
     ]
     assert not wrong
@@ -136,7 +136,7 @@ def test_nothing_imports_the_tests() -> None:
     wrong = [
         f"{show(path)}:{line}"
         for path in SOURCES
-        for line, name in imported(parse(path), path.stem, package=False)
+        for line, name in imported(list_nodes(path), path.stem, package=False)
         if name.split(".")[0] in ("tests", "conftest", "pytest", "hypothesis")
         and not (path == PLUGIN and name.split(".")[0] == "pytest")
     ]
@@ -207,10 +207,7 @@ def test_the_rule_sees_documented_names_that_do_not_exist(code: str, wrong: list
 
 def test_documented_arguments_and_attributes_exist() -> None:
     wrong = [
-        f"{show(path)}:{node.lineno}: {name}"
-        for path in MODULES
-        for node in list_nodes(path)
-        for name in list_unknown_names(node)
+        f"{show(path)}: {name}" for path in MODULES for node in list_nodes(path) for name in list_unknown_names(node)
     ]
     assert not wrong
 

@@ -28,8 +28,8 @@ class MetricFamily:
         names: Names of the metrics.
         compute: Takes the weight of each answer, shape (answers,), whole numbers (2 stands for two equal answers, 0 for
             one that is left out); returns the value of each metric, 0..1, NaN where it is undefined.
-        values: Values computed by a library, by metric, for metrics that a library has. `compute` gives the same values;
-            it serves the jackknife, which would take too many library calls of milliseconds each.
+        values: Values computed by a library, by metric, for metrics that a library has. `compute` gives the same
+            values; it serves the jackknife, which would take too many library calls of milliseconds each.
         undefined: Why a metric has no value on these answers, by its name.
         shares: Metrics that are the share of right answers.
         sizes: Number of independent answers that a metric is based on, by metric; all answers by default.

@@ -16,6 +16,7 @@ from imapeval.errors import UsageError
 from imapeval.study.correlation.base import InfluencedCoefficient
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.data.ratings.collection import average_exactly
+from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +87,20 @@ class Fragility:
     sentence: str
 
 
+def require_correlations(rated: Rated) -> None:
+    """Raise where a metric has no correlation with a dimension, before anything is drawn.
+
+    Raises:
+        UsageError: A correlation is undefined in every system.
+    """
+    for dimension in rated.dimensions:
+        ratings = rated.ratings_of(dimension)
+        for metric in rated.metrics:
+            scores = rated.scores_of(metric)
+            rows = np.isfinite(scores) & np.isfinite(ratings)
+            _require(metric, dimension, scores[rows], ratings[rows], _number(rated)[rows])
+
+
 def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[RatingShift]:
     """Correlate again with noise on the ratings, and without each of the raters.
 
@@ -99,14 +114,13 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
         seed: Random seed for the noise.
 
     Raises:
-        UsageError: The correlation is undefined as it is.
+        UsageError: The correlation is undefined.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     systems = _number(rated)
     rows = np.isfinite(scores) & np.isfinite(ratings)
+    _require(metric, dimension, scores[rows], ratings[rows], systems[rows])
     before = _correlate(scores[rows], ratings[rows], systems[rows]).value
-    if np.isnan(before):
-        raise UsageError(f"the correlation of {metric} with {dimension} is undefined; there is nothing to vary.")
     generator = np.random.default_rng(seed)
     n = int(rows.sum())
     repeats = min(REPEATS, max(_FEWEST, _DRAWN // n))
@@ -145,18 +159,22 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
         dimension: The rating dimension.
 
     Raises:
-        UsageError: A correlation is undefined, or both are the same.
+        UsageError: A correlation is undefined, or both are equal.
     """
     one, other, ratings = rated.scores_of(first), rated.scores_of(second), rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(one) & np.isfinite(other) & np.isfinite(ratings))
     one, other, ratings, systems = one[rows], other[rows], ratings[rows], _number(rated)[rows]
 
     n = len(rows)
+    for metric, scores in ((first, one), (second, other)):
+        _require(metric, dimension, scores, ratings, systems)
     found = [_correlate(side, ratings, systems) for side in (one, other)]
     difference = found[0].value - found[1].value
-    if np.isnan(difference) or difference == 0:
-        why = "undefined" if np.isnan(difference) else "0"
-        raise UsageError(f"the difference of {first} and {second} in {dimension} is {why}; there is no order to turn.")
+    if difference == 0:
+        raise UsageError(
+            f"{first} and {second} correlate equally with {dimension}: there is no order to turn. Name another metric "
+            "with --against, or other dimensions with --dimensions."
+        )
     if difference < 0:
         return find_fragility(rated, second, first, dimension)
     influence = found[0].rows - found[1].rows
@@ -186,9 +204,27 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     else:
         sentence = (
             f"{removed} of {n} answers ({removed / n:.1%}) decide that {first} is ahead of {second} in {dimension} "
-            f"(difference {difference:.3f}): without them the order turns."
+            f"(difference {format_decimal(difference)}): without them the order turns."
         )
     return Fragility(first, second, dimension, difference, removed, n, ids, sentence)
+
+
+def _require(metric: str, dimension: str, scores: Floats, ratings: Floats, systems: Counts) -> None:
+    """Raise a `UsageError` where no system has a correlation."""
+    reasons: list[str] = []
+    for system in np.unique(systems):
+        theirs = systems == system
+        undefined = explain_undefined(scores[theirs], ratings[theirs], names=(metric, dimension))
+        if undefined is None:
+            return
+        reasons.append(undefined.reason)
+    why = reasons[0] if reasons else "no answer has both"
+    where = f" in any of {len(reasons)} systems" if len(reasons) > 1 else ""
+    for_example = "for example, " if len(set(reasons)) > 1 else ""
+    raise UsageError(
+        f"{metric} has no correlation with {dimension}{where} ({for_example}{why}). Name another metric, or other "
+        "dimensions with --dimensions."
+    )
 
 
 def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> InfluencedCoefficient:

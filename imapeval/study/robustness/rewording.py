@@ -72,8 +72,8 @@ async def reword_answers(
     """Return for each sample its rewordings, or why there are none, by the sample's id and in their order.
 
     A rewording is a sample with the id "ID#1", "ID#2", ..., the response in other words, without ratings, which nobody
-    gave to it; `meta` names what it rewords (`repeats.ORIGINAL_COLUMN`). So many answers are reworded at the same time as the
-    model makes good use of; the rewordings of one answer one after the other, each with a seed of its own.
+    gave to it; `meta` names what it rewords (`repeats.ORIGINAL_COLUMN`). So many answers are reworded at the same time
+    as the model makes good use of; the rewordings of one answer one after the other, each with a seed of its own.
 
     Args:
         samples: With a response each.
