@@ -22,13 +22,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs.reading import complete_lines, group_by_id
+from imapeval.evaluation.runs.schema import describe_validation_error
+from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import open_private
 from imapeval.metrics import registry
 from imapeval.types import Failure, Pair, Relation
@@ -96,8 +98,8 @@ class Correction(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    reference_index: int = Field(default=0, ge=0)
-    reading: int = Field(default=0, ge=0)
+    reference_index: int = Field(default=0, ge=0, strict=True)
+    reading: int = Field(default=0, ge=0, strict=True)
     who: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
     time: AwareDatetime = Field(default_factory=lambda: datetime.now().astimezone())
     change: Change
@@ -108,7 +110,8 @@ class Correction(BaseModel):
         return self.id, self.reference_index, self.reading
 
 
-_ADAPTER = TypeAdapter(Correction)
+_MAX_PROBLEM = 200
+"""Maximum length of what is wrong with a line in a message, which may quote the line."""
 
 _Key: TypeAlias = tuple[str, str, str]
 """Side, term and value of a fact."""
@@ -117,20 +120,24 @@ _Key: TypeAlias = tuple[str, str, str]
 def read_corrections(folder: Path) -> list[Correction]:
     """Return the corrections of a run that have not been withdrawn, in their order; none if there is no file.
 
-    A last line that was left incomplete is skipped.
+    A last line that was left incomplete and repeated lines are skipped.
 
     Raises:
         InputError: A line is not a correction.
     """
+    return list(_read_lines(folder))
+
+
+def _read_lines(folder: Path) -> dict[Correction, int]:
+    """Return the corrections with the numbers of their lines."""
     path = folder / CORRECTIONS
-    found: dict[tuple[str, int, int], list[tuple[int, Correction]]] = {}
+    found: dict[tuple[str, int, int], dict[Correction, int]] = {}
     for number, line in enumerate(complete_lines(path), 1):
         try:
-            correction = _ADAPTER.validate_json(line)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
+            correction = Correction.model_validate(parse_json(line, surrogates=False))
+        except ValueError as error:
             raise InputError(
-                f"not a correction: {'.'.join(map(str, first['loc']))}: {first['msg']}",
+                f"not a correction: {describe_validation_error(error)[:_MAX_PROBLEM]}",
                 path=path,
                 line=number,
                 fix="Correct the line or remove it.",
@@ -138,8 +145,9 @@ def read_corrections(folder: Path) -> list[Correction]:
         if correction.change.kind == "reset":
             found.pop(correction.key, None)
         else:
-            found.setdefault(correction.key, []).append((number, correction))
-    return [correction for _, correction in sorted(pair for pairs in found.values() for pair in pairs)]
+            found.setdefault(correction.key, {}).setdefault(correction, number)
+    lines = [pair for own in found.values() for pair in own.items()]
+    return dict(sorted(lines, key=lambda pair: pair[1]))
 
 
 def append_correction(folder: Path, correction: Correction) -> None:
@@ -307,25 +315,35 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
         InputError: A file of the run is broken, or a correction does not fit its imap.
         ImapEvalError: The matcher failed.
     """
-    corrections = read_corrections(run.folder)
-    changes: dict[tuple[str, int, int], list[Change]] = {}
-    for correction in corrections:
-        changes.setdefault(correction.key, []).append(correction.change)
-    ids = {id_ for id_, _, _ in changes}
+    path = run.folder / CORRECTIONS
+    lines: dict[tuple[str, int, int], dict[Correction, int]] = {}
+    for correction, number in _read_lines(run.folder).items():
+        lines.setdefault(correction.key, {})[correction] = number
+    ids = {id_ for id_, _, _ in lines}
     samples = {sample.id: sample for sample in run.samples() if sample.id in ids}
     records = group_by_id(run.find_imaps(ids))
+    known = {(r.id, r.imap.reference_index, r.imap.reading) for own in records.values() for r in own}
+    if unknown := next((key for key in lines if key not in known or key[0] not in samples), None):
+        raise InputError(
+            f"the run has no such imap of {unknown[0][:60]!r}",
+            path=path,
+            line=min(lines[unknown].values()),
+            fix="Remove the line, or give the run that was corrected.",
+        )
     metrics, references = find_rescored_metrics(run), find_references_option(run)
     corrected: dict[str, tuple[list[ImapRecord], dict[str, Outcome]]] = {}
     for id_ in samples:
         own: list[ImapRecord] = []
         for record in records.get(id_, []):
-            key = (id_, record.imap.reference_index, record.imap.reading)
+            of_imap = lines.get((id_, record.imap.reference_index, record.imap.reading), {})
+            changes = [correction.change for correction in of_imap]
             try:
-                own.append(await apply_corrections(record, changes.get(key, ()), sample=samples[id_], matcher=matcher))
+                own.append(await apply_corrections(record, changes, sample=samples[id_], matcher=matcher))
             except UsageError as error:
+                numbers = ", ".join(map(str, of_imap.values()))
                 raise InputError(
-                    f"a correction of {id_[:60]!r} does not fit: {error}",
-                    path=run.folder / CORRECTIONS,
+                    f"a correction of {id_[:60]!r} (lines: {numbers}) does not fit: {error}",
+                    path=path,
                     fix="Remove it, or reset the corrections of that answer.",
                 ) from error
         outcomes = await rescore(samples[id_], own, metrics=metrics, references=references)

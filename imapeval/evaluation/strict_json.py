@@ -17,12 +17,16 @@ class DuplicateKeyError(ValueError):
     """An object has a key twice."""
 
 
-def parse_json(content: str | bytes) -> Any:
-    """Parse JSON, including lone surrogates and the non-finite numbers that Python writes.
+def parse_json(content: str | bytes, *, surrogates: bool = True) -> Any:
+    """Parse JSON, including the non-finite numbers that Python writes.
+
+    Args:
+        content: The text.
+        surrogates: Whether a text may have a lone surrogate.
 
     Raises:
         DuplicateKeyError: An object has a key twice.
-        ValueError: The text is not JSON, or is nested too deep.
+        ValueError: The text is not JSON, is nested too deep, or has a lone surrogate that it may not have.
     """
     raw = content.encode(errors="surrogatepass") if isinstance(content, str) else content
     try:
@@ -32,9 +36,14 @@ def parse_json(content: str | bytes) -> Any:
     if parsed is not None and len(_KEY.findall(raw)) == _count_keys(parsed):
         return parsed
     try:
-        return json.loads(content, object_pairs_hook=_build_object)
+        parsed = json.loads(content, object_pairs_hook=_build_object)
+        if not surrogates:
+            json.dumps(parsed, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("too many nested brackets") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("a lone surrogate, half a character") from error
+    return parsed
 
 
 def _count_keys(value: Any) -> int:

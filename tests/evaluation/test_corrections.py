@@ -152,8 +152,39 @@ def test_an_incomplete_line_is_skipped_and_overwritten(run: Run):
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a", "b"]
 
 
-def test_a_broken_line_is_named(run: Run):
-    (run.folder / CORRECTIONS).write_text('{"id": "a"}\n')
+def test_a_repeated_line_counts_once(tmp_path: Path):
+    line = {"id": "a", "who": "anna", "time": "2026-11-01T10:00:00Z", "change": {"kind": "checked"}}
+    (tmp_path / CORRECTIONS).write_text(f"{json.dumps(line)}\n" * 2)
+    assert len(read_corrections(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": "a"}',
+        '{"id": "a", "who": "anna", "change": {"kind": "checked", "kind": "reset"}}',
+        '{"id": "a", "who": "anna", "reading": true, "change": {"kind": "checked"}}',
+        '{"id": "\\ud800", "who": "anna", "change": {"kind": "checked"}}',
+        '{"id": "a", "who": "anna", "change": {"kind": "%s"}}' % ("x" * 10_000),
+        "[" * 100_000,
+        "\0" * 100,
+    ],
+    ids=["fields", "key twice", "reading", "surrogate", "long", "nested", "zero bytes"],
+)
+def test_a_broken_line_is_named(tmp_path: Path, line: str):
+    good = '{"id": "a", "who": "anna", "change": {"kind": "checked"}}'
+    (tmp_path / CORRECTIONS).write_text(f"{good}\n{line}\n")
     with pytest.raises(InputError) as caught:
-        read_corrections(run.folder)
-    assert caught.value.line == 1
+        read_corrections(tmp_path)
+    assert caught.value.line == 2
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("other", [{"id": "c"}, {"reading": 1}, {"reference_index": 1}])
+def test_a_correction_of_what_is_not_in_the_run(run: Run, matcher: Matcher, other: dict[str, Any]):
+    line = {"id": "a", "who": "anna", "change": {"kind": "checked"}}
+    lines = [json.dumps(one) + "\n" for one in (line, line | other)]
+    (run.folder / CORRECTIONS).write_text("".join(lines))
+    with pytest.raises(InputError) as caught:
+        asyncio.run(correct_run(run, matcher))
+    assert caught.value.line == 2
