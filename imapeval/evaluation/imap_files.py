@@ -24,6 +24,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import ExtractionError, InputError
+from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.strict_json import parse_json
 from imapeval.signature import signature
 from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation, Sample
@@ -57,7 +58,7 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
         InputError: The line does not have the form that the module's docstring describes.
     """
     try:
-        parsed = _RecordLine.model_validate(parse_json(line))
+        parsed = _RecordLine.model_validate(parse_json(line, surrogates=False))
     except ValueError as error:
         raise _not_an_imap(error, path, number) from error
     reference, response = ({(p.term, p.value) for p in pairs} for pairs in (parsed.reference, parsed.response))
@@ -65,8 +66,8 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
         response_term = relation.other_term or relation.term
         if (relation.term, relation.reference) not in reference or (response_term, relation.response) not in response:
             raise InputError(
-                f"the relation of {relation.reference!r} to {relation.response!r} (term {relation.term!r}) is between "
-                "values that the imap does not have",
+                f"the relation of {relation.reference[:60]!r} to {relation.response[:60]!r} (term "
+                f"{relation.term[:60]!r}) is between values that the imap does not have",
                 path=path,
                 line=number,
                 fix="List both as pairs, or remove the relation.",
@@ -123,8 +124,10 @@ def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
     """Yield the line numbers and records of a file; empty lines and a byte-order mark are skipped.
 
     Raises:
-        InputError: The file is unreadable, or a line is not an imap.
+        InputError: The file is unreadable, no regular file, or a line is not an imap.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError("is a pipe, a device or a socket", path=path, fix="Give a file, which is read twice.")
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, 1):
@@ -139,7 +142,8 @@ class RecordedImaps:
     """An `Extractor` that returns recorded imaps from a file, by sample id. Recorded relations are used unchanged.
 
     Raises:
-        InputError: The file is unreadable, a line is invalid, or an imap is recorded twice.
+        InputError: The file is unreadable, a line is invalid or has a value of more than `MAX_CHARACTERS`, or an imap
+            is recorded twice.
     """
 
     def __init__(self, path: Path) -> None:
@@ -157,6 +161,13 @@ class RecordedImaps:
                     fix="Keep one of them, or number them with the field `reading`.",
                 )
             lines[key] = number
+            if any(len(pair.value) > MAX_CHARACTERS for pair in (*imap.reference, *imap.response)):
+                raise InputError(
+                    f"a value has more than {MAX_CHARACTERS:,} characters",
+                    path=path,
+                    line=number,
+                    fix="Shorten it; longer texts are not scored.",
+                )
             self._imaps.setdefault(record.id, {})[key[1:]] = imap
         if not lines:
             raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")

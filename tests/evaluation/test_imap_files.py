@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
             "relations.0.relation: Input should be 'exact'",
         ),
         (json.dumps(LINE | {"relations": [RELATION | {"reference": "x"}]}), "values that the imap does not have"),
+        (json.dumps(LINE | {"query": [{"term": "x", "value": "\ud800"}]}), "surrogate"),
     ],
 )
 def test_broken_lines(tmp_path: Path, line: str, problem: str):
@@ -101,9 +103,19 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path):
     assert (number, record.id) == (1, LINE["id"])
 
 
-def test_absent_file(tmp_path: Path):
-    with pytest.raises(InputError):
-        list(imap_files.read_records(tmp_path / "imaps.jsonl"))
+def test_what_is_no_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "imaps.jsonl", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InputError):
+            list(imap_files.read_records(path))
+
+
+def test_a_value_longer_than_any_text_that_is_scored(tmp_path: Path):
+    path = tmp_path / "imaps.jsonl"
+    path.write_text(json.dumps(LINE | {"response": [{"term": "drug", "value": "x" * 100_001}]}))
+    with pytest.raises(InputError) as caught:
+        imap_files.RecordedImaps(path)
+    assert caught.value.line == 1
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the benchmark files of ../shared are not here")
