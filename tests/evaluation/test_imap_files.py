@@ -1,5 +1,6 @@
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path):
     assert (number, record.id) == (1, LINE["id"])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes and devices of POSIX systems")
 def test_what_is_no_file(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "imaps.jsonl", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
