@@ -11,6 +11,8 @@ import sys
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
+from imapeval.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -58,7 +60,7 @@ def lock_file(path: Path) -> IO[bytes] | None:
         None if another process holds the lock.
 
     Raises:
-        OSError: The file cannot be opened.
+        OSError: The file cannot be opened, or its file system refuses locks, as some network drives do.
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(open_private(os.fspath(path), flags), "r+b", buffering=0)
@@ -73,9 +75,12 @@ def lock_file(path: Path) -> IO[bytes] | None:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except (BlockingIOError, PermissionError):  # how the two systems report that another process holds it
         file.close()
         return None
+    except OSError:
+        file.close()
+        raise
     return file
 
 
@@ -91,6 +96,16 @@ def is_process_running(process: int) -> bool:
     except OSError:  # it belongs to another user
         return True
     return True
+
+
+def refuse_stream(path: Path) -> None:
+    """Refuse a pipe, a device or a socket in place of a file: reading it could wait, or go on, forever.
+
+    Raises:
+        InputError: It is one.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError("is a pipe, a device or a socket", path=path, fix="Give a file.")
 
 
 def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from imapeval.errors import ExtractionError, InputError
 from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.strict_json import parse_json
+from imapeval.files import refuse_stream
 from imapeval.signature import signature
 from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation, Sample
 
@@ -126,8 +127,7 @@ def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
     Raises:
         InputError: The file is unreadable, no regular file, or a line is not an imap.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InputError("is a pipe, a device or a socket", path=path, fix="Give a file, which is read twice.")
+    refuse_stream(path)
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, 1):

@@ -179,7 +179,11 @@ def _read_list(records: Iterable[Any], file: SourceFile, options: ReadOptions) -
         yield reject_row(refused, number=number, options=options, unit="record")
 
 
-def _read_object(record: dict[str, Any], file: SourceFile, options: ReadOptions) -> Iterator[Row]:
+def _read_object(record: Any, file: SourceFile, options: ReadOptions) -> Iterator[Row]:
+    if not isinstance(record, dict):
+        yield from _read_list([record], file, options)
+        return
+    record = cast("dict[str, Any]", record)
     lists = {name: value for name, value in record.items() if _is_list_of_objects(value)}
     if len(lists) > 1:
         raise InputError(

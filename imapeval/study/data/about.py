@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
+from imapeval.files import refuse_stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,11 +55,12 @@ def read_about(path: Path) -> dict[str, str]:
         Texts by key, without empty ones.
 
     Raises:
-        InputError: The file cannot be read, is not TOML, or has a line of over 10,000 characters, an unknown key or a
-            value that is not a text.
+        InputError: The file cannot be read, is a pipe or a device, is not TOML, or has a line of over 10,000
+            characters, an unknown key or a value that is not a text.
     """
     import tomllib
 
+    refuse_stream(path)
     try:
         text = path.read_text(encoding="utf-8")
         for number, line in enumerate(text.split("\n"), 1):
@@ -76,7 +78,7 @@ def read_about(path: Path) -> dict[str, str]:
         raise InputError(f"cannot be read ({error})", path=path, fix="Save it as UTF-8.") from error
     for key, value in content.items():
         if key not in KEYS:
-            raise _refuse(f"unknown key {key!r}", key, path, text, fix=f"The keys are {', '.join(KEYS)}.")
+            raise _refuse(f"unknown key {key[:60]!r}", key, path, text, fix=f"The keys are {', '.join(KEYS)}.")
         if not isinstance(value, str):
             raise _refuse(f"{key} is {_name(value)}, not a text", key, path, text, fix=f'Write {key} = "...".')
     return {key: " ".join(value.split()) for key, value in content.items() if value.strip()}

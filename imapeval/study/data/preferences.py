@@ -91,7 +91,9 @@ def _read(row: Row, source: RatingsSource) -> tuple[str, str, str, float]:
     outcomes |= {name: 0.5 for name in _TIES if name not in outcomes}
     outcome = outcomes.get(winner, outcomes.get(winner.casefold()))
     if outcome is None:
-        raise source.error_at(f"the winner is {short_repr(winner)}", row, fix=f"Write {a}, {b} or tie, or a or b.")
+        raise source.error_at(
+            f"the winner is {short_repr(winner)}", row, fix=f"Write {a[:60]}, {b[:60]} or tie, or a or b."
+        )
     return question, a, b, outcome
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
+from imapeval.files import refuse_stream
 from imapeval.study.data.join_report import list_first
 from imapeval.study.data.ratings.source import RatingsSource
 
@@ -63,8 +64,9 @@ def read_scores(path: Path) -> ImportedScores:
     Empty cells, null and "NA" are no score. Higher scores count as better; negate them if they are not.
 
     Raises:
-        InputError: The content is invalid; the message names file, line (or record) and the fix.
+        InputError: It is no file, or its content is invalid; the message names file, line (or record) and the fix.
     """
+    refuse_stream(path)  # its content is read twice
     rows = tuple(read_file(str(path)))
     source = RatingsSource(path, rows, {}, {}, None, kind="score")
     scores: dict[str, dict[str, float]] = {}

@@ -338,6 +338,7 @@ REFUSED: dict[str, tuple[str, Write, dict[str, Any], int | None, str]] = {
     "a ZIP archive": ("d.csv", lambda path: ZipFile(path, "w").writestr("x", "y"), {}, None, "ZIP"),
     "text named .xlsx": ("d.xlsx", content(table()), {}, None, "not an Excel file"),
     "a list that does not end": ("d.json", content(b'[\n{"question": "Why?",\n"response": "So."}\n'), {}, 3, "JSON"),
+    "a text named .json": ("d.json", content(b'"So."\n'), {}, 1, "So."),
     "an object with two lists": ("d.json", content(json.dumps({"a": ROWS, "b": ROWS}).encode()), {}, None, "'a', 'b'"),
     "a column that may be two": (
         "d.jsonl",

@@ -1,3 +1,5 @@
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,14 @@ def test_the_fix_lists_the_keys(tmp_path: Path):
     with pytest.raises(InputError) as caught:
         read_about(path)
     assert all(key in caught.value.fix for key in KEYS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes and devices of POSIX systems")
+def test_what_is_no_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "study.toml")
+    for path in (tmp_path / "study.toml", Path("/dev/zero")):
+        with pytest.raises(InputError):
+            read_about(path)
 
 
 @pytest.mark.parametrize("content", [b"raters = \xff", None])

@@ -1,4 +1,6 @@
+import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,13 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: str, line: int | None):
     assert (caught.value.path, caught.value.line) == (tmp_path / "s.csv", line)
     # Options for files of ratings do not apply.
     assert not re.search("rating|--", str(caught.value))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes of POSIX systems")
+def test_a_pipe_cannot_be_hashed(tmp_path: Path):
+    os.mkfifo(tmp_path / "s.csv")
+    with pytest.raises(InputError):
+        read_scores(tmp_path / "s.csv")
 
 
 def test_names_and_ids_must_fit(tmp_path: Path, rated: Rated):

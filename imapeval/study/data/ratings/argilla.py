@@ -36,7 +36,7 @@ _Status = Literal["submitted", "draft", "discarded"]
 class _Response(BaseModel):
     """One answer of one user to one question."""
 
-    value: Any = None
+    value: Any
     user_id: str | None = None
     status: _Status | None = None
 

@@ -32,8 +32,12 @@ def is_database(place: str) -> bool:
     """Return whether a file or URL is a database."""
     if is_url(place):
         return True
+    path = Path(place)
     try:
-        with Path(place).open("rb") as file:
+        # What is read of a pipe is gone.
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False

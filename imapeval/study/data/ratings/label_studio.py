@@ -108,7 +108,7 @@ def _name(source: RatingsSource, annotation: _Annotation, row: Row) -> str:
     user = annotation.completed_by
     if isinstance(user, _User):
         return user.email or str(user.id)
-    if user is None:
+    if user is None or user == "":
         raise source.error_at(
             f"annotation {annotation.id} does not say who made it", row, fix="Add its 'completed_by'."
         )
@@ -116,7 +116,11 @@ def _name(source: RatingsSource, annotation: _Annotation, row: Row) -> str:
 
 
 def _read_value(source: RatingsSource, result: _Result, row: Row) -> float | None:
-    value = result.value.get(result.type)
+    if result.type not in result.value:
+        raise source.error_at(
+            f"the {result.type} {result.from_name[:60]!r} has no value", row, fix="Export the project again."
+        )
+    value = result.value[result.type]
     if result.type == "choices" and isinstance(value, list):
         choices = cast("list[Any]", value)
         if len(choices) > 1:

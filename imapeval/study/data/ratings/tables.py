@@ -42,6 +42,8 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
         InputError: A column is missing, or a cell has an invalid value.
     """
     rows = [replace(row, fields=_flatten(row, source)) for row in source.rows]
+    if any(isinstance(row.fields.get("ratings"), dict) for row in source.rows):
+        _require_objects(source)
     found = dict.fromkeys(name for row in rows for name in row.fields)
     for name, column in source.columns.items():
         if column not in found:
@@ -116,6 +118,16 @@ def _read_rater(source: RatingsSource, row: Row, column: str | None) -> str:
         row,
         fix="Name the rater in every row, or in none.",
     )
+
+
+def _require_objects(source: RatingsSource) -> None:
+    """Refuse a row whose `ratings` are no object where those of others are: they would be left out."""
+    for row in source.rows:
+        given = row.fields.get("ratings")
+        if not (given is None or isinstance(given, dict)):
+            raise source.error_at(
+                f"'ratings' is {short_repr(given)}, not an object as elsewhere", row, fix='Write {"accuracy": 4.5}.'
+            )
 
 
 def _flatten(row: Row, source: RatingsSource) -> dict[str, Any]:

@@ -59,6 +59,7 @@ def test_a_question_gets_another_name_or_is_left_out(files: Path):
         ({"responses": {"accuracy": [{"value": 4, "user_id": ANNA}]}}, "record 1.*'id'"),
         ({"id": "a", "responses": {"accuracy": [{"value": 4}]}}, "does not say whose it is"),
         ({"id": "a", "responses": {"accuracy": [{"value": "ok", "user_id": ANNA}]}}, "'ok'"),
+        ({"id": "a", "responses": {"accuracy": [{"user_id": ANNA}]}}, r"0\.value"),
         ({"id": "a", "responses": {"accuracy": 4}}, r"not a record of Argilla: responses\.accuracy: "),
         ({"id": "a", "responses": {"accuracy": [{"value": 4, "user_id": ANNA}] * 2}}, "record 1"),
         (

@@ -76,6 +76,8 @@ def test_the_id_may_have_another_name(write: Write):
         ),
         (task(result("rating", 6)), "'accuracy'.*6.*0.*5"),
         (task(result("rating", 4), completed_by=None), "1"),
+        (task(result("rating", 4), completed_by=""), "1"),
+        (task(result("rating", 4) | {"value": {}}), "1"),
         (task() | {"annotations": [5]}, "0"),
         (task(result("rating", 4, name="")), "1"),
         (task(), "there are no ratings"),

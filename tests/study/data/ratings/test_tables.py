@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -175,11 +178,19 @@ def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
         ('{"id": true, "accuracy": 1}', "'id'"),
         ('{"id": "a", "accuracy": 1, "rater": "x"}\n{"id": "b", "accuracy": 1}', "line 2.*'rater'"),
         ('{"id": "a", "ratings": {"x": 1}, "ratings.x": 2}', "'x'.*'ratings'"),
+        ('{"id": "a", "ratings": {"x": 1}}\n{"id": "b", "ratings": [2]}', "line 2.*'ratings'"),
     ],
 )
 def test_what_is_wrong_in_jsonl_is_named(write: Write, text: str, problem: str):
     with pytest.raises(InputError, match=problem):
         read_ratings(write("r.jsonl", text))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes of POSIX systems")
+def test_a_pipe(tmp_path: Path):
+    os.mkfifo(tmp_path / "r.csv")
+    with subprocess.Popen(["sh", "-c", "printf 'id,accuracy\\na,4\\n' > r.csv"], cwd=tmp_path):
+        assert read_ratings(tmp_path / "r.csv").ids == ("a",)
 
 
 @pytest.mark.slow
