@@ -11,12 +11,14 @@ import hashlib
 import json
 import re
 import shutil
+import threading
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
-from imapeval._optional import require
+from imapeval._optional import installed, require
 from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
 from imapeval.files import lock_file, make_private_folder
@@ -25,7 +27,23 @@ from imapeval.redaction import redact, register_url_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+_Made = TypeVar("_Made")
+
 _FIX = "Check the address, the credentials, and whether the storage's package is installed, such as s3fs for s3://."
+
+MAX_BYTES = 16 * 2**30
+"""Most bytes that are copied from a URL, after unpacking: more than any file of answers has, less than fills a disk."""
+
+_PATIENCE = 60.0
+"""Seconds in which at least `_LEAST_BYTES` of a file have to arrive."""
+
+_LEAST_BYTES = 64 * 2**10
+
+_LISTING_PATIENCE = 300.0
+"""Seconds to list a folder, of which no progress is seen."""
+
+_MAX_SHOWN = 300
+"""Maximum length of a storage's error in a message; some quote what they have received."""
 
 _LOCAL_NAMES = (".lock",)
 """Files that only mean something on this computer."""
@@ -63,7 +81,7 @@ def download(url: str, folder: Path, *, select: Callable[[Path], bool]) -> list[
     """Copy a file, some files of a folder, or the files that match a pattern.
 
     Args:
-        url: The URL; with "*", "?" or "[" it is a pattern.
+        url: The URL; with "*", "?" or "[" it is a pattern. A URL of HTTP is always that of one file.
         folder: Where to; an existing, empty folder.
         select: Which files of a folder are meant, by their names.
 
@@ -71,26 +89,103 @@ def download(url: str, folder: Path, *, select: Callable[[Path], bool]) -> list[
         Each copy with its URL, in the order of the names.
 
     Raises:
-        InputError: There is no such file, or the storage cannot be reached.
+        InputError: There is no such file, the storage cannot be reached or is too slow, or the files have more than
+            `MAX_BYTES`.
         MissingExtraError: fsspec is not installed.
     """
     files: list[tuple[Path, str]] = []
     storage, place = _open_storage(url)
     with _report_errors(url, "cannot be read"):
-        if re.search(r"[*?[]", place):
-            found = storage.glob(place)
-        elif storage.isdir(place):
-            found = [file for file in storage.ls(place, detail=False) if select(Path(file))]
-        else:
-            found = [place]
-        for number, file in enumerate(sorted(found)):
-            copy = folder / str(number) / Path(file).name
+        left = MAX_BYTES
+        for number, file in enumerate(sorted(_wait_for(lambda: _list_files(storage, url, place, select)))):
+            name = unquote(urlsplit(file).path) if _is_http(url) else file
+            copy = folder / str(number) / (Path(name).name or "data")
             copy.parent.mkdir()
-            storage.get_file(file, str(copy))
+            _copy(storage, file, copy, left=left)
+            left -= copy.stat().st_size
             files.append((copy, storage.unstrip_protocol(file)))
     if not files:
         raise InputError("there is no such file", path=url, fix=_FIX)
     return files
+
+
+def _list_files(storage: Any, url: str, place: str, select: Callable[[Path], bool]) -> list[str]:
+    # fsspec takes for a folder what holds a link, and for a pattern what has a query.
+    if _is_http(url):
+        return [place]
+    if re.search(r"[*?[]", place):
+        return storage.glob(place)
+    if storage.isdir(place):
+        return [file for file in storage.ls(place, detail=False) if select(Path(file))]
+    return [place]
+
+
+def _is_http(url: str) -> bool:
+    return re.match(r"https?:", url.rpartition("::")[2], re.I) is not None
+
+
+def _copy(storage: Any, file: str, copy: Path, *, left: int) -> None:
+    """Copy a file of a storage.
+
+    Raises:
+        TimeoutError: It arrives too slowly.
+        InputError: It has more than `left` bytes.
+    """
+    stopped, too_many = threading.Event(), threading.Event()
+
+    def check(size: int | None, received: int, **_: Any) -> None:
+        if max(size or 0, received) > left:
+            too_many.set()
+        if too_many.is_set() or stopped.is_set():
+            raise OSError("stopped")
+
+    callback: Any = import_module("fsspec.callbacks").Callback(hooks={"check": check})
+
+    def count() -> int:
+        # Not every storage tells how far it has come.
+        return max(callback.value, copy.stat().st_size if copy.exists() else 0)
+
+    try:
+        _wait_for(lambda: storage.get_file(file, str(copy), callback=callback), patience=_PATIENCE, progress=count)
+    except Exception as error:
+        if not too_many.is_set():
+            raise
+        raise InputError(
+            f"has more than {MAX_BYTES:,} bytes",
+            path=storage.unstrip_protocol(file),
+            fix="Give a smaller file, or copy it to this computer and give its path.",
+        ) from error
+    finally:
+        stopped.set()
+
+
+def _wait_for(
+    work: Callable[[], _Made], *, patience: float = _LISTING_PATIENCE, progress: Callable[[], int] = lambda: 0
+) -> _Made:
+    """Return the result of work, which is left to its thread where it takes too long.
+
+    Raises:
+        TimeoutError: `progress` has not grown by `_LEAST_BYTES` in `patience` seconds.
+    """
+    from concurrent.futures import Future, wait  # takes 9 ms to import
+
+    result: Future[_Made] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # it is raised below
+            result.set_exception(error)
+
+    # The end of the program does not wait for a daemon.
+    threading.Thread(target=run, daemon=True).start()
+    before = 0
+    while not wait([result], patience).done:
+        now = progress()
+        if now - before < _LEAST_BYTES:
+            raise TimeoutError(f"{now - before} bytes in {patience:.0f} seconds")
+        before = now
+    return result.result()
 
 
 class Output:
@@ -141,14 +236,20 @@ class Output:
 
         Raises:
             InputError: The URL cannot be read or written.
-            UsageError: Another process of this computer writes there.
+            UsageError: Another process of this computer writes there, or the cache folder cannot be written.
         """
         if not self._url:
             yield self.path
             return
         staging = self.path.parent
-        make_private_folder(staging)
-        lock = lock_file(staging.with_suffix(".lock"))
+        try:
+            make_private_folder(staging)
+            lock = lock_file(staging.with_suffix(".lock"))
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {staging} ({error.strerror}), where {self._url} is written first. Make the folder "
+                "writable, free some space, or name another folder in IMAPEVAL_CACHE."
+            ) from error
         if lock is None:
             raise UsageError(f"another process is writing to {self._url}. Wait for it to end.")
         with lock:
@@ -203,8 +304,10 @@ class Output:
 def _report_errors(url: str, problem: str) -> Generator[None]:
     try:
         yield
+    except InputError:
+        raise
     except Exception as error:  # each storage has errors of its own
-        shown = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        shown = (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)[:_MAX_SHOWN]
         raise InputError(f"{problem} ({shown})", path=url, fix=_FIX) from error
 
 
@@ -216,4 +319,13 @@ def _open_storage(url: str) -> tuple[Any, str]:
         raise UsageError(f"{url} cannot be parsed. In a password write / as %2F, ? as %3F and # as %23.")
     fsspec: Any = require("fsspec", distribution="fsspec", extra="remote", needed_for=f"{url.partition(':')[0]}://")
     with _report_errors(url, "cannot be opened"):  # some storages connect here
-        return fsspec.core.url_to_fs(url)
+        return fsspec.core.url_to_fs(url, **_make_options(url))
+
+
+def _make_options(url: str) -> dict[str, Any]:
+    """Return options of a storage: for HTTP no limit on the whole time, which is 5 minutes otherwise."""
+    if not (_is_http(url) and installed("aiohttp")):
+        return {}
+    aiohttp: Any = import_module("aiohttp")
+    kwargs = {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=_PATIENCE)}}
+    return {"http": kwargs, "https": kwargs} if "::" in url else kwargs

@@ -6,6 +6,7 @@ import re
 import signal
 import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import fsspec
 import pytest
 
+from imapeval import remote
 from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run
@@ -57,6 +59,16 @@ def test_data_and_run_at_urls(imapeval: Run_, memory: Any, write_data: Callable[
     assert not any(path.is_file() for path in (cache_folder() / "output").glob("*/**/*")), "copies stayed behind"
 
 
+def test_a_cache_folder_that_cannot_be_written_is_named(
+    imapeval: Run_, memory: Any, write_data: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_data(SAMPLES)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(data))  # a file
+    done = imapeval("score", data, "--metrics", "rouge1", "--out", "memory://runs/one")
+    assert done.returncode == 2
+    assert str(data) in done.stderr
+
+
 def test_a_run_at_a_url_is_continued(imapeval: Run_, memory: Any, write_data: Callable[..., Path]) -> None:
     put(memory, write_data, "/data.jsonl")
     command = ("score", "memory://data.jsonl", "--metrics", "rouge1", "--out", "memory://runs/one")
@@ -90,6 +102,25 @@ def test_errors_name_the_url(memory: Any) -> None:
     for nowhere in ("memory://nothing.jsonl", "memory://data/*.csv", "nostorage://a/b.jsonl"):
         with pytest.raises(InputError, match=re.escape(nowhere)):
             read(nowhere)
+
+
+def test_a_storage_that_hangs_or_never_ends(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.pipe_file("/data/a.jsonl", b"")
+    left = threading.Event()
+
+    def hang(place: str, local: str, **_: object) -> None:
+        left.wait()
+
+    def never_end(place: str, local: str, *, callback: Any) -> None:
+        while True:
+            callback.relative_update(2**20)
+
+    monkeypatch.setattr(remote, "_PATIENCE", 0.1)
+    for get_file in (hang, never_end):
+        monkeypatch.setattr(memory, "get_file", get_file)
+        with pytest.raises(InputError, match=re.escape("memory:///data/a.jsonl")):
+            read("memory:///data/a.jsonl")
+    left.set()
 
 
 def test_what_cannot_be_written_is_refused_before_any_work(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
