@@ -212,7 +212,7 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
 
 
 def _print_runs(rows: "Sequence[RunTest]") -> None:
-    from imapeval.study.number_format import format_p_value
+    from imapeval.study.number_format import format_p_value, format_signed
 
     def show(p: float | None) -> str | None:
         return None if p is None else format_p_value(p)
@@ -223,7 +223,7 @@ def _print_runs(rows: "Sequence[RunTest]") -> None:
         Column("first", lambda row: row.first, text=True),
         Column("second", lambda row: row.second, text=True),
         Column("runs", lambda row: f"{row.runs[0]}, {row.runs[1]}", wrap=False),
-        Column("difference", lambda row: f"{row.difference:+.3f}", wrap=False),
+        Column("difference", lambda row: format_signed(row.difference), wrap=False),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
         Column("p", lambda row: show(row.p), wrap=False),
         Column("t-test over\nruns: p", lambda row: show(row.p_over_runs), wrap=False),

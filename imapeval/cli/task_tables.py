@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from imapeval.cli.output import UNLIMITED, Column, echo, emit
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, format_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,18 +52,14 @@ def _tasks(found: "ClosedFindings") -> list[str]:
 
 
 def _print_tests(tests: "Sequence[TaskTest]") -> None:
-    from imapeval.study.number_format import find_digits, format_p_value
-
-    def show(*values: float) -> str:
-        digits = find_digits(*values, digits=3)
-        return " .. ".join(f"{value:+z.{digits}f}" for value in values)
+    from imapeval.study.number_format import format_p_value, format_signed, write_signed
 
     columns = [
         Column("task", lambda row: row.task, text=True, wrap=False),
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("pair", lambda row: f"{row.first} - {row.second}", text=True),
-        Column("difference", lambda row: show(row.difference), wrap=False),
-        Column("95% interval", lambda row: show(row.low, row.high), wrap=False),
+        Column("difference", lambda row: format_signed(row.difference), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_signed), wrap=False),
         Column("p (Holm)", lambda row: format_p_value(row.p_adjusted), wrap=False),
         Column("t-test", lambda row: None if row.p_over_runs is None else format_p_value(row.p_over_runs), wrap=False),
     ]

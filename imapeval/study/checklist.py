@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.measure import ONLY_AVERAGES, describe_left_out, find_title
+from imapeval.study.agreement.measure import ONLY_AVERAGES, describe_left_out, find_title, has_own_questions
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.data.about import KEYS
 from imapeval.study.data.scales import describe_scale
@@ -44,6 +44,9 @@ class ChecklistItem:
     missing: str = ""
     key: str | None = None
 
+
+_SHARES = ("exact", "within_step")
+"""Statistics to which an answer of two raters contributes 0 or 1."""
 
 _ITEMS = (
     ("GRRAS 2", "measuring instrument", "instrument"),
@@ -142,10 +145,12 @@ def _describe_statistics(rated: Rated, agreements: Sequence[Agreement]) -> str:
     titles = dict.fromkeys(find_title(row.statistic) for row in agreements if row.value is not None)
     if not titles:
         return ""
+    wilson = ""
+    if has_own_questions(rated) and any(row.statistic in _SHARES and row.raters == 2 for row in agreements):
+        wilson = " The share of answers on which two raters agree has Wilson's interval."
     return (
-        f"{'; '.join(titles)}. 95% score intervals: Wilson's of a share of answers that are each right or wrong and "
-        f"have a question of their own, else with the variance from leaving out {describe_left_out(rated)} in turn. "
-        "Missing ratings are left out."
+        f"{'; '.join(titles)}. Intervals are 95% score intervals, with the variance from leaving out "
+        f"{describe_left_out(rated)} in turn.{wilson} Missing ratings are left out."
     )
 
 

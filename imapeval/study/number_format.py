@@ -44,6 +44,12 @@ def write_decimal(value: float, digits: int) -> str:
     return f"{round(value, _EXACT_DIGITS):z.{digits}f}"
 
 
+def write_signed(value: float, digits: int) -> str:
+    """Write a difference with so many decimals and its sign: +0.57, -0.02; 0 is 0.00."""
+    text = write_decimal(value, digits)
+    return f"+{text}" if float(text) > 0 else text
+
+
 def write_percent(value: float, digits: int) -> str:
     """Write a share with so many decimals, of which a percentage has two fewer: 57%."""
     return f"{round(value, _EXACT_DIGITS):.{max(0, digits - 2)}%}"
@@ -64,6 +70,11 @@ def format_decimal(value: float, *, digits: int = 3) -> str:
     return write_decimal(value, find_digits(value, digits=digits))
 
 
+def format_signed(value: float) -> str:
+    """Format a difference: +0.574, -0.020, +0.0004."""
+    return write_signed(value, find_digits(value, digits=3))
+
+
 def format_score(value: float) -> str:
     """Format a score: 0.574, 87.2."""
     return write_score(value, find_digits(value, digits=3))
@@ -77,9 +88,10 @@ def format_interval(
     between: str = ", ",
     write: Callable[[float, int], str] = write_coefficient,
 ) -> str:
-    """Format the ends of an interval with the same number of decimals: ".12, .34", ".9991, .9994"."""
-    found = find_digits(low, high, digits=digits)
-    return between.join(write(end, found) for end in (low, high))
+    """Format the ends of an interval: ".12, .34", ".9991, .9994", ".0004, .55"."""
+    while round(low, digits) == round(high, digits) and digits < _MOST_DIGITS and high - low > _ROUNDING:
+        digits += 1
+    return between.join(write(end, find_digits(end, digits=digits)) for end in (low, high))
 
 
 def format_p_value(p: float) -> str:

@@ -118,7 +118,7 @@ def test_drift_is_the_slope_of_a_regression(sqlite_studies: Studies):
     assert drift.change == pytest.approx(expected.slope)
     assert (drift.low, drift.high) == pytest.approx((expected.slope - half, expected.slope + half))
     assert drift.clear == (expected.pvalue < 0.01)
-    assert any("stricter" in flag for flag in overview(study).raters[4].flags)
+    assert any(f"stricter by {-drift.change:.2f} " in flag for flag in overview(study).raters[4].flags)
 
 
 def test_a_run_of_equal_ratings_is_noticed(sqlite_studies: Studies):
@@ -197,6 +197,7 @@ def test_stopping_at_the_width_of_an_interval(sqlite_studies: Studies):
     assert found is not None
     assert found.value == pytest.approx(high - low)
     assert found.reached == (high - low <= 1.2)
+    assert f"is {high - low:.2f} wide, and 1.2 is enough" in found.sentence
 
 
 def test_stopping_at_the_width_of_agreement(sqlite_studies: Studies):

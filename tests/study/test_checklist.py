@@ -36,6 +36,17 @@ def test_what_intervals_leave_out_is_what_was_left_out(build_rated: Callable[...
     assert "each of 2,000 groups of questions" in fill(many)["statistical analysis"].data
 
 
+def test_wilsons_interval_is_named_where_it_is_used(build_rated: Callable[..., Rated]):
+    scales = {"accuracy": Scale(1, 3, 1)}
+    for given, questions, used in (
+        (GIVEN[:, :2], None, True),
+        (GIVEN[:, :2], [0, 0, 1, 2, 3], False),
+        (GIVEN, None, False),
+    ):
+        rated = build_rated({"accuracy": given}, scales=scales, questions=questions)
+        assert ("Wilson" in fill(rated)["statistical analysis"].data) == used
+
+
 def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):
     rated = build_rated({"accuracy": GIVEN}, scales={"accuracy": Scale(1, 3, 1)})
     items = fill(rated)

@@ -12,6 +12,7 @@ from imapeval.study.number_format import (
     format_p,
     format_p_value,
     format_score,
+    format_signed,
 )
 
 
@@ -44,6 +45,7 @@ def test_numbers_that_differ_by_rounding_errors_are_written_alike():
 
 def test_units_and_scores():
     assert [format_decimal(value) for value in (0.5, -0.0004, 3.0)] == ["0.500", "-0.0004", "3.000"]
+    assert [format_signed(value) for value in (0.57, -0.0004, 0.0)] == ["+0.570", "-0.0004", "0.000"]
     assert [format_score(value) for value in (0.57444, 87.25, 0.0)] == ["0.574", "87.2", "0.000"]
 
 
@@ -51,8 +53,10 @@ def test_ends_of_an_interval_differ():
     assert format_interval(-0.1, 0.25) == "-.10, .25"
     assert format_interval(0.9991, 0.9994) == ".9991, .9994"
     assert format_interval(0.12, 0.121) == ".120, .121"
-    assert format_interval(-0.001, 0.2, between=" to ") == "-.001 to .200"
     assert format_interval(0.5, 0.5) == ".50, .50"
+    # The further digits that tell one end from 0 or 1 say nothing of the other end.
+    assert format_interval(-0.001, 0.2, between=" to ") == "-.001 to .20"
+    assert format_interval(0.00002, 0.54998, digits=1) == ".00002, .5"
     assert format_interval_in_table(0.99951, 1.0) == "0.9995 .. 1.0000"
     assert format_latex_interval(0.9991, 0.9994) == r" {\scriptsize[.9991, .9994]}"
 

@@ -117,9 +117,9 @@ def describe_methods(study: Study) -> list[str]:
     ]
     if study.agreements:
         sentences.append(
-            f"Intervals of {study.confidence:.0%} of agreement and of ceilings are Wilson's score intervals, for as "
-            "many answers as would give a share that variance; the variance is from leaving out "
-            f"{describe_left_out(rated)} in turn."
+            f"Intervals of {study.confidence:.0%} of agreement and of ceilings: the variance comes from leaving out "
+            f"{describe_left_out(rated)} in turn, and the interval is Wilson's score interval of a share with that "
+            "variance."
         )
     levels = list(dict.fromkeys(LEVELS[row.level] for row in study.correlations))
     if len(levels) > 1:

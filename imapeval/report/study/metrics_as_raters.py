@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from imapeval.report.markup import Markup, render_details, render_heading, render_note, render_reasons, render_table
@@ -11,10 +10,9 @@ from imapeval.report.study.formatting import (
     LEVELS,
     NO_VALUE,
     format_coefficient,
-    format_measure,
     label_dimension,
 )
-from imapeval.study.comparison.raters import EPSILON, WINNING_RATE
+from imapeval.study.comparison.raters import EPSILON, WINNING_RATE, format_worth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +58,7 @@ def _render_worth(study: Study) -> list[Markup]:
         [
             row.metric,
             label_dimension(row.dimension),
-            _format_raters(row.raters),
-            _format_raters(row.low),
-            _format_raters(row.high),
+            *(format_worth(number) or NO_VALUE for number in (row.raters, row.low, row.high)),
         ]
         for row in study.worth_in_raters
         if row.raters is not None
@@ -76,16 +72,10 @@ def _render_worth(study: Study) -> list[Markup]:
             "So many raters' mean would be as near to the true quality of the answers as the metric: from Pearson's r "
             "over all answers together, corrected for the noise of the ratings, and the reliability of one rating "
             f"(Spearman and Brown), with the ends of the {study.confidence:.0%} interval, in which that reliability "
-            "counts as known."
+            "counts as known. None: the correlation is not above 0."
         ),
         render_table(heads, lines, texts=(0, 1)),
     ]
-
-
-def _format_raters(number: float | None) -> str:
-    if number is None:
-        return NO_VALUE
-    return "no limit" if math.isinf(number) else format_measure(round(number, 2))
 
 
 def _render_tests(study: Study) -> list[Markup]:

@@ -201,12 +201,16 @@ def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
 
 def describe_left_out(rated: Rated) -> str:
     """Return what the intervals of agreement leave out in turn: "each question", for example."""
-    codes = [ratings_in_dimension(rated, dimension)[1] for dimension in rated.by_rater]
-    counts = [int(found.max(initial=-1)) + 1 for found in codes]
+    counts = [int(ratings_in_dimension(rated, dimension)[1].max(initial=-1)) + 1 for dimension in rated.by_rater]
     if max(counts, default=0) > MAX_GROUPS:
         return f"each of {MAX_GROUPS:,} groups of questions"
-    alone = all(count == len(found) for count, found in zip(counts, codes, strict=True))
-    return "each answer" if alone else "each question, with all its answers,"
+    return "each answer" if has_own_questions(rated) else "each question, with all its answers,"
+
+
+def has_own_questions(rated: Rated) -> bool:
+    """Return whether no two rated answers of a dimension are to the same question."""
+    codes = [ratings_in_dimension(rated, dimension)[1] for dimension in rated.by_rater]
+    return all(len(np.unique(found)) == len(found) for found in codes)
 
 
 def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:

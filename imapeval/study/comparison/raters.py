@@ -21,6 +21,7 @@ from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
+from imapeval.study.number_format import write_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,9 @@ WINNING_RATE = 0.5
 
 MIN_RATERS = 3
 """Minimum number of raters: each is compared with at least two others."""
+
+_SMALLEST_WORTH = 0.01
+"""Smallest number of raters that is written as a number."""
 
 _RATER = "(rater)"
 
@@ -103,7 +107,8 @@ class WorthInRaters:
     Attributes:
         metric: The metric.
         dimension: The rating dimension.
-        raters: The number, 0 or above, not rounded; `math.inf` for a metric without error. None if it is undefined.
+        raters: The number, not rounded: 0 where the correlation with the quality is not above 0, `math.inf` for a
+            metric without error. None if it is undefined.
         low, high: Ends of its 95% interval.
         reason: Why there is no number or interval; else None.
     """
@@ -236,6 +241,15 @@ def count_worth(rated: Rated, *, metrics: Sequence[str] | None = None) -> list[W
         raters, low, high = (_to_raters(value, reliability) for value in (row.corrected, row.low, row.high))
         found.append(WorthInRaters(row.metric, row.dimension, raters, low, high, row.reason))
     return found
+
+
+def format_worth(raters: float | None) -> str | None:
+    """Format a number of raters, or an end of its interval: "0.55", "12.3", "none" for 0; None stays None."""
+    if raters is None:
+        return None
+    if raters == 0 or math.isinf(raters):
+        return "no limit" if raters else "none"
+    return f"< {_SMALLEST_WORTH}" if raters < _SMALLEST_WORTH / 2 else write_score(raters, 2)
 
 
 def _to_raters(correlation: float | None, reliability: float) -> float | None:

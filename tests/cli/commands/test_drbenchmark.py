@@ -76,6 +76,8 @@ def test_runs_of_its_scripts(imapeval: Command, tmp_path: Path):
     assert rows["drbert", 1.0]["as_best"] is False
     (test,) = found["tests"]
     assert test["p_adjusted"] < 0.01
+    shown = f"{test['difference']:+.3f} │ {test['low']:+.3f} .. {test['high']:+.3f} │"
+    assert shown in " ".join(done.stdout.split())
 
 
 def test_predictions_beside_a_data_set(imapeval: Command, tmp_path: Path, data: Path):

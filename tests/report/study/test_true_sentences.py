@@ -720,7 +720,7 @@ for text in (
     r"Shares of the answers that both rated, by the absolute difference of the two ratings, .*",
     r"What a metric that knows the truth is expected to reach against the mean of these raters, .*",
     r"The page has no texts of them, because the runs were not given\.|No report of what joined was given\.",
-    r"Intervals of 95% \(bca\): .*|Intervals of 95% of agreement and of ceilings are Wilson's score intervals, .*",
+    r"Intervals of 95% \(bca\): .*|Intervals of 95% of agreement and of ceilings: .*",
     r"Ratings are means over the raters of an answer\. .*|Answers were grouped in 4 ways: .*",
     r"In the conclusions the interval of the best metric allows for its having been picked: .*",
     r"Holm's correction is over the metrics and facets of a dimension; numbers of tests: .*",

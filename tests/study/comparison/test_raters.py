@@ -1,5 +1,6 @@
 """Raters as metrics, and the alternative annotator test against its authors' program."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from imapeval.study.comparison.raters import (
     compare_with_each_rater,
     compare_with_raters,
     count_worth,
+    format_worth,
     run_alternative_annotator_test,
 )
 from imapeval.study.data.rated import Rated
@@ -96,6 +98,24 @@ def test_too_few_raters_or_questions_have_a_reason():
         compare_with_raters(replace(make(), by_rater={}, raters=()))
     with pytest.raises(UsageError, match=r"1\.5"):
         run_alternative_annotator_test(make(), epsilon=1.5)
+
+
+def test_a_metric_against_the_raters_is_worth_none_of_them():
+    rated = make()
+    good, poor = count_worth(replace(rated, scores=-rated.scores))
+    assert [format_worth(end) for end in (good.raters, good.low, good.high)] == ["none"] * 3
+    # Independent of quality: the upper end is above 0.
+    assert format_worth(poor.low) == "none"
+    assert 0 < (poor.high or 0) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("raters", "shown"),
+    [(None, None), (0.0, "none"), (2e-5, "< 0.01"), (0.0049, "< 0.01"), (0.54998, "0.55"), (12.34, "12.3"),
+     (math.inf, "no limit")],
+)  # fmt: skip
+def test_numbers_of_raters(raters: float | None, shown: str | None):
+    assert format_worth(raters) == shown
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from imapeval.study.correlation.product_moment import Spearman
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
 from imapeval.study.robustness import rating_sensitivity
-from imapeval.study.robustness.rating_sensitivity import find_fragility, shift_ratings
+from imapeval.study.robustness.rating_sensitivity import find_fragility, require_correlations, shift_ratings
 
 
 def rate(n: int = 120, *, raters: int = 3, seed: int = 2) -> Rated:
@@ -92,13 +92,20 @@ def test_an_order_that_stays():
 
 def test_nothing_to_vary():
     rated = rate()
-    rated.scores[:, 0] = 1.0
-    with pytest.raises(UsageError, match="undefined"):
-        shift_ratings(rated, "good", "accuracy")
-    with pytest.raises(UsageError, match="undefined"):
-        find_fragility(rated, "good", "fair", "accuracy")
+    require_correlations(rated)
+    rated.scores[:, 0] = np.repeat([1.0, 2.0], 60)  # Differs between the two systems only.
+    for call in (
+        lambda: require_correlations(rated),
+        lambda: shift_ratings(rated, "good", "accuracy"),
+        lambda: find_fragility(rated, "fair", "good", "accuracy"),
+    ):
+        with pytest.raises(UsageError, match="good has no correlation with accuracy in any of 2 systems"):
+            call()
+    rated.scores[:, 0] = np.nan
+    with pytest.raises(UsageError, match="good"):
+        require_correlations(rated)
     rated.scores[:, 0] = rated.scores[:, 1]
-    with pytest.raises(UsageError, match="0"):
+    with pytest.raises(UsageError, match="equally"):
         find_fragility(rated, "good", "fair", "accuracy")
 
 

@@ -9,7 +9,7 @@ from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, Stud
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
 from imapeval.errors import UsageError
-from imapeval.study.number_format import format_decimal
+from imapeval.study.number_format import format_decimal, format_signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def _print_errors(rows: "Sequence[Abstention]") -> None:
         Column("abstains on", lambda row: f"{row.share:.0%}"),
         Column("error", lambda row: format_decimal(row.error)),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
-        Column("change", lambda row: f"{row.change:+.3f}" if row.share else None),
+        Column("change", lambda row: format_signed(row.change) if row.share else None),
         Column("95% interval", lambda row: format_interval(row.change_low, row.change_high), wrap=False),
         Column("least", lambda row: format_decimal(row.least)),
     ]

@@ -11,7 +11,7 @@ from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, write_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from imapeval.study.calibration.curve import Calibration
     from imapeval.study.calibration.groups import GroupError
@@ -86,7 +86,7 @@ def _print(made: "Calibration", out: Path) -> None:
     emit(cells, columns, title=f"{made.metric} as {made.dimension}")
     echo(describe_baseline_error(errors))
     echo(
-        f"A new answer's rating lies within {errors.half_width:.2f} points of the prediction in "
+        f"A new answer's rating lies within {format_decimal(errors.half_width, digits=2)} points of the prediction in "
         f"{errors.confidence:.0%} of cases. {errors.n} answers to {errors.questions} questions; each is predicted from "
         "answers to other questions."
     )
@@ -94,13 +94,18 @@ def _print(made: "Calibration", out: Path) -> None:
 
 
 def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
+    from imapeval.study.number_format import format_decimal, format_signed
+
+    def show(number: float | None, write: "Callable[[float], str]") -> str | None:
+        return None if number is None else write(number)
+
     columns = [
         Column(by, lambda row: row.group, text=True),
         Column("questions", lambda row: row.questions),
         Column("answers", lambda row: row.answers),
-        Column("rating less\nprediction", lambda row: None if row.difference is None else f"{row.difference:+.3f}"),
+        Column("rating less\nprediction", lambda row: show(row.difference, format_signed)),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
-        Column("mean\nabsolute", lambda row: None if row.mean_absolute is None else f"{row.mean_absolute:.3f}"),
+        Column("mean\nabsolute", lambda row: show(row.mean_absolute, format_decimal)),
         Column(
             "95% interval",
             lambda row: format_interval(row.mean_absolute_low, row.mean_absolute_high),
@@ -134,6 +139,7 @@ def apply(
     from imapeval.study.calibration.curve_file import read_calibration
     from imapeval.study.calibration.predictions import Prediction, predict
     from imapeval.study.data.scores_file import read_scores
+    from imapeval.study.number_format import format_decimal
 
     made = read_calibration(calibration)
     found = predict(made, Run(folder), imported=None if scores is None else read_scores(scores))
@@ -148,13 +154,16 @@ def apply(
         values = [row.rating for row in theirs if row.rating is not None]
         failed = len(theirs) - len(values)
         outside = sum(row.outside for row in theirs)
-        mean = f"mean {made.dimension} {sum(values) / len(values):.2f} predicted" if values else "nothing predicted"
+        mean = "nothing predicted"
+        if values:
+            mean = f"mean {made.dimension} {format_decimal(sum(values) / len(values), digits=2)} predicted"
         echo(
             f"{system or 'all'}: {mean}, {len(values)} answers"
             + (f", {failed} without a score" if failed else "")
             + (f", {outside} with scores outside the calibrated range" if outside else "")
         )
     echo(
-        f"Each within {made.errors.half_width:.2f} points in {made.errors.confidence:.0%} of cases, on answers like "
-        "the rated ones. For the quality of a system with an interval, use `imapeval study estimate`."
+        f"Each within {format_decimal(made.errors.half_width, digits=2)} points in {made.errors.confidence:.0%} of "
+        "cases, on answers like the rated ones. For the quality of a system with an interval, use `imapeval study "
+        "estimate`."
     )

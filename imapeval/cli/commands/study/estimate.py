@@ -11,7 +11,7 @@ from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 from imapeval.study import number_format
-from imapeval.study.number_format import write_decimal
+from imapeval.study.number_format import format_decimal, write_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,5 +118,5 @@ def _format_estimate(value: float | None, low: float | None, high: float | None)
     if value is None:
         return "-"
     if low is None or high is None:
-        return f"{value:.2f}"
-    return f"{value:.2f} [{number_format.format_interval(low, high, write=write_decimal)}]"
+        return format_decimal(value, digits=2)
+    return f"{format_decimal(value, digits=2)} [{number_format.format_interval(low, high, write=write_decimal)}]"

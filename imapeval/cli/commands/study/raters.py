@@ -6,7 +6,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,8 @@ def raters(
     _print_worth(worth)
     echo(
         "Raters whose mean would be as near to the true quality of the answers: from Pearson's r over all answers, "
-        "corrected for the noise of the ratings, and the reliability of one rating (Spearman and Brown)."
+        "corrected for the noise of the ratings, and the reliability of one rating (Spearman and Brown). None: the "
+        "correlation is not above 0."
     )
     _print_tests(tests)
     echo(
@@ -98,11 +99,16 @@ def _print_correlations(rows: "Sequence[BesideRater]", title: str) -> None:
 
 
 def _print_worth(rows: "Sequence[WorthInRaters]") -> None:
+    from imapeval.study.comparison.raters import format_worth
+
+    def show_interval(row: "WorthInRaters") -> str | None:
+        return None if row.low is None else f"{format_worth(row.low)} .. {format_worth(row.high)}"
+
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("dimension", lambda row: row.dimension, text=True, wrap=False),
-        Column("raters", lambda row: None if row.raters is None else f"{row.raters:.1f}", wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, digits=1), wrap=False),
+        Column("raters", lambda row: format_worth(row.raters), wrap=False),
+        Column("95% interval", show_interval, wrap=False),
     ]
     emit(rows, columns, title="How many raters is a metric worth?", width=UNLIMITED)
 

@@ -30,22 +30,28 @@ def sensitivity(
     json_output: Json = False,
 ) -> None:
     """Measure how far a finding depends on these ratings: with more noise, one rater fewer, or a few answers fewer."""
-    from imapeval.study.robustness.rating_sensitivity import find_fragility, shift_ratings
+    from imapeval.study.robustness.rating_sensitivity import (
+        find_fragility,
+        require_correlations,
+        shift_ratings,
+    )
 
     if against == metric:
         raise UsageError(f"--against {against!r} is the metric itself. Name another one.")
     rated = options.read(folders, metrics=metric if against is None else f"{metric},{against}").rated
+    require_correlations(rated)
     shifts: list[RatingShift] = []
     fragile: list[Fragility] = []
     steps = len(rated.dimensions) * (len(rated.metrics) + (against is not None))
     with show_progress("varying ratings", total=steps, quiet=json_output) as advance:
-        for name in rated.metrics:
-            for dimension in rated.dimensions:
-                shifts += shift_ratings(rated, name, dimension, seed=seed)
-                advance(1)
+        # First, as an order may be undefined.
         if against is not None:
             for dimension in rated.dimensions:
                 fragile.append(find_fragility(rated, metric, against, dimension))
+                advance(1)
+        for name in rated.metrics:
+            for dimension in rated.dimensions:
+                shifts += shift_ratings(rated, name, dimension, seed=seed)
                 advance(1)
     if json_output:
         emit_json({"shifts": shifts, "orders": fragile})

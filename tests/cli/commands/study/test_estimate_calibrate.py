@@ -133,7 +133,10 @@ def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
     assert "mean absolute of always predicting the mean" in done.stdout
     content = json.loads(made.read_text())
     assert (content["metric"], content["signature"], content["n"]) == ("m", "m|v:1", 2 * N)
-    assert content["mean_absolute_error"]["value"] < 0.5 * content["baseline_error"]
+    error = content["mean_absolute_error"]
+    assert error["value"] < 0.5 * content["baseline_error"]
+    shown = f"{error['value']:.3f} │ {error['low']:.3f} .. {error['high']:.3f}"
+    assert shown in done.stdout
     again = imapeval("study", "calibrate", run, "--metric", "m", "--out", tmp_path / "2.json", "--json",
                      "--scale", "accuracy=-1:7")  # fmt: skip
     assert json.loads(again.stdout) == content
@@ -322,7 +325,9 @@ def test_calibrate_by_group(imapeval: Command, tmp_path: Path):
         assert row["low"] < row["difference"] < row["high"]
         assert row["mean_absolute_low"] < row["mean_absolute"] < row["mean_absolute_high"]
     assert "groups" not in json.loads((tmp_path / "c.json").read_text())
-    assert "rating less" in imapeval(*arguments, "system").stdout
+    shown = imapeval(*arguments, "task").stdout
+    for row in found["groups"]:
+        assert f"│ {row['difference']:+.3f} │ {row['low']:.3f} .. {row['high']:.3f} │" in " ".join(shown.split())
     for by, problem in (("dimension", "--by dimension"), ("ward", "'ward'")):
         done = imapeval(*arguments, by)
         assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
