@@ -184,8 +184,7 @@ class BatchFolder:
         with self._guarded():
             # Prevents a second process from writing the same files.
             self._state.execute("BEGIN IMMEDIATE")
-            for stale in self.path.glob("*.part"):
-                stale.unlink()
+            self._remove_drafts()
             self._state.execute("INSERT OR IGNORE INTO model VALUES (1, ?, ?)", (self.identity, self._name))
             writer = BatchWriter(self, self._state)
             try:
@@ -194,7 +193,8 @@ class BatchFolder:
                 writer.close()
                 self._state.commit()
             except BaseException:
-                writer.close()
+                writer.abandon()
+                self._remove_drafts()
                 self._state.rollback()
                 raise
             for file in writer.files:
@@ -230,6 +230,10 @@ class BatchFolder:
     def file_path(self, number: int) -> Path:
         """Return the path of the file of that number, from 1."""
         return self.path / f"requests-{number:03}.jsonl"
+
+    def _remove_drafts(self) -> None:
+        for draft in self.path.glob("*.part"):
+            draft.unlink()
 
     def _import_line(self, content: bytes, place: str, report: ImportReport, cache: CachedModel) -> None:
         try:
@@ -368,6 +372,12 @@ class BatchWriter:
             self.files.append(BatchFile(self._folder.file_path(self._number), self._lines, self._file.tell()))
             self._file.close()
             self._file, self._lines = None, 0
+
+    def abandon(self) -> None:
+        """Close the current file, if any, whether or not what was added still fits on the disk."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
 
     def _is_waiting(self, key: str) -> bool:
         row = self._state.execute(f"SELECT file FROM request WHERE key = ? AND {_NOT_FAILED}", (key,)).fetchone()

@@ -1,10 +1,12 @@
 import contextlib
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -427,3 +429,22 @@ def test_a_newer_state_is_refused(tmp_path):
     connection.close()
     with pytest.raises(ResourceError, match="9"):
         BatchFolder(tmp_path / "b")
+
+
+def test_wherever_the_disk_fills_up_files_are_whole_or_not_there(mount_disk: Callable[[int], Path]):
+    page, most = 4096, 60
+    for pages in range(1, most):
+        disk = mount_disk(pages * page)
+        try:
+            with BatchFolder(disk / "batch", model=MODEL) as folder:
+                write(folder, *map(ask, range(20)))
+            break
+        except ResourceError as error:
+            assert str(disk) in str(error)  # noqa: PT017
+        assert {path.name for path in (disk / "batch").glob("*")} <= {"state.sqlite", "state.sqlite-journal"}
+        mount_disk(most * page)
+        with BatchFolder(disk / "batch", model=MODEL) as folder:
+            write(folder, *map(ask, range(20)))
+            assert len(keys_in(folder.file_path(1))) == 20
+        shutil.rmtree(disk / "batch")
+    assert 10 < pages < most - 1
