@@ -295,13 +295,16 @@ class CachedModel(ModelWrapper):
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
-        """Yield a connection for a transaction. After one that failed, the next ones do not wait for a lock."""
-        wait = 0.0 if self._failing else _BUSY_SECONDS
-        self._failing = True
+        """Yield a connection for a transaction."""
         with self._opened() as connection, connection:
-            connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * self._patience)}")
             yield connection
         self._failing, self._has_written = False, True
+
+    @property
+    def _patience(self) -> float:
+        """How many seconds to wait for a lock: not at all after a failure, or each request would wait in turn."""
+        return 0.0 if self._failing else _BUSY_SECONDS
 
     @contextlib.contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
@@ -313,15 +316,17 @@ class CachedModel(ModelWrapper):
                     self._connection.close()
                     self._connection = None
                 if self._connection is None:
-                    self._connection = _connect(self._path)
+                    self._connection = _connect(self._path, wait=self._patience)
                     self._file = _identify(self._path)
                     self._closing = weakref.finalize(self, _close, self._connection, self._unwritten)
                 yield self._connection
         except (sqlite3.Error, OSError, *_DAMAGE) as error:
+            self._failing |= isinstance(error, sqlite3.OperationalError)
             raise ResourceError(
                 f"the cache of completions {self._path} cannot be used ({error}). Make sure that the folder is "
-                "writable and the disk is not full. If the file is damaged, move it away: a new one is created, and "
-                "its completions are requested and paid for again."
+                "writable, the disk is not full and no other program locks the file, or name a folder on another disk "
+                "in IMAPEVAL_CACHE: some network drives do not support locks. If the file is damaged, move it away: a "
+                "new one is created, and its completions are requested and paid for again."
             ) from error
 
 
@@ -363,12 +368,12 @@ def _identify(path: Path) -> tuple[int, int] | None:
     return None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, *, wait: float) -> sqlite3.Connection:
     make_private_folder(path.parent)
     create_private_file(path)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=wait, check_same_thread=False)
     try:
-        _write_ahead(connection)
+        _write_ahead(connection, wait=wait)
         # Safe if the process is killed; a power failure may lose the last completions, but never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         (found,) = connection.execute("PRAGMA user_version").fetchone()
@@ -383,9 +388,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
+def _write_ahead(connection: sqlite3.Connection, *, wait: float) -> None:
     """Switch to write-ahead logging, in which readers and writers do not block each other."""
-    give_up = time.monotonic() + _BUSY_SECONDS
+    give_up = time.monotonic() + wait
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

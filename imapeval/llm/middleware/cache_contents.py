@@ -91,6 +91,7 @@ def _opened(path: Path, mode: str) -> Generator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise ResourceError(
-            f"the cache of completions {path} cannot be used ({error}). Is another process using it? If the file is "
-            "damaged, move it away: a new one is created, and its completions are requested and paid for again."
+            f"the cache of completions {path} cannot be used ({error}). Is another process using it? If the disk is "
+            "full, free some space, or delete the file itself. If the file is damaged, move it away: a new one is "
+            "created, and its completions are requested and paid for again."
         ) from error

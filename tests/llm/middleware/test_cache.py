@@ -316,12 +316,15 @@ async def test_waits_for_another_process_that_creates_the_file(tmp_path):
 
 
 async def test_a_file_that_stays_locked_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.1)
     path = tmp_path / "c.sqlite"
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ResourceError, match=r"c\.sqlite"):
-            await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
+    cached = CachedModel(ScriptedModel([]), path)
+    begun = time.monotonic()
+    with lock(path):
+        failed = await asyncio.gather(*(cached.complete(ask(number)) for number in range(64)), return_exceptions=True)
+    assert time.monotonic() - begun < 64 * 0.1  # only the first one waits for the lock
+    assert {type(error) for error in failed} == {ResourceError}
+    assert str(path) in str(failed[0])
 
 
 async def test_kill_9_loses_no_completion(tmp_path):
