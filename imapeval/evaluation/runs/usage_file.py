@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError, UsageError
@@ -35,14 +35,16 @@ class UsageFile:
         ledger: Counts the calls.
 
     Raises:
-        UsageError: The file cannot be opened, or is a symbolic link.
+        UsageError: The file cannot be opened or written, or is a symbolic link.
     """
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
         # Unbuffered, so that nothing is lost when the process is killed and closing cannot fail.
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with report_write_errors(path):
-            self._file = os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0)
+        with report_write_errors(path), ExitStack() as opened:
+            self._file = opened.enter_context(os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0))
+            self._store(ledger.report())
+            opened.pop_all()
         self._path = path
         ledger.on_change(self._write, check=self._check_space)
 
@@ -71,8 +73,13 @@ class UsageFile:
         # A call may end after the run, and must not fail if its cost cannot be written; the next report includes it.
         if not self._file.closed:
             with suppress(OSError):
-                self._file.seek(0)
-                self._file.write(json.dumps(usage).encode().ljust(_BYTES))
+                self._store(usage)
+
+    def _store(self, usage: Mapping[str, Any]) -> None:
+        self._file.seek(0)
+        rest = memoryview(json.dumps(usage).encode().ljust(_BYTES))
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
 
 @contextmanager

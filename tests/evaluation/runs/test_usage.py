@@ -152,6 +152,14 @@ def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path
         assert resumed.spent == ledger.spent
 
 
+def test_a_disk_without_room_for_the_count_is_an_error_before_anything_is_sent(mount_disk: Callable[[int], Path]):
+    disk = mount_disk(4096)
+    (disk / "other").write_bytes(b"x" * 4096)
+    ledger = Ledger(price=PRICE)
+    with pytest.raises(UsageError, match=r"usage\.json"):
+        usage_file.UsageFile(disk / "usage.json", ledger)
+
+
 async def test_nothing_is_paid_for_that_the_disk_has_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     scripted = ScriptedModel(["text"])
     model = BudgetedModel(scripted, ledger := Ledger())
