@@ -169,8 +169,12 @@ class NgramIndex:
             draft.write_text(meta.model_dump_json(indent=1) + "\n")
             draft.replace(folder / _DESCRIPTION_FILE)
         except OSError as error:
-            _remove_drafts(folder, lambda process: process == os.getpid())
-            raise ResourceError(f"the n-gram index cannot be written to {folder} ({error}).") from error
+            with suppress(OSError):  # where the folder may not even be looked into
+                _remove_drafts(folder, lambda process: process == os.getpid())
+            raise ResourceError(
+                f"the n-gram index cannot be written to {folder} ({error}). Free some space or make the folder "
+                "writable, and repeat the command."
+            ) from error
         return cls.open(graph, folder)
 
     def __len__(self) -> int:
@@ -374,7 +378,8 @@ def _how_to_fix(folder: Path) -> str:
 
 
 def _is_of_graph(folder: Path, graph: Graph) -> bool:
-    return (folder / _DESCRIPTION_FILE).exists() and _read_description(folder).graph == graph.hash
+    # A cache that belongs to another user is one without an index.
+    return os.access(folder / _DESCRIPTION_FILE, os.R_OK) and _read_description(folder).graph == graph.hash
 
 
 def _read_description(folder: Path) -> _Description:
