@@ -1,5 +1,7 @@
 """The command `imapeval`: registers the subcommands and turns errors into one message and exit code 2."""
 
+import errno
+import os
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
@@ -10,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from imapeval import __version__
+from imapeval._resources import cache_folder
 from imapeval.cli.commands import (
     batch,
     cache,
@@ -54,6 +57,18 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt as error:
             echo("imapeval: stopped", err=True)
             raise typer.Exit(130) from error
+        except OSError as error:
+            # Of temporary files, which have no name, and of folders that may not even be looked into.
+            if error.filename is None and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOENT):
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            echo(
+                f"imapeval: {where}{error.strerror}. Free some space and make sure that files can be read and written "
+                f"there, or use another place: --out for output, IMAPEVAL_CACHE (now {cache_folder()}) for the cache, "
+                f"TMPDIR (now {os.environ.get('TMPDIR', 'the system default')}) for temporary files.",
+                err=True,
+            )
+            raise typer.Exit(2) from error
 
 
 app = typer.Typer(

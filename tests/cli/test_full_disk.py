@@ -7,6 +7,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -158,3 +159,44 @@ def test_output_on_a_full_disk(write_data: WriteData, tmp_path: Path, as_json: b
     assert "full" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert (tmp_path / "run/results.jsonl").read_text().count("\n") == 2
+
+
+@pytest.mark.slow
+def test_temporary_files_on_a_full_disk(
+    mount_disk: Callable[[int], Path],
+    write_data: WriteData,
+    imapeval: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    disk = mount_disk(4096)
+    (disk / "other").write_bytes(bytes(4096))
+    monkeypatch.setenv("TMPDIR", str(disk))
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    call = ("extract", write_data(SAMPLES[:2]), "--out", "imaps.jsonl")
+    done = imapeval(*call)
+    assert done.returncode == 2
+    assert str(disk) in done.stderr
+    assert not Path("imaps.jsonl").exists()
+    (disk / "other").unlink()
+    assert imapeval(*call).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["info", "clear"])
+def test_a_cache_that_cannot_even_be_looked_into_is_named(
+    imapeval: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    # Fails for everybody, as the folder of another user does for all but root.
+    monkeypatch.setenv("IMAPEVAL_CACHE", folder := "x" * 300)
+    done = imapeval("cache", command)
+    assert done.returncode == 2
+    assert folder in done.stderr
+
+
+def test_a_page_that_cannot_be_written_leaves_the_summary_to_the_next_time(
+    write_data: WriteData, imapeval: Callable[..., Any]
+) -> None:
+    assert imapeval("score", write_data(SAMPLES[:2]), "--metrics", "rouge1", "--out", "run").returncode == 0
+    Path("run/report.html").unlink()
+    Path("run/report.html").mkdir()
+    assert imapeval("report", "run", "--summary", "summary.md").returncode == 2
+    assert not Path("summary.md").exists()

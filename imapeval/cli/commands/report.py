@@ -33,8 +33,9 @@ def report(
     checks.check_files()
     if watch:
         _watch_run(folder, open_=open_)
-    verdicts = _check_run(folder, checks) if checks.given else []
+    # The page first: the summary is appended, and would be there twice if the command is repeated.
     page = folder / "report.html" if watch else write_report(folder)
+    verdicts = _check_run(folder, checks) if checks.given else []
     echo(str(page))
     print_verdicts(verdicts, quiet=False)
     if open_ and not watch:
@@ -66,7 +67,7 @@ def _watch_run(folder: Path, *, open_: bool) -> None:
 
 def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
     from imapeval.errors import UsageError
-    from imapeval.evaluation.runs import Run
+    from imapeval.evaluation.runs import Run, index_samples
     from imapeval.metrics import registry
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import parse_thresholds
@@ -83,12 +84,11 @@ def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
         )
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
-    samples, results = run.samples(), run.results()
+    samples = run.open_samples()
+    results = run.stream_results(index_samples(samples))
     return checks.check_run(
         run,
         thresholds,
-        samples=samples,
-        results=results,
         rows=summarise(samples, results, metrics=names, seed=settings["seed"]),
         metrics=metrics,
     )
