@@ -1,5 +1,6 @@
 """Files are written whole: real files, links, pipes and a real limit on the size of files."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.files import append_to_file, replace_file
+from imapeval.files import append_to_file, lock_file, replace_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the links, modes and pipes of POSIX systems")
 
@@ -85,6 +86,22 @@ except OSError as error:
     assert done.stdout == "OSError\n"
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_lock_that_is_refused_is_not_one_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import fcntl
+
+    held = lock_file(tmp_path / "lock")
+    assert held is not None
+    assert lock_file(tmp_path / "lock") is None
+    held.close()
+
+    def refuse(*_: object) -> None:  # as some network drives do
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(OSError, match="No locks available"):
+        lock_file(tmp_path / "lock")
 
 
 def test_new_folders_are_private_but_those_of_graphs():
