@@ -1,4 +1,6 @@
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +301,36 @@ def test_a_damaged_score_of_helm(fault: dict[str, float], tmp_path: Path):
     assert caught.value.path == path
 
 
+STAT = {"name": {"name": "exact_match"}, "count": 1}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"instance_id": "nobody"},
+        {"train_trial_index": 5},
+        {"stats": [STAT | {"sum": 0.0}, STAT | {"sum": 1.0}]},
+    ],
+)
+def test_scores_of_helm_that_fit_no_answer(other: dict[str, Any], tmp_path: Path):
+    folder = write_helm(tmp_path / "run")
+    path = folder / "per_instance_stats.json"
+    stats = json.loads(path.read_bytes())
+    path.write_text(json.dumps([*stats, stats[0] | other]), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_logs([folder])
+    assert caught.value.path == path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes of POSIX systems")
+def test_a_pipe_in_a_run_of_helm(tmp_path: Path):
+    folder = write_helm(tmp_path / "run")
+    (folder / "run_spec.json").unlink()
+    os.mkfifo(folder / "run_spec.json")
+    with pytest.raises(InputError):
+        read_logs([folder])
+
+
 def test_a_question_whose_right_answer_is_no_option_is_no_wrong_answer(tmp_path: Path):
     folder = write_helm(tmp_path / "run", output_mapping={"A": "Aspirin", "B": "Sleep"})
     with pytest.raises(InputError, match="id7") as caught:
@@ -319,6 +351,27 @@ LM_EVAL = {"doc_id": 0, "doc": {"question": "?", "choices": ["x", "y"]}, "target
 @pytest.mark.parametrize("metrics", [5, {"acc": 1}, [{"acc": 1}]])
 def test_damaged_metrics_of_the_harness(metrics: Any, tmp_path: Path):
     path = write_lines(tmp_path / "samples_x.jsonl", [LM_EVAL, LM_EVAL | {"doc_id": 1, "metrics": metrics}])
+    with pytest.raises(InputError) as caught:
+        read_logs([path])
+    assert (caught.value.path, caught.value.line) == (path, 2)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(LM_EVAL | {"doc_id": 1, "resps": {}}),
+        json.dumps(LM_EVAL | {"doc_id": 1, "resps": []}),
+        json.dumps(LM_EVAL | {"doc_id": 1, "resps": [[{"text": "B"}]]}),
+        json.dumps(LM_EVAL | {"doc_id": 1, "resps": [[["-1", "False"]], [["x", "False"]]]}),
+        json.dumps(LM_EVAL | {"doc_id": 1})[:-1] + ', "resps": [["A"]]}',
+        json.dumps(LM_EVAL | {"doc_id": "\xe9"}, ensure_ascii=False),
+        "[" * 100_000,
+    ],
+    ids=["no list", "empty", "object", "likelihood", "key twice", "Latin-1", "nested"],
+)
+def test_damaged_lines_of_the_harness(line: str, tmp_path: Path):
+    path = tmp_path / "samples_x.jsonl"
+    path.write_text(f"{json.dumps(LM_EVAL)}\n{line}\n", encoding="latin-1")
     with pytest.raises(InputError) as caught:
         read_logs([path])
     assert (caught.value.path, caught.value.line) == (path, 2)
@@ -410,6 +463,7 @@ def test_a_run_of_helm_with_impossible_scores_or_without_answers(tmp_path: Path)
     assert caught.value.path == folder / "per_instance_stats.json"
     empty = write_helm(tmp_path / "empty")
     (empty / "scenario_state.json").write_text('{"request_states": []}')
+    (empty / "per_instance_stats.json").write_text("[]")
     with pytest.raises(InputError) as caught:
         read_logs([empty])
     assert caught.value.path == empty

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from imapeval.errors import InputError
+from imapeval.files import refuse_stream
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import ClosedAnswer, choose
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _QUALITY = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match")
 """Metrics of HELM that judge a choice; its files hold many more, such as numbers of tokens."""
+
+_FIX = "Give the folder of a run that `helm-run` finished."
 
 _SEPARATE = {"original", "calibration"}
 """Modes of requests that ask about one option at a time, or none; only the joint question counts."""
@@ -109,15 +112,32 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
     scores: dict[tuple[str, int], dict[str, float]] = {}
     for entry in _read(folder / "per_instance_stats.json", _STATS):
         if entry.perturbation is None:
-            scores.setdefault((entry.instance_id, entry.train_trial_index), {}).update(
-                {s.name.name: s.sum / s.count for s in entry.stats if s.name.name in _QUALITY and s.count}
+            found = scores.setdefault((entry.instance_id, entry.train_trial_index), {})
+            for stat in entry.stats:
+                name = stat.name.name
+                if (
+                    name in _QUALITY
+                    and stat.count
+                    and found.setdefault(name, stat.sum / stat.count) != stat.sum / stat.count
+                ):
+                    raise InputError(
+                        f"gives {entry.instance_id[:60]!r} two values of {name}",
+                        path=folder / "per_instance_stats.json",
+                        fix=_FIX,
+                    )
+    known = {(one.instance.id, one.train_trial_index) for one in state.request_states}
+    for (instance, trial), of_instance in scores.items():
+        if (instance, trial) not in known:
+            raise InputError(
+                f"has scores of {instance[:60]!r}, trial {trial}, which scenario_state.json does not have",
+                path=folder / "per_instance_stats.json",
+                fix=_FIX,
             )
-    for (instance, _), of_instance in scores.items():
         if wrong := next((name for name, score in of_instance.items() if not 0 <= score <= 1), None):
             raise InputError(
                 f"gives {instance!r} {of_instance[wrong]:g} as {wrong}, which lies between 0 and 1",
                 path=folder / "per_instance_stats.json",
-                fix="Give the folder of a run that `helm-run` finished.",
+                fix=_FIX,
             )
     several = len({one.train_trial_index for one in state.request_states}) > 1
     for one in state.request_states:
@@ -145,6 +165,7 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
 
 
 def _read(path: Path, kind: TypeAdapter[_T]) -> _T:
+    refuse_stream(path)
     try:
         return kind.validate_json(path.read_bytes())
     except FileNotFoundError as error:
@@ -156,5 +177,5 @@ def _read(path: Path, kind: TypeAdapter[_T]) -> _T:
         raise InputError(
             f"is not as HELM writes it ({'.'.join(map(str, first['loc']))}: {first['msg']})",
             path=path,
-            fix="Give the folder of a run that `helm-run` finished.",
+            fix=_FIX,
         ) from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import read_number
+from imapeval.evaluation.strict_json import parse_json
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
@@ -48,7 +49,7 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
     model = path.resolve().parent.name.replace("__", "/")
     # Line number and record, by document and filter.
     documents: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -70,15 +71,16 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
         yield _read_document(records, task=task, model=model, common=common)
 
 
-def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
+def _read_record(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
         if not is_lm_eval(path, record) or not isinstance(record["doc"], dict):
             raise ValueError("keys are missing")
         metrics = cast("Any", record.get("metrics") or [])
         if not isinstance(metrics, list) or not all(isinstance(name, str) for name in cast("list[Any]", metrics)):
             raise ValueError("'metrics' is not a list of names")
-    except (ValueError, AttributeError, RecursionError) as error:
+        _check_responses(record["resps"])
+    except (ValueError, AttributeError) as error:
         raise InputError(
             f"is not a sample of lm-evaluation-harness ({error})",
             path=path,
@@ -86,6 +88,21 @@ def _read_record(line: str, path: Path, number: int) -> dict[str, Any]:
             fix="Give a file that `lm_eval --log_samples` wrote.",
         ) from error
     return cast("dict[str, Any]", record)
+
+
+def _check_responses(responses: Any) -> None:
+    """Raise `ValueError` for what is neither texts, nor nulls, nor likelihoods of the options."""
+    if not (isinstance(responses, list) and responses):
+        raise ValueError("'resps' is not a list of responses")
+    given: Any = cast("list[Any]", responses)
+    if len(given) > 1 and isinstance(given[0], list) and isinstance(given[0][:1] and given[0][0], list):
+        if _read_likelihoods(given) is None:
+            raise ValueError("'resps' is not a likelihood of each option")
+        return
+    while isinstance(given, list) and given:
+        given = cast("list[Any]", given)[0]
+    if not (given is None or isinstance(given, (str, float))):
+        raise ValueError("'resps' is not a list of responses")
 
 
 def _filter_of(record: Mapping[str, Any]) -> str:

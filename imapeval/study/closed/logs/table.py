@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns
+from imapeval.evaluation.samples.rows import list_columns, short_repr
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
@@ -81,7 +81,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         every = not gold and bool(gold := find_all_gold(value["gold"], labels))
         if not gold:
             raise InputError(
-                f"{found['gold']!r} is {value['gold']!r}, which is none of the options",
+                f"{found['gold']!r} is {short_repr(value['gold'])}, which is none of the options",
                 path=path,
                 line=row.line,
                 unit=row.unit,
