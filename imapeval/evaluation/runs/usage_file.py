@@ -8,6 +8,7 @@ import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs.schema import Usage, describe_validation_error
 from imapeval.evaluation.strict_json import parse_json
@@ -149,7 +150,9 @@ def report_write_errors(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
+        # Runs at URLs, and the usage of commands without output, are in the cache.
+        option = "IMAPEVAL_CACHE" if path.is_relative_to(cache_folder()) else "--out"
         raise UsageError(
-            f"cannot write to {path} ({error.strerror}). Choose another place with --out, or free some space and "
+            f"cannot write to {path} ({error.strerror}). Choose another place with {option}, or free some space and "
             "repeat the command to resume."
         ) from error
