@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import chain
-from math import log2
+from math import ceil, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from zlib import crc32
@@ -98,6 +98,8 @@ SHORTEST, LONGEST, LONGEST_FILE = 500, 8_000, 64_000
 there are longer ones, because opening a file takes as long as a search in a short text."""
 ENOUGH = 0.001
 """Shortest time, in seconds, that can be compared with another."""
+MOST_WORDS = 24
+"""Largest number of the own words of a pattern that are tried."""
 MOST = 3.0
 """Largest allowed ratio of times, for a text of twice the length."""
 
@@ -201,14 +203,15 @@ def _apply(pattern: re.Pattern[Any], methods: frozenset[str]) -> Callable[[str],
     return lambda text: sum(1 for _ in pattern.finditer(convert(text)))
 
 
-def _units_of(pattern: re.Pattern[Any]) -> Iterator[str]:
-    """Yield units that make a pattern work hard: its own words."""
+def _units_of(pattern: re.Pattern[Any]) -> list[str]:
+    """Return units that make a pattern work hard: its own words, evenly chosen where a pattern lists hundreds."""
     source = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
     # Escapes and group syntax are not characters of a text.
     bare = re.sub(r"\(\?(?:P<\w+>|[:=!>]|<[=!])|\\[bBdDsSwWAZ]|\{\d*,?\d*\}", " ", source)
     words = re.findall(r"[A-Za-z]{2,}|[一-鿿]{1,6}", bare)
     phrases = re.findall(r"[\w ,:'\"<>/-]{2,40}", bare)
-    yield from chain(words, phrases)
+    units = list(dict.fromkeys((*words, *phrases)))
+    return units[:: ceil(len(units) / MOST_WORDS) or 1]
 
 
 # --- time
@@ -229,9 +232,9 @@ def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest:
     length = SHORTEST
     # What takes the same time for every text would hide what grows.
     enough = ENOUGH if longest == LONGEST else max(ENOUGH, 4 * min(measure(length) for _ in range(3)))
-    while measure(length) < enough:
-        if length >= longest:
-            return 1.0
+    if measure(longest) < enough:
+        return 1.0
+    while length < longest and measure(length) < enough:
         length *= 4
     # Doubtful cases are measured again at four times the length: noise does not grow quadratically.
     for factor in (2, 4):
