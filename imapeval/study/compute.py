@@ -163,7 +163,7 @@ def compute_study(
     if best and rated.by_rater:
         beside = compare_with_raters(rated, metrics=best, coefficient=coefficient, level=chosen)
         tests = run_alternative_annotator_test(rated, metrics=best, seed=seed)
-        worth = count_worth(rated, metrics=best)
+        worth = count_worth(rated, metrics=best, ceilings=ceilings)
     slices: list[Slice] = []
     if best:
         slices = slice_answers(rated, metrics=best, coefficient=coefficient)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.findings import CoefficientName, Correlation, Level
+    from imapeval.study.data.findings import Ceiling, CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
 EPSILON = 0.2
@@ -209,7 +209,9 @@ def run_alternative_annotator_test(
     ]
 
 
-def count_worth(rated: Rated, *, metrics: Sequence[str] | None = None) -> list[WorthInRaters]:
+def count_worth(
+    rated: Rated, *, metrics: Sequence[str] | None = None, ceilings: Sequence[Ceiling] | None = None
+) -> list[WorthInRaters]:
     """Return how many raters each metric is worth for telling better answers from worse ones.
 
     With R the metric's correlation with the true quality (Pearson's r over all answers, corrected for the noise of the
@@ -220,13 +222,14 @@ def count_worth(rated: Rated, *, metrics: Sequence[str] | None = None) -> list[W
     Args:
         rated: Scores and ratings by rater.
         metrics: Metrics to include; None means all.
+        ceilings: Result of `find_ceilings`, if it is known.
 
     Raises:
         UsageError: The ratings of single raters are not known, or a name is unknown.
     """
     names = choose_names("metric", metrics, rated.metrics)
     _require_raters(rated)
-    ceilings = find_ceilings(rated)
+    ceilings = find_ceilings(rated) if ceilings is None else ceilings
     single: dict[str, float] = {}
     for row in ceilings:
         if (row.coefficient, row.level) == ("pearson", "global") and row.reliability is not None:

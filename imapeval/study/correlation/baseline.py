@@ -299,9 +299,10 @@ def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
         return []
     title = find_coefficient(known[0].coefficient).title
     shown = ", ".join(dict.fromkeys(format_number(row.baseline or 0.0) for row in known))
+    several = any(row.within_dataset is not None for row in known)
     said = (
-        f"A baseline that knows only the system and the data set of an answer reaches {title} {shown} over all answers "
-        "together."
+        f"A baseline that knows only the system {'and the data set ' if several else ''}of an answer reaches {title} "
+        f"{shown} over all answers together."
     )
     below = [row.metric for row in known if row.high is not None and row.high < 0]
     beating = _list_beating(known)
@@ -315,7 +316,7 @@ def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
         dimensions = list(dict.fromkeys(row.dimension for row in rows if row.dimension != ALL))
         single = {one: _list_beating([row for row in rows if row.dimension == one]) for one in dimensions}
         listed = "; ".join(f"on {one} {', '.join(found) or 'none'}" for one, found in single.items())
-        said += f" In single dimensions, better than the baseline of the dimension: {listed}."
+        said += f" In single dimensions, shown to be better than the baseline of the dimension: {listed}."
     return [said]
 
 

@@ -217,11 +217,13 @@ def check_dimensions(known: Known, metric: str, *ends: str) -> bool:
     )
 
 
-@sentence(rf"The highest coefficient in a single dimension is another metric's: on completeness {M} \({N}\)\.")
-def check_leader(known: Known, metric: str, value: str) -> bool:
+@sentence(r"The highest coefficient in a single dimension is another metric's: (on .+)\.")
+def check_leader(known: Known, said: str) -> bool:
     best = {name: max(METRICS[:-1], key=lambda one: known.within(one, name)) for name in ("mean", *DIMENSIONS)}
-    return best == {"mean": best["mean"], "accuracy": best["mean"], "completeness": metric} and near(
-        value, known.within(metric, "completeness")
+    stated = {dimension: (metric, value) for dimension, metric, value in re.findall(rf"on (\w+) {M} \({N}\)", said)}
+    others = {name: best[name] for name in DIMENSIONS if best[name] != best["mean"]}
+    return {name: metric for name, (metric, _) in stated.items()} == others and all(
+        near(value, known.within(metric, name)) for name, (metric, value) in stated.items()
     )
 
 
@@ -370,8 +372,8 @@ def check_heterogeneity(
 
 
 @sentence(
-    rf"A baseline that knows only the system and the data set of an answer reaches Spearman's rho {N} over all answers "
-    r"together\.(?: Worse than it: ([a-z, -]+)\.)?(?: Not shown to differ from it: ([a-z, -]+)\.)? In single dimensions, better than the baseline of the dimension: on accuracy "
+    rf"A baseline that knows only the system of an answer reaches Spearman's rho {N} over all answers "
+    r"together\.(?: Worse than it: ([a-z, -]+)\.)?(?: Not shown to differ from it: ([a-z, -]+)\.)? In single dimensions, shown to be better than the baseline of the dimension: on accuracy "
     r"([a-z, -]+); on completeness ([a-z, -]+)\."
 )
 def check_baseline(
@@ -419,6 +421,18 @@ def check_ceiling(known: Known, dimension: str, value: str, low: str, high: str)
 @sentence(r"the score is constant \((\d)\): system \((\w): accuracy, \w: completeness\)")
 def check_constant(known: Known, value: str, system: str) -> bool:
     return set(known.scores["system"][known.systems == system]) == {float(value)}
+
+
+@sentence(r"(\d) of (\d) coefficients are left out: fewer than 4 questions, or scores or ratings all equal: (.+)")
+def check_small_groups(known: Known, left_out: str, coefficients: str, said: str) -> bool:
+    groups = re.findall(r"([\d.]+) to ([\d.]+) \((?:accuracy|completeness|mean of dimensions)\)", said)
+    for low, high in groups:
+        inside = known.systems[(known.length > float(low) - 0.0051) & (known.length < float(high) + 0.0051)]
+        counts = np.unique(inside, return_counts=True)[1]
+        # A mean over dimensions leaves out twice as many.
+        if (counts < 4).sum() * int(coefficients) != len(counts) * int(left_out):
+            return False
+    return len(groups) > 0
 
 
 @sentence(r"(\d) of (\d) coefficients are undefined and left out: system \((?:accuracy, completeness|mean)\)")

@@ -87,6 +87,9 @@ def test_worse_is_not_the_same_as_not_shown_to_differ():
         for name, middle in (("worse", -0.2), ("below", -0.05), ("above", 0.05), ("better", 0.2))
     ]
     (said,) = describe_baseline(rows)
+    assert said.startswith("A baseline that knows only the system of an answer")
+    (of_several,) = describe_baseline([replace(row, within_dataset=0.1) for row in rows])
+    assert of_several.startswith("A baseline that knows only the system and the data set of an answer")
     assert "Worse than it: worse. Not shown to differ from it: below, above. Better: better." in said
 
 
