@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 import sys
+import zlib
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from zipfile import BadZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 from imapeval._optional import require
 from imapeval.errors import InputError
@@ -21,6 +24,18 @@ _SKIPPED_FIELDS = {"messages", "events", "events_data", "store", "timelines"}
 """Fields that make up most of a log and are not needed."""
 
 _READER_ERRORS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
+
+_MAX_MEMBER = 256 * 2**20
+"""Maximum length of a sample in an archive, in bytes: it is held in memory."""
+
+_MAX_DEPTH = 1000
+"""Nested brackets in a sample; Inspect's reader takes a time that grows with their square."""
+
+_MAX_PROBLEM = 300
+"""Maximum length of an error of Inspect's reader in a message, which may quote the log."""
+
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 _log = get_logger(__name__)
 
@@ -45,10 +60,12 @@ def load_inspect(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
     if not Path(source).is_file():
         raise InputError("no such file", path=source, fix="Check the path.")
     try:
+        _check_archive(source)
         log = inspect_log.read_eval_log(source, resolve_attachments="core", exclude_fields=_SKIPPED_FIELDS)
     except _damaged_log_errors() as error:
+        problem = " ".join(str(error).split())[:_MAX_PROBLEM]
         raise InputError(
-            f"is not a log that Inspect can read ({error})", path=source, fix="Give an .eval or .json log of Inspect."
+            f"is not a log that Inspect can read ({problem})", path=source, fix="Give an .eval or .json log of Inspect."
         ) from error
     samples = cast("list[Any]", log.samples or [])
     whole = [sample for sample in samples if not (sample.error or sample.invalidation)]
@@ -76,6 +93,26 @@ def load_inspect(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
             **_read_scores(sample.scores or {}),
         }
         yield Row(number, number, fields, unit="record")
+
+
+def _check_archive(source: str) -> None:
+    """Raise `ValueError` or `BadZipFile` for an archive that would take Inspect's reader all memory or many minutes."""
+    if not is_zipfile(source):
+        return  # a .json log, or one that Inspect refuses
+    with ZipFile(source) as archive:
+        for member in archive.infolist():
+            if member.file_size > _MAX_MEMBER:
+                raise ValueError(f"{member.filename[:60]} has more than {_MAX_MEMBER:,} bytes when unpacked")
+            if member.flag_bits & 1:
+                raise ValueError(f"{member.filename[:60]} is encrypted")
+            # The size is what the archive says, and true where the member can be unpacked. Python knows no Zstandard.
+            if member.compress_type in (ZIP_STORED, ZIP_DEFLATED):
+                with archive.open(member) as file:
+                    content = file.read(_MAX_MEMBER)
+                brackets = _STRING.sub(b"", content).translate(None, _NO_BRACKETS)
+                depths = accumulate(1 if bracket in b"[{" else -1 for bracket in brackets)
+                if max(depths, default=0) > _MAX_DEPTH:
+                    raise ValueError(f"{member.filename[:60]} has more than {_MAX_DEPTH} nested brackets")
 
 
 def is_unanswered(output: Any) -> bool:
@@ -118,7 +155,8 @@ def _read_choices(sample: Any) -> dict[str, Any]:
 def _damaged_log_errors() -> tuple[type[Exception], ...]:
     """Return the errors that Inspect, or a package that it reads with, raises for a damaged log."""
     theirs = (getattr(sys.modules.get(module), name, None) for module, name in _READER_ERRORS)
-    return OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, *filter(None, theirs)
+    ours = (OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, zlib.error)
+    return *ours, *filter(None, theirs)
 
 
 def _read_scores(scores: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -23,7 +23,7 @@ from inspect_ai.scorer import mean, precomputed_scores, stderr
 
 from imapeval import Scorer
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples import read
+from imapeval.evaluation.samples import inspect_log, read
 from imapeval.integrations.inspect_ai import imapscore, write_precomputed
 
 if TYPE_CHECKING:
@@ -143,6 +143,25 @@ def test_errors_are_left_out_and_what_was_not_answered_is_missing(run_eval: RunE
     write_eval_log(EvalLog.model_validate(broken), path)
     assert {answer.id: answer.answered for answer in read(path)} == {"a": True, "b": False, "c": True}
     assert "1 of 4 samples" in caplog.text
+
+
+@pytest.mark.parametrize("content", [b'"' + b"x" * 2**20 + b'"', b"[" * 100_000], ids=["bomb", "nested"])
+@pytest.mark.parametrize("lies", [False, True])
+def test_a_sample_that_would_take_all_memory_or_time(
+    run_eval: RunEval, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, lies: bool
+):
+    monkeypatch.setattr(inspect_log, "_MAX_MEMBER", 2**20)
+    path = tmp_path / "log.eval"
+    with ZipFile(run_eval([sample()]).location) as log, ZipFile(path, "w", ZIP_DEFLATED) as other:
+        for name in log.namelist():
+            other.writestr(name, content if name.startswith("samples/") else log.read(name))
+        if lies:
+            for member in other.filelist:
+                member.file_size = min(member.file_size, 100)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.path == path
+    assert len(str(caught.value)) < 1000
 
 
 def test_no_log(tmp_path: Path, run_eval: RunEval):
