@@ -21,7 +21,7 @@ from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
-from imapeval.study.number_format import write_score
+from imapeval.study.number_format import find_digits, write_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,7 +252,9 @@ def format_worth(raters: float | None) -> str | None:
         return None
     if raters == 0 or math.isinf(raters):
         return "no limit" if raters else "none"
-    return f"< {_SMALLEST_WORTH}" if raters < _SMALLEST_WORTH / 2 else write_score(raters, 2)
+    return (
+        f"< {_SMALLEST_WORTH}" if raters < _SMALLEST_WORTH / 2 else write_score(raters, find_digits(raters, digits=2))
+    )
 
 
 def _to_raters(correlation: float | None, reliability: float) -> float | None:

@@ -386,23 +386,15 @@ def check_baseline(
         for name in DIMENSIONS
     }
     mean = float(np.mean(list(own.values())))
-    single = {"accuracy": names(accuracy), "completeness": names(completeness)}
+    # The true differences, in 30,000 questions: knows-accuracy +.38 and knows-both +.03 on accuracy, knows-completeness
+    # +.14 on completeness; all others, and all means, are below 0.
     return (
         abs(number(value) - mean) < 0.03
         and all(known.pooled(name, "mean") < number(value) for name in (names(below) if below else ()))
         # None is named as better.
         and set(names(", ".join(filter(None, (below, open_))))) == set(METRICS)
-        # Which metrics know the dimension is known; knows-both is not far enough above the systems' means.
-        and single == {"accuracy": ["knows-accuracy"], "completeness": ["knows-completeness"]}
-        and all(
-            known.pooled(name, one) <= own[one] + 0.1
-            for one in DIMENSIONS
-            for name in METRICS
-            if name not in single[one]
-        )
-    ) or (
-        single["completeness"] == ["none"]
-        and known.pooled("knows-completeness", "completeness") < own["completeness"] + 0.12
+        and {"knows-accuracy"} <= set(names(accuracy)) <= {"knows-accuracy", "knows-both"}
+        and completeness in ("knows-completeness", "none")
     )
 
 

@@ -111,8 +111,8 @@ def test_a_metric_against_the_raters_is_worth_none_of_them():
 
 @pytest.mark.parametrize(
     ("raters", "shown"),
-    [(None, None), (0.0, "none"), (2e-5, "< 0.01"), (0.0049, "< 0.01"), (0.54998, "0.55"), (12.34, "12.3"),
-     (math.inf, "no limit")],
+    [(None, None), (0.0, "none"), (2e-5, "< 0.01"), (0.0049, "< 0.01"), (0.54998, "0.55"), (0.997, "0.997"),
+     (12.34, "12.3"), (math.inf, "no limit")],
 )  # fmt: skip
 def test_numbers_of_raters(raters: float | None, shown: str | None):
     assert format_worth(raters) == shown
