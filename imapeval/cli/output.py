@@ -174,7 +174,7 @@ def _write(path: Path, content: bytes | Iterable[bytes]) -> None:
         make_private_folder(path.parent)
         replace_file(path, content)
     except OSError as error:
-        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
+        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file, or free some space.") from error
 
 
 def _to_json(value: object) -> object:

@@ -193,7 +193,8 @@ class BatchFolder:
                 writer.close()
                 self._state.commit()
             except BaseException:
-                writer.abandon()
+                with contextlib.suppress(OSError):  # what is still to be written may not fit on the disk
+                    writer.close()
                 self._remove_drafts()
                 self._state.rollback()
                 raise
@@ -369,15 +370,10 @@ class BatchWriter:
     def close(self) -> None:
         """Finish the current file, if any."""
         if self._file is not None:
-            self.files.append(BatchFile(self._folder.file_path(self._number), self._lines, self._file.tell()))
-            self._file.close()
-            self._file, self._lines = None, 0
-
-    def abandon(self) -> None:
-        """Close the current file, if any, whether or not what was added still fits on the disk."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
+            file, self._file = self._file, None
+            with file:
+                self.files.append(BatchFile(self._folder.file_path(self._number), self._lines, file.tell()))
+            self._lines = 0
 
     def _is_waiting(self, key: str) -> bool:
         row = self._state.execute(f"SELECT file FROM request WHERE key = ? AND {_NOT_FAILED}", (key,)).fetchone()

@@ -116,7 +116,8 @@ class CachedModel(ModelWrapper):
         self._in_flight: dict[str, asyncio.Task[Completion]] = {}
         self._held: dict[str, Completion] = {}
         self._unwritten: dict[str, _Write] = {}
-        self._has_written = self._failing = self._warned = False
+        self._has_written = self._warned = False
+        self._patience = _BUSY_SECONDS  # for a lock: none after a failure, or each request would wait in turn
 
     async def complete(self, request: Request) -> Completion:
         """Return the cached completion, or ask the model and cache its completion.
@@ -299,12 +300,7 @@ class CachedModel(ModelWrapper):
         with self._opened() as connection, connection:
             connection.execute(f"PRAGMA busy_timeout = {round(1000 * self._patience)}")
             yield connection
-        self._failing, self._has_written = False, True
-
-    @property
-    def _patience(self) -> float:
-        """How many seconds to wait for a lock: not at all after a failure, or each request would wait in turn."""
-        return 0.0 if self._failing else _BUSY_SECONDS
+        self._patience, self._has_written = _BUSY_SECONDS, True
 
     @contextlib.contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
@@ -321,7 +317,8 @@ class CachedModel(ModelWrapper):
                     self._closing = weakref.finalize(self, _close, self._connection, self._unwritten)
                 yield self._connection
         except (sqlite3.Error, OSError, *_DAMAGE) as error:
-            self._failing |= isinstance(error, sqlite3.OperationalError)
+            if isinstance(error, sqlite3.OperationalError):
+                self._patience = 0.0
             raise ResourceError(
                 f"the cache of completions {self._path} cannot be used ({error}). Make sure that the folder is "
                 "writable, the disk is not full and no other program locks the file, or name a folder on another disk "
