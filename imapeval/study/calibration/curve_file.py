@@ -92,8 +92,8 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         replace_file(path, f"{content.model_dump_json(indent=2)}\n".encode())
     except OSError as error:
         raise UsageError(
-            f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable, or free some "
-            "space."
+            f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable, or free "
+            "some space."
         ) from error
 
 
