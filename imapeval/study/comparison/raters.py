@@ -148,32 +148,40 @@ def compare_with_raters(
     for dimension in rated.dimensions:
         for place, rater in enumerate(rated.raters):
             own, others = _split_rater(rated.by_rater[dimension], place)
-            for metric in names:
-                used = np.flatnonzero(np.isfinite(own) & np.isfinite(others) & np.isfinite(rated.scores_of(metric)))
-                if len(used) == 0:
+            answers = [
+                np.flatnonzero(np.isfinite(own) & np.isfinite(others) & np.isfinite(rated.scores_of(metric)))
+                for metric in names
+            ]
+            # Metrics that scored the same answers share the ranks of the ratings.
+            found: dict[bytes, list[Correlation]] = {}
+            for used in answers:
+                alike = [metric for metric, theirs in zip(names, answers, strict=True) if np.array_equal(theirs, used)]
+                if len(used) == 0 or used.tobytes() in found:
                     continue
-                pair = replace(
+                together = replace(
                     rated.take(used),
-                    metrics=(_RATER, metric),
-                    scores=np.column_stack([own[used], rated.scores_of(metric)[used]]),
+                    metrics=(_RATER, *alike),
+                    scores=np.column_stack([own[used], *(rated.scores_of(metric)[used] for metric in alike)]),
                     dimensions=(dimension,),
                     ratings=others[used, None],
                     lower_is_better=frozenset(),
                     by_rater={},
                 )
-                found = correlate(pair, coefficients=(coefficient,), levels=(level,), resamples=1)
-                rows.append(
-                    BesideRater(
-                        dimension,
-                        level,
-                        coefficient,
-                        rater,
-                        metric,
-                        _take_value(found, _RATER),
-                        _take_value(found, metric),
-                        len(used),
-                    )
+                found[used.tobytes()] = correlate(together, coefficients=(coefficient,), levels=(level,), resamples=1)
+            rows += [
+                BesideRater(
+                    dimension,
+                    level,
+                    coefficient,
+                    rater,
+                    metric,
+                    _take_value(found[used.tobytes()], _RATER),
+                    _take_value(found[used.tobytes()], metric),
+                    len(used),
                 )
+                for metric, used in zip(names, answers, strict=True)
+                if len(used)
+            ]
     return rows
 
 
