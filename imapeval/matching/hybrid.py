@@ -92,7 +92,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="11",
+            v="12",
         )
 
     async def match(

@@ -122,6 +122,11 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     same_stance = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
+    turned = a.roles is not None and a.roles.kind == "choice" and _change_places(a, b)
+    if turned and (antonyms := _find_antonyms(a.words, b.words)):
+        # "More often in boys than in girls" is "less often in girls than in boys".
+        same = same_stance and agree and a.words - antonyms == b.words - antonyms
+        return WordingVerdict.SAME if same else None
     if same_stance and agree and (verdict := _compare_roles(a, b)):
         return verdict
     if not same_stance:
@@ -179,14 +184,22 @@ def _compare_roles(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare what two phrases put in an order: "MRI before biopsy" is "biopsy after MRI"; None if the rest decides."""
     if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
         return None
+    if _change_places(a, b):
+        return WordingVerdict.OTHER_ORDER
     first, second, other_first, other_second = map(
         find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
     )
-    if not (second and other_second):
-        return None
-    if second == other_second:
-        return WordingVerdict.SAME if first == other_first else None
-    return WordingVerdict.OTHER_ORDER if second <= other_first and other_second <= first else None
+    return WordingVerdict.SAME if first == other_first and second == other_second != frozenset() else None
+
+
+def _change_places(a: Phrase, b: Phrase) -> bool:
+    """Return whether what one phrase puts second is in what the other one puts first, and the reverse."""
+    if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
+        return False
+    first, second, other_first, other_second = map(
+        find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
+    )
+    return bool(second and other_second) and second != other_second and second <= other_first and other_second <= first
 
 
 def _have_same_roles(a: Phrase, b: Phrase) -> bool:
@@ -269,10 +282,16 @@ def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
     if ours | theirs == frozenset({"non"}):
         # "small cell" and "non-small cell lung cancer".
         return True
-    if not any(are_antonyms(word, other) for word in ours for other in theirs):
+    if not _find_antonyms(a, b):
         return False
     rest = max(len(a), len(b)) - 1
     return rest == 0 or len(a & b) / rest >= SAME_SUBJECT
+
+
+def _find_antonyms(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+    """Return the words of only one of two phrases that have an antonym in the other."""
+    pairs = ((word, other) for word in a - b for other in b - a if are_antonyms(word, other))
+    return frozenset(word for pair in pairs for word in pair)
 
 
 def _same_name(a: Phrase, b: Phrase) -> bool:

@@ -22,10 +22,22 @@ TABLE = Path(__file__).with_name("relation_pairs.tsv")
 with TABLE.open(encoding="utf-8", newline="") as lines:
     ROWS = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
+SEEN = [row for row in ROWS if not row["split"].startswith("unseen")]
+
 EASY = {"kind", "lay", "abbreviation", "paraphrase", "spelling", "symptom", "test", "procedure", "organism"}
 """Sorts of cases that one lookup, one step or the wording decides; the others are hard."""
 
-CLAUSES = {"advice", "age limit", "clause", "contagion", "direction", "dose of a clause", "duration", "finding"}
+CLAUSES = {
+    "advice",
+    "age limit",
+    "clause",
+    "comparison",
+    "contagion",
+    "direction",
+    "dose of a clause",
+    "duration",
+    "finding",
+}
 CLAUSES |= {"meals", "prognosis", "same amount", "schedule", "side of a clause"}
 """Sorts of rows whose values are statements rather than names."""
 
@@ -52,10 +64,10 @@ async def test_relations_are_as_expected_and_inverted_with_the_pair(matcher, sor
 
 def test_table_is_large_and_balanced():
     assert len(ROWS) >= 600
-    assert {row["split"] for row in ROWS} == {"dev", "held", "unseen-2026-11-26"}
+    assert {row["split"] for row in ROWS} == {"dev", "held", "unseen-2026-11-26", "unseen-2026-11-26-2"}
     assert sum(row["split"] == "held" for row in ROWS) >= 260
     assert sum(row["sort"] not in EASY for row in ROWS) * 2 >= len(ROWS)
-    assert sum(row["lang"] == "zh" for row in ROWS) * 2 >= len(ROWS)
+    assert sum(row["lang"] == "zh" for row in ROWS) * 9 >= len(ROWS) * 4
     for relation in Relation:
         assert sum(row["expected"] == relation for row in ROWS) * 10 >= len(ROWS)
     assert all(row["reason"] for row in ROWS)
@@ -66,15 +78,17 @@ def test_most_contradictions_are_found():
     contradictions = [row for row in ROWS if row["expected"] == Relation.CONTRADICTION]
     assert len(contradictions) * 4 >= len(ROWS)
     assert len({row["sort"] for row in contradictions}) >= 15
-    assert sum(not row["known_wrong"] for row in contradictions) >= 0.8 * len(contradictions)
+    seen = [row for row in contradictions if row in SEEN]
+    assert sum(not row["known_wrong"] for row in seen) >= 0.85 * len(seen)
 
 
 def test_number_of_known_errors():
     # Nearly all names are right; about half of the clauses are wrong, most of them because they stay undecided.
-    wrong = [row for row in ROWS if row["known_wrong"]]
-    assert sum(row["sort"] not in CLAUSES for row in wrong) <= 0.02 * len(ROWS)
-    assert sum(row["sort"] in CLAUSES for row in wrong) <= 0.5 * sum(row["sort"] in CLAUSES for row in ROWS)
-    assert sum(row["known_wrong"] != Relation.UNMATCHED for row in wrong) <= 0.02 * len(ROWS)
+    wrong = [row for row in SEEN if row["known_wrong"]]
+    assert sum(row["sort"] not in CLAUSES for row in wrong) <= 0.02 * len(SEEN)
+    assert sum(row["sort"] in CLAUSES for row in wrong) <= 0.5 * sum(row["sort"] in CLAUSES for row in SEEN)
+    # A wrong relation is worse than none, so unseen rows count here.
+    assert sum(row["known_wrong"] not in ("", Relation.UNMATCHED) for row in ROWS) <= 0.002 * len(ROWS)
 
 
 def test_no_pair_is_listed_twice():

@@ -45,6 +45,9 @@ SAME = [
     ("half of patients recover", "50% of patients recover"),
     ("一半的患者可以治愈", "50%的患者可以治愈"),
     ("不宜接种流感疫苗", "不宜也不接种流感疫苗"),
+    ("men are affected more often than women", "women are affected less often than men"),
+    ("heparin is better than warfarin", "warfarin is worse than heparin"),
+    ("头孢比青霉素更安全", "青霉素不如头孢安全"),
 ]
 NARROWER = [
     ("ibuprofen", "ibuprofen 400 mg"),
@@ -140,6 +143,7 @@ OTHER_ORDER = [
     ("warfarin causes bleeding", "bleeding causes warfarin"),
     ("paracetamol is safer than ibuprofen", "ibuprofen is safer than paracetamol"),
     ("青霉素优于头孢", "头孢优于青霉素"),
+    ("头孢比青霉素更安全", "青霉素比头孢更安全"),
     ("从阿司匹林换成氯吡格雷", "从氯吡格雷换成阿司匹林"),
     ("先做CT再做MRI", "先做MRI再做CT"),
     ("高血压引起肾病", "肾病引起高血压"),
@@ -163,6 +167,8 @@ OPEN = [
     ("paracetamol (500 mg)", "ibuprofen (500 mg)"),
     ("阿司匹林（口服）", "青霉素（口服）"),
     ("surgery (if needed)", "antibiotics (if needed)"),
+    ("men get it more often than women", "women are diagnosed less often than men"),
+    ("头孢比青霉素更安全", "头孢比青霉素更便宜"),
     ("hepatitis (viral)", "hepatitis (alcoholic)"),
     ("腹部不舒服", "腹部不适"),
     ("月经不调", "月经失调"),
