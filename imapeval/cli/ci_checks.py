@@ -13,11 +13,10 @@ from imapeval.files import append_to_file, make_private_folder, replace_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.evaluation.runs import Result, Run
+    from imapeval.evaluation.runs import Run
     from imapeval.metrics.base import Metric
     from imapeval.report.summary import SummaryRow
     from imapeval.report.thresholds import AnyVerdict, Threshold
-    from imapeval.types import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +65,6 @@ class CheckOptions:
         run: "Run",
         thresholds: "Sequence[Threshold]",
         *,
-        samples: "Sequence[Sample]",
-        results: "Sequence[Result]",
         rows: "Sequence[SummaryRow]",
         metrics: "Sequence[Metric]",
     ) -> "list[AnyVerdict]":
@@ -76,8 +73,6 @@ class CheckOptions:
         Args:
             run: The run.
             thresholds: Parsed from `threshold`.
-            samples: Samples of the run.
-            results: Results of the run.
             rows: Means of the run.
             metrics: Metrics of the run that are installed.
 
@@ -86,14 +81,15 @@ class CheckOptions:
         """
         from imapeval.report.thresholds import check_contradictions, check_thresholds
 
-        verdicts: list[AnyVerdict] = [*check_thresholds(thresholds, rows, samples=len(samples))]
+        count = run.manifest["data"]["samples"]
+        verdicts: list[AnyVerdict] = [*check_thresholds(thresholds, rows, samples=count)]
         if self.max_contradictions is not None:
-            verdicts.append(check_contradictions(self.max_contradictions, rows, samples=len(samples)))
+            verdicts.append(check_contradictions(self.max_contradictions, rows, samples=count))
         if self.junit is not None or self.summary is not None:
             from imapeval.explain.answers import collect_answers
 
             signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-            answers = collect_answers(samples, results, run.imaps(), metrics=list(signatures))
+            answers = collect_answers(run.samples(), run.results(), run.imaps(), metrics=list(signatures))
             name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
             if self.junit is not None:
                 from imapeval.report.junit import write_junit

@@ -178,7 +178,7 @@ class DataOptions:
         typer.Option("--strict", help="Stop at the first bad row. By default it fails, and the others are scored."),
     ] = False
 
-    def read(self, data: str | Sequence[str]) -> "list[Sample]":
+    def read(self, data: str | Sequence[str]) -> "Sequence[Sample]":
         """Return the samples of DATA.
 
         Raises:

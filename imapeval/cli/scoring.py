@@ -10,8 +10,8 @@ from imapeval.cli.options import choose_one
 
 if TYPE_CHECKING:
     from imapeval.evaluation.combine import References
-    from imapeval.evaluation.evaluate import ResultStore
     from imapeval.evaluation.pipeline import Pipeline
+    from imapeval.evaluation.stores import ResultStore
     from imapeval.evaluation.workers import WorkerPool
     from imapeval.llm.protocol import Model
     from imapeval.types import Sample
@@ -85,7 +85,7 @@ def score_until_interrupted(
         )
     else:
         run_until_interrupted(
-            lambda stop: evaluate.evaluate(
+            lambda stop: evaluate.evaluate_to_store(
                 samples,
                 metrics=parts.metrics,
                 extractor=parts.extractor,

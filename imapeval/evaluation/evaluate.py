@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.evaluation.combine import COMBINED_PARTS, References, combine_readings, combine_references
 from imapeval.evaluation.extract import extract, find_rejection, guard_sample
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings
+from imapeval.evaluation.samples.spool import Mapped
+from imapeval.evaluation.stores import ResultCopies, ResultStore
 from imapeval.metrics.base import Case, Metric, is_within_range
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
 
     from imapeval.extraction.protocols import Extractor
     from imapeval.matching.protocol import Matcher
@@ -31,49 +34,6 @@ _NO_REFERENCE = Failure(
     "the sample has no reference, and this metric compares with one. Fill in the column 'reference' (or 'references'), "
     "or say which column it is with --map reference=<column>.",
 )
-
-
-class ResultStore(Protocol):
-    """Where results are stored: on disk (`imapeval.evaluation.runs.RunWriter`) or in memory (`InMemoryStore`).
-
-    Attributes:
-        finished: Final outcomes that are already stored, by `Result.key`.
-    """
-
-    @property
-    def finished(self) -> Mapping[tuple[str, str, str], Result]: ...
-
-    def retain_imaps(self, ids: Iterable[str]) -> None:
-        """Drop the imaps of all other samples, which are about to be extracted again. Called before `add`."""
-        ...
-
-    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
-        """Store imaps and results."""
-        ...
-
-    def finish(self) -> None:
-        """Record that the run is complete."""
-        ...
-
-
-@dataclass(slots=True)
-class InMemoryStore:
-    """A `ResultStore` that keeps imaps and results in lists."""
-
-    finished: dict[tuple[str, str, str], Result] = field(default_factory=dict[tuple[str, str, str], Result])
-    imaps: list[ImapRecord] = field(default_factory=list[ImapRecord])
-    results: list[Result] = field(default_factory=list[Result])
-
-    def retain_imaps(self, ids: Iterable[str]) -> None:
-        """Do nothing: no imaps were there before."""
-
-    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
-        """Store imaps and results."""
-        self.imaps.extend(imaps)
-        self.results.extend(results)
-
-    def finish(self) -> None:
-        """Do nothing."""
 
 
 _Item = TypeVar("_Item")
@@ -123,33 +83,63 @@ async def evaluate(
         ImapEvalError: Something affects all samples alike, such as a missing extra, a full disk or a server that is
             down. Results finished before are in `run`.
     """
+    kept = ResultCopies(run)
+    await evaluate_to_store(
+        samples,
+        metrics=metrics,
+        extractor=extractor,
+        matcher=matcher,
+        references=references,
+        run=kept,
+        progress=progress,
+        stop=stop,
+    )
+    place = {sample.id: index for index, sample in enumerate(samples)}
+    return [*kept.finished.values(), *sorted(kept.made, key=lambda result: place[result.id])]
+
+
+async def evaluate_to_store(
+    samples: Sequence[Sample],
+    *,
+    metrics: Sequence[Metric],
+    extractor: Extractor | None = None,
+    matcher: Matcher | None = None,
+    references: References = "mean",
+    run: ResultStore,
+    progress: Callable[[int], None] | None = None,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Score every sample by every metric as `evaluate` does, and keep nothing in memory.
+
+    Raises:
+        UsageError: As of `evaluate`.
+        ImapEvalError: Likewise.
+    """
     signatures = full_signatures(metrics, extractor=extractor, matcher=matcher, references=references)
-    finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
-    pending, reading = list_pending(samples, metrics, signatures, finished)
-    if run is not None:
-        run.retain_imaps(pending.keys() - {sample.id for sample in reading})
-    made: list[Result] = []
+    pending = PendingMetrics(metrics, signatures, run.finished)
+    run.retain_imaps(sample.id for sample in samples if not pending.needs_imap(sample))
 
     async def score_batch(batch: Sequence[_SampleImaps]) -> None:
         facts = await _match_all(batch, matcher)
-        wanting = {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}
+        wanting: dict[str, list[Sample]] = {metric.name: [] for metric in metrics}
+        for sample, _ in batch:
+            for metric in pending.find(sample):
+                wanting[metric.name].append(sample)
         scored, error = await _score_all(wanting, metrics, facts, references)
         fresh = [
             Result(sample.id, metric.name, outcome, signatures[metric.name])
             for metric in metrics
             for sample, outcome in zip(wanting[metric.name], scored.get(metric.name, ()), strict=metric.name in scored)
         ]
-        if run is not None:
-            found = (record for references in facts.values() for readings in references for record in readings)
-            run.add(imaps=[record for record in found if isinstance(record, ImapRecord)], results=fresh)
-        made.extend(fresh)
+        found = (record for references in facts.values() for readings in references for record in readings)
+        run.add(imaps=[record for record in found if isinstance(record, ImapRecord)], results=fresh)
         if error is not None:
             raise error
         if progress is not None:
             progress(len(batch))
 
     batch: list[_SampleImaps] = []
-    async with aclosing(_extract_all(samples, reading, extractor=extractor, stop=stop)) as items:
+    async with aclosing(_extract_all(samples, pending, extractor=extractor, stop=stop)) as items:
         try:
             async for item in items:
                 batch.append(item)
@@ -161,10 +151,8 @@ async def evaluate(
             await score_batch(batch)
             raise
     await score_batch(batch)
-    if run is not None and not (stop is not None and stop.is_set()):
+    if not (stop is not None and stop.is_set()):
         run.finish()
-    place = {sample.id: index for index, sample in enumerate(samples)}
-    return [*finished.values(), *sorted(made, key=lambda result: place[result.id])]
 
 
 def full_signatures(
@@ -185,17 +173,33 @@ def full_signatures(
     return signatures
 
 
-def list_pending(
-    samples: Sequence[Sample],
-    metrics: Sequence[Metric],
-    signatures: Mapping[str, str],
-    finished: Mapping[tuple[str, str, str], Result],
-) -> tuple[dict[str, list[Metric]], list[Sample]]:
-    """Return the metrics without a final outcome by sample id, and the samples whose imaps these need."""
-    pending = {
-        sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
-    }
-    return pending, [sample for sample in samples if _needs_imap(pending[sample.id], sample)]
+class PendingMetrics:
+    """Which metrics have no final outcome yet.
+
+    Args:
+        metrics: All metrics.
+        signatures: Their full signatures by name.
+        finished: The final outcomes, by `Result.key`.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        signatures: Mapping[str, str],
+        finished: Container[tuple[str, str, str]],
+    ) -> None:
+        self._metrics = [(metric, signatures[metric.name]) for metric in metrics]
+        self._finished = finished
+
+    def find(self, sample: Sample) -> list[Metric]:
+        """Return the metrics without a final outcome for a sample."""
+        return [
+            metric for metric, signature in self._metrics if (sample.id, metric.name, signature) not in self._finished
+        ]
+
+    def needs_imap(self, sample: Sample) -> bool:
+        """Return whether one of these needs the sample's imap."""
+        return any("imap" in metric.requires and _can_score(metric, sample) for metric in self.find(sample))
 
 
 def make_run_settings(
@@ -228,18 +232,21 @@ def _list_ranges(metrics: Sequence[Metric]) -> Iterator[tuple[str, Range]]:
 
 async def _extract_all(
     samples: Sequence[Sample],
-    reading: Sequence[Sample],
+    pending: PendingMetrics,
     *,
     extractor: Extractor | None,
     stop: asyncio.Event | None,
 ) -> AsyncGenerator[_SampleImaps]:
     """Yield the samples that need no imap, then the others as they are extracted."""
-    needed = {sample.id for sample in reading}
-    for sample in samples:
-        if sample.id not in needed and not (stop is not None and stop.is_set()):
+    reading = array("Q")
+    for place, sample in enumerate(samples):
+        if pending.needs_imap(sample):
+            reading.append(place)
+        elif not (stop is not None and stop.is_set()):
             yield sample, None
     if extractor is not None:
-        async with aclosing(extract(reading, extractor=extractor, stop=stop)) as items:
+        some = Mapped(reading, samples.__getitem__)
+        async with aclosing(extract(some, extractor=extractor, stop=stop)) as items:
             async for item in items:
                 yield item
 
@@ -375,7 +382,3 @@ async def _guard_batch(
 
 def _can_score(metric: Metric, sample: Sample) -> bool:
     return sample.lang in metric.languages and (bool(sample.references) or "reference" not in metric.requires)
-
-
-def _needs_imap(metrics: Sequence[Metric], sample: Sample) -> bool:
-    return any("imap" in metric.requires and _can_score(metric, sample) for metric in metrics)

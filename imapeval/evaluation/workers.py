@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from array import array
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
@@ -16,8 +17,9 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Protocol
 
 from imapeval.errors import ImapEvalError, ServiceError
-from imapeval.evaluation.evaluate import BATCH, InMemoryStore, evaluate, full_signatures, list_pending
+from imapeval.evaluation.evaluate import BATCH, PendingMetrics, evaluate_to_store, full_signatures
 from imapeval.evaluation.runs import Result
+from imapeval.evaluation.stores import InMemoryStore
 from imapeval.llm.protocol import STOPPED
 from imapeval.llm.sharing import ModelServer
 from imapeval.redaction import get_logger
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from imapeval.evaluation.combine import References
-    from imapeval.evaluation.evaluate import ResultStore
     from imapeval.evaluation.pipeline import Pipeline
+    from imapeval.evaluation.stores import ResultStore
     from imapeval.llm.protocol import Model
     from imapeval.types import Sample
 
@@ -123,7 +125,7 @@ class BatchScorer:
             if self._parts is None:
                 self._parts = self.open_parts()
             parts = self._parts
-            work = evaluate(
+            work = evaluate_to_store(
                 samples,
                 metrics=parts.metrics,
                 extractor=parts.extractor,
@@ -171,21 +173,21 @@ async def evaluate_in_workers(
         ImapEvalError: Something affects all samples alike; likewise.
     """
     signatures = full_signatures(parts.metrics, extractor=parts.extractor, matcher=parts.matcher, references=references)
-    pending, reading = list_pending(samples, parts.metrics, signatures, run.finished)
-    run.retain_imaps(pending.keys() - {sample.id for sample in reading})
-    todo = [sample for sample in samples if pending[sample.id]]
+    pending = PendingMetrics(parts.metrics, signatures, run.finished)
+    run.retain_imaps(sample.id for sample in samples if not pending.needs_imap(sample))
+    todo = array("Q", (place for place, sample in enumerate(samples) if pending.find(sample)))
     if progress is not None:
         progress(len(samples) - len(todo))
     size = BATCH if llm is None else min(_LARGEST_BATCH, max(BATCH, len(todo) // (_BATCHES * workers.size)))
     waiting = deque(todo[start : start + size] for start in range(0, len(todo), size))
-    suspects: deque[list[Sample]] = deque()
+    suspects: deque[array[int]] = deque()
     idle: list[Worker] = []
     failed = asyncio.Event()
 
     def stopped() -> bool:
         return failed.is_set() or (stop is not None and stop.is_set())
 
-    def store(batch: Sequence[Sample], made: InMemoryStore, error: ImapEvalError | None = None) -> None:
+    def store(batch: array[int], made: InMemoryStore, error: ImapEvalError | None = None) -> None:
         if differing := {result.signature for result in made.results}.difference(signatures.values()):
             raise ServiceError(
                 f"a worker scores otherwise than this process: {min(differing)!r} is not among the signatures of this "
@@ -198,21 +200,21 @@ async def evaluate_in_workers(
         if progress is not None:
             progress(len(batch))
 
-    def suspect(batch: list[Sample]) -> None:
+    def suspect(batch: array[int]) -> None:
         suspects.append(batch)
 
-    def search(batch: list[Sample]) -> None:
+    def search(batch: array[int]) -> None:
         """Find the sample that kills workers in a batch that was scored by itself."""
         if len(batch) > 1:
             middle = len(batch) // 2
             suspects.extendleft((batch[middle:], batch[:middle]))
         else:
-            (sample,) = batch
-            names = [metric.name for metric in pending[sample.id]]
+            sample = samples[batch[0]]
+            names = [metric.name for metric in pending.find(sample)]
             killed = [Result(sample.id, name, _KILLED, signatures[name]) for name in names]
             store(batch, InMemoryStore(results=killed))
 
-    async def work(batches: deque[list[Sample]], died: Callable[[list[Sample]], None]) -> None:
+    async def work(batches: deque[array[int]], died: Callable[[array[int]], None]) -> None:
         """Have one worker after the other score batches while there are any."""
         worker: Worker | None = None
         while batches and not stopped():
@@ -221,7 +223,8 @@ async def evaluate_in_workers(
                 continue
             batch = batches.popleft()
             try:
-                made = await worker.score(batch, _select_finished(batch, signatures, run.finished))
+                some = [samples[place] for place in batch]
+                made = await worker.score(some, _select_finished(some, signatures, run.finished))
             except WorkerDiedError:
                 worker = None
                 died(batch)
@@ -230,7 +233,7 @@ async def evaluate_in_workers(
         if worker is not None:
             idle.append(worker)
 
-    async def work_or_stop(batches: deque[list[Sample]], died: Callable[[list[Sample]], None]) -> None:
+    async def work_or_stop(batches: deque[array[int]], died: Callable[[array[int]], None]) -> None:
         """Run a worker; after an error, the others still finish their batches, but send no further requests."""
         try:
             await work(batches, died)

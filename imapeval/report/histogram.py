@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -86,7 +88,7 @@ def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
 def _describe(values: Sequence[float]) -> str:
     if not values:
         return "No scores"
-    ordered = sorted(values)
+    ordered = np.sort(values)
     middle = ordered[len(ordered) // 2]
     return f"{len(ordered)} scores from {ordered[0]:.3g} to {ordered[-1]:.3g}, median {middle:.3g}"
 

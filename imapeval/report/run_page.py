@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import shlex
 import time
+from array import array
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from imapeval.evaluation.runs import Run, is_being_written
+import numpy as np
+
+from imapeval.evaluation.runs import Outcomes, Run, index_samples, is_being_written
+from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.redaction import redact
-from imapeval.report.explorer_data import collect_explorer_data, metric_axes
-from imapeval.report.histogram import draw_histogram
+from imapeval.report.explorer_data import collect_explorer_data
+from imapeval.report.histogram import Axis, draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
@@ -24,14 +29,13 @@ from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
-from imapeval.types import Failure, Relation, Score
+from imapeval.types import Failure, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from imapeval.evaluation.imap_files import ImapRecord
-    from imapeval.evaluation.runs import Result
-    from imapeval.report.histogram import Axis
+    from imapeval.evaluation.runs.outcomes import FailureMessage
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
@@ -40,6 +44,9 @@ _MESSAGES_SHOWN = 8
 
 _FIRST_ANSWERS = 200
 """Answers on the page of a run that goes on: it is written anew every few seconds."""
+
+MOST_ANSWERS = 10_000
+"""Answers on the page of a run: 30 MB of short ones, which a browser opens in seconds."""
 
 _COMPARISONS_SHOWN = 5
 """Comparisons with the best system; `imapeval compare` has all."""
@@ -115,22 +122,28 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
     run = Run(folder)
     settings = run.manifest["settings"]
     metrics = list(settings["metrics"])
-    samples, results = run.samples(), run.results()
-    rows = summarise(samples, results, metrics=metrics, seed=settings["seed"])
-    axes = metric_axes(results, metrics, settings.get("ranges", {}))
-    status = _read_status(run, samples, results, live=live)
-    shown = samples
-    if status.kind == "live":
-        scored = {result.id for result in results}
-        shown = list(islice((sample for sample in samples if sample.id in scored), _FIRST_ANSWERS))
+    samples = run.open_samples()
+    index = index_samples(samples)
+    results = run.stream_results(index)
+    if len(samples) <= MOST_ANSWERS:
+        results = list(results)
+    outcomes = Outcomes(results, metrics, index)
+    rows = summarise(samples, outcomes, metrics=metrics, seed=settings["seed"])
+    axes = _find_axes(outcomes, settings.get("ranges", {}))
+    status = _read_status(run, outcomes, live=live)
+    shown = _choose_shown(samples, outcomes, live=status.kind == "live")
     ids = {sample.id for sample in shown}
     imaps = list(run.find_imaps(ids))
-    failures = _list_failures(results)
+    of_shown = [
+        result for result in (results if isinstance(results, list) else run.stream_results(index)) if result.id in ids
+    ]
+    failures = _list_failures(outcomes)
     sections = {"findings": "What was found"} | ({"failures": "Failures"} if failures else {})
     sections |= {"answers": "Answers", "settings": "How it was made"}
     counts = [
         (len(samples), "answer"),
-        (len({sample.question for sample in samples}), "question"),
+        # By their hashes of 64 bits, for millions.
+        (len(np.unique(np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64))), "question"),
         (len({system_label(sample) for sample in samples}), "system"),
         (len(metrics), "metric"),
     ]
@@ -138,17 +151,13 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         "run.html",
         status=status,
         seconds=seconds,
-        findings=_list_findings(run, samples, results, imaps, rows, complete=len(shown) == len(samples)),
+        findings=_list_findings(run, samples, outcomes, imaps, rows, complete=len(shown) == len(samples)),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
         described={row.metric: describe_mean(row) for row in reversed(rows)},
-        distributions=_draw_distributions(rows, samples, results, axes),
+        distributions=_draw_distributions(rows, samples, outcomes, axes),
         failures=failures,
-        shown_of=(
-            f"The first {len(shown)} of {len(samples)} answers. The page has all of them when the run has ended."
-            if len(shown) < len(samples)
-            else ""
-        ),
+        shown_of=_describe_shown(len(shown), len(samples), live=status.kind == "live"),
         settings=describe_settings(run.manifest),
         signatures=settings["metrics"],
     )
@@ -160,19 +169,54 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         sections=sections,
         skip_to="answers",
         styles=("study.css",),
-        answers=collect_explorer_data(
-            shown, [result for result in results if result.id in ids], imaps, metrics=metrics, axes=axes
-        ),
+        answers=collect_explorer_data(shown, of_shown, imaps, metrics=metrics, axes=axes),
     )
     return page, status
 
 
-def _read_status(run: Run, samples: Sequence[Sample], results: Sequence[Result], *, live: bool) -> RunStatus:
-    outcomes: dict[str, int] = {}
-    for result in results:
-        outcomes[result.id] = outcomes.get(result.id, 0) + 1
+def _choose_shown(samples: Sequence[Sample], outcomes: Outcomes, *, live: bool) -> Sequence[Sample]:
+    """Return the answers that the page lists: all of them up to `MOST_ANSWERS`, else some that are evenly spaced."""
+    if live:
+        scored = outcomes.count() > 0
+        return list(islice((sample for place, sample in enumerate(samples) if scored[place]), _FIRST_ANSWERS))
+    if len(samples) <= MOST_ANSWERS:
+        return samples
+    chosen = {number * len(samples) // MOST_ANSWERS for number in range(MOST_ANSWERS)}
+    # The page has links to these.
+    chosen |= {
+        message.places[0]
+        for messages in outcomes.failures.values()
+        for message in islice(messages.values(), _MESSAGES_SHOWN)
+    }
+    return [sample for place, sample in enumerate(samples) if place in chosen]
+
+
+def _describe_shown(shown: int, total: int, *, live: bool) -> str:
+    if shown == total:
+        return ""
+    if live:
+        more = "" if total > MOST_ANSWERS else " The page has all of them when the run has ended."
+        return f"The first {shown} of {total} answers.{more}"
+    return (
+        f"{shown:,} of {total:,} answers, evenly spaced in the data; results.csv has all of them. Everything above is "
+        "about all answers, unless it says otherwise."
+    )
+
+
+def _find_axes(outcomes: Outcomes, spans: Mapping[str, Sequence[float | None]]) -> dict[str, Axis]:
+    """Return the axis of each metric; see `metric_axes`."""
+    axes: dict[str, Axis] = {}
+    for name, of_metric in outcomes.by_metric.items():
+        values = np.asarray(of_metric.values, dtype=np.float64)
+        values = values[~np.isnan(values)]
+        ends = [float(values.min()), float(values.max())] if len(values) else []
+        axes[name] = Axis.of_metric(spans.get(name, (None, None)), ends)
+    return axes
+
+
+def _read_status(run: Run, outcomes: Outcomes, *, live: bool) -> RunStatus:
     needed = len(run.manifest["settings"]["metrics"])
-    done, total = sum(count >= needed for count in outcomes.values()), len(samples)
+    done, total = int((outcomes.count() >= max(needed, 1)).sum()), outcomes.samples
     if finished := run.manifest.get("finished"):
         return RunStatus("finished", done, total, f"The run finished on {_format_time(finished)}.")
     progress = f"{done:,} of {pluralize(total, 'answer')} done"
@@ -192,7 +236,7 @@ def _read_status(run: Run, samples: Sequence[Sample], results: Sequence[Result],
 def _list_findings(
     run: Run,
     samples: Sequence[Sample],
-    results: Sequence[Result],
+    outcomes: Outcomes,
     imaps: Sequence[ImapRecord],
     rows: Sequence[SummaryRow],
     *,
@@ -200,13 +244,9 @@ def _list_findings(
 ) -> list[dict[str, str]]:
     """Return what the page says first, each with the address of the answers meant."""
     found = [{"text": sentence, "link": ""} for sentence in _compare_systems(run, samples)] if complete else []
-    failed: dict[str, Failure] = {}
-    for result in results:
-        if isinstance(result.outcome, Failure):
-            failed.setdefault(result.id, result.outcome)
-    if failed:
+    if failed := outcomes.count_failed()[""]:
         of = pluralize(len(samples), "answer")
-        text = f"{len(failed):,} of {of} could not be scored by every metric."
+        text = f"{failed:,} of {of} could not be scored by every metric."
         found.append({"text": text, "link": "only.outcome=no+score"})
     against = {
         record.id for record in imaps if any(match.relation is Relation.CONTRADICTION for match in record.matches or ())
@@ -247,15 +287,18 @@ def _show_mean(row: SummaryRow) -> dict[str, Any]:
 
 
 def _draw_distributions(
-    rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result], axes: Mapping[str, Axis]
+    rows: Sequence[SummaryRow], samples: Sequence[Sample], outcomes: Outcomes, axes: Mapping[str, Axis]
 ) -> dict[str, dict[str, Any]]:
     """Return the histograms of each metric, for all systems together and for each."""
-    system_by_id = {sample.id: label_system(sample) for sample in samples}
-    values: dict[tuple[str, str], list[float]] = {}
-    for result in results:
-        if isinstance(result.outcome, Score):
-            for system in ("", system_by_id[result.id]):
-                values.setdefault((result.metric, system), []).append(result.outcome.value)
+    systems: dict[str, int] = {}
+    system = array("I", (systems.setdefault(label_system(sample), len(systems)) for sample in samples))
+    names = list(systems)
+    values: dict[tuple[str, str], array[float]] = {}
+    for metric, of_metric in outcomes.by_metric.items():
+        for place, value in zip(of_metric.places, of_metric.values, strict=True):
+            if not isnan(value):
+                for name in ("", names[system[place]]):
+                    values.setdefault((metric, name), array("d")).append(value)
     return {
         metric: {
             "low": f"{axis.low:g}",
@@ -270,37 +313,29 @@ def _draw_distributions(
     }
 
 
-def _list_failures(results: Sequence[Result]) -> list[dict[str, Any]]:
+def _list_failures(outcomes: Outcomes) -> list[dict[str, Any]]:
     """Return the failures by stage and kind, with their messages."""
-    groups: dict[tuple[str, str], dict[str, list[Result]]] = {}
-    for result in results:
-        if isinstance(result.outcome, Failure):
-            of_kind = groups.setdefault((result.outcome.stage, result.outcome.kind), {})
-            of_kind.setdefault(result.outcome.message, []).append(result)
     return [
         {
             "kind": f"{stage}/{kind}",
-            "samples": len({result.id for of_message in messages.values() for result in of_message}),
-            "metrics": ", ".join(
-                dict.fromkeys(result.metric for of_message in messages.values() for result in of_message)
-            ),
-            "messages": [_show_message(text, messages[text]) for text in list(messages)[:_MESSAGES_SHOWN]],
+            "samples": count_samples(messages.values()),
+            "metrics": ", ".join(dict.fromkeys(metric for message in messages.values() for metric in message.metrics)),
+            "messages": [_show_message(text, messages[text]) for text in islice(messages, _MESSAGES_SHOWN)],
             "others": max(0, len(messages) - _MESSAGES_SHOWN),
         }
-        for (stage, kind), messages in groups.items()
+        for (stage, kind), messages in outcomes.failures.items()
     ]
 
 
-def _show_message(text: str, results: Sequence[Result]) -> dict[str, Any]:
+def _show_message(text: str, message: FailureMessage) -> dict[str, Any]:
     """Return a message with a link to the first sample that it is about, and the text of it that could not be used."""
-    ids = list(dict.fromkeys(result.id for result in results))
-    first = results[0].outcome
+    first, count = message.first, count_samples([message])
     return {
         "text": text,
-        "id": ids[0],
-        "link": quote(ids[0], safe="", errors="replace"),
-        "more": f" and {len(ids) - 1} more" if len(ids) > 1 else "",
-        "raw": first.raw if isinstance(first, Failure) else None,
+        "id": first.id,
+        "link": quote(first.id, safe="", errors="replace"),
+        "more": f" and {count - 1} more" if count > 1 else "",
+        "raw": first.outcome.raw if isinstance(first.outcome, Failure) else None,
     }
 
 

@@ -7,16 +7,23 @@ from math import fsum
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from imapeval.evaluation.runs.outcomes import Outcomes
+from imapeval.evaluation.runs.reading import index_samples
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
+from imapeval.metrics.base import Metric
 from imapeval.study.bootstrap import mean_interval
 from imapeval.study.number_format import format_score
-from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
 
     from imapeval.evaluation.runs import Result
+    from imapeval.evaluation.runs.outcomes import MetricOutcomes
     from imapeval.types import Sample
 
 
@@ -57,21 +64,21 @@ class SummaryRow:
 
 
 def summarise(
-    samples: Sequence[Sample], results: Sequence[Result], *, metrics: Sequence[str], seed: int
+    samples: Sequence[Sample], results: Iterable[Result] | Outcomes, *, metrics: Sequence[str], seed: int
 ) -> list[SummaryRow]:
     """Return for each metric a row for all systems together and, if there are several, a row for each."""
-    sample_by_id = {sample.id: sample for sample in samples}
-    by_metric: dict[str, list[Result]] = {}
-    for result in results:
-        by_metric.setdefault(result.metric, []).append(result)
-    systems = dict.fromkeys(map(label_system, samples))
+    outcomes = results if isinstance(results, Outcomes) else Outcomes(results, metrics, index_samples(samples))
+    systems: dict[str, int] = {}
+    system = np.fromiter((systems.setdefault(label_system(sample), len(systems)) for sample in samples), dtype=np.int64)
+    # Texts are compared by their hashes of 64 bits: two of a million questions share one with 1 in 10^7.
+    question = np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64)
     rows: list[SummaryRow] = []
     for metric in metrics:
-        found = by_metric.get(metric, [])
-        rows.append(_summarise_group(metric, "", found, sample_by_id, seed))
-        for system in systems if len(systems) > 1 else ():
-            theirs = [result for result in found if label_system(sample_by_id[result.id]) == system]
-            rows.append(_summarise_group(metric, system, theirs, sample_by_id, seed))
+        found = outcomes.by_metric[metric]
+        places = np.asarray(found.places, dtype=np.int64)
+        for name, number in {"": None, **(systems if len(systems) > 1 else {})}.items():
+            chosen = np.ones(len(places), dtype=bool) if number is None else system[places] == number
+            rows.append(_summarise_group(metric, name, found, chosen, question, samples, seed))
     return rows
 
 
@@ -95,31 +102,56 @@ def format_contradictions(contradictions: float | None) -> str:
 
 
 def _summarise_group(
-    metric: str, system: str, results: Sequence[Result], sample_by_id: dict[str, Sample], seed: int
+    metric: str,
+    system: str,
+    found: MetricOutcomes,
+    chosen: npt.NDArray[np.bool_],
+    question: npt.NDArray[np.int64],
+    samples: Sequence[Sample],
+    seed: int,
 ) -> SummaryRow:
-    scored = [(r.outcome.value, sample_by_id[r.id].question) for r in results if isinstance(r.outcome, Score)]
-    values, questions = [value for value, _ in scored], [question for _, question in scored]
+    """Summarise outcomes of a metric.
+
+    Args:
+        metric: Name of the metric.
+        system: Name of the system.
+        found: All outcomes of the metric.
+        chosen: Those that count.
+        question: The question of each sample, as a number.
+        samples: The samples.
+        seed: Random seed of the interval.
+    """
+    values = np.asarray(found.values, dtype=np.float64)
+    scored = chosen & ~np.isnan(values)
+    places = np.asarray(found.places, dtype=np.int64)[scored]
+    values = values[scored]
     known = next((known for known in registry.all_metrics() if known.name == metric), None)
     bounds = (None, None) if known is None else known.range
-    interval = mean_interval(values, seed=seed, clusters=questions, bounds=bounds)
-    together = [sample_by_id[r.id] for r in results if isinstance(r.outcome, Score)]
+    interval = mean_interval(values, seed=seed, clusters=question[places], bounds=bounds)
     return SummaryRow(
         metric,
         system,
-        len(scored),
-        len(results) - len(scored),
-        fmean(values) if values else None,
+        len(values),
+        int(chosen.sum()) - len(values),
+        fmean(values) if len(values) else None,
         None if interval is None else interval.low,
         None if interval is None else interval.high,
-        _count_contradictions(results) if metric == CONTRADICTIONS_METRIC else None,
-        known.score_corpus(together) if known is not None and together else None,
+        _count_contradictions(found, scored) if metric == CONTRADICTIONS_METRIC else None,
+        _score_corpus(known, places, samples),
     )
 
 
-def _count_contradictions(results: Sequence[Result]) -> float | None:
-    parts = [result.outcome.parts for result in results if isinstance(result.outcome, Score)]
+def _score_corpus(metric: Metric | None, places: npt.NDArray[np.int64], samples: Sequence[Sample]) -> float | None:
+    # Most metrics have none, and the samples would be gathered in vain.
+    if metric is None or not len(places) or type(metric).score_corpus is Metric.score_corpus:
+        return None
+    return metric.score_corpus([samples[int(place)] for place in places])
+
+
+def _count_contradictions(found: MetricOutcomes, scored: npt.NDArray[np.bool_]) -> float | None:
+    counts = np.asarray(found.parts.get("contradictions", ()), dtype=np.float64)
     # Earlier versions did not count them.
-    if not parts or any("contradictions" not in of_one for of_one in parts):
+    if not scored.any() or not len(counts) or np.isnan(counts[scored]).any():
         return None
     # Rounded so that a third and two thirds make one.
-    return round(fsum(of_one["contradictions"] for of_one in parts), 6)
+    return round(fsum(counts[scored]), 6)

@@ -22,6 +22,7 @@ from imapeval.evaluation import evaluate
 from imapeval.evaluation.extract import extract
 from imapeval.evaluation.pipeline import LlmSettings
 from imapeval.evaluation.runs import Run, RunWriter, group_by_id
+from imapeval.evaluation.stores import InMemoryStore, ResultStore
 from imapeval.llm.middleware.budget import Ledger, track_separately
 from imapeval.matching.protocol import relate_values
 from imapeval.redaction import redact
@@ -270,7 +271,7 @@ class Scorer:
         (sample,) = make_samples([fields])
         if isinstance(sample, Failure):
             return self._assess_rejected(given_id(fields), sample)
-        store = evaluate.InMemoryStore()
+        store = InMemoryStore()
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], store)
         spent = None if self.ledger is None else ledger.spent
@@ -305,7 +306,7 @@ class Scorer:
     ) -> list[Assessment]:
         # Callers need not give ids, but results are looked up by id.
         numbered = [replace(sample, id=str(number)) for number, sample in enumerate(samples)]
-        store = evaluate.InMemoryStore()
+        store = InMemoryStore()
         await self._evaluate(numbered, store, progress)
         return self._assess_by_id(samples, [sample.id for sample in numbered], store.results, store.imaps)
 
@@ -326,7 +327,7 @@ class Scorer:
         return self._assess_by_id(samples, [sample.id for sample in samples], results, Run(out).imaps())
 
     async def _evaluate(
-        self, samples: Sequence[Sample], store: evaluate.ResultStore, progress: Callable[[int], None] | None = None
+        self, samples: Sequence[Sample], store: ResultStore, progress: Callable[[int], None] | None = None
     ) -> list[Result]:
         ready = self._components.open().pipeline
         return await evaluate.evaluate(

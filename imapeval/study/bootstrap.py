@@ -37,10 +37,10 @@ class Interval:
 
 
 def mean_interval(
-    values: Sequence[float],
+    values: Sequence[float] | Floats,
     *,
     seed: int = 0,
-    clusters: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | Counts | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
@@ -206,7 +206,10 @@ def percentile_interval(
     return Interval(float(low), float(high))
 
 
-def number_clusters(clusters: Sequence[Hashable]) -> Counts:
+def number_clusters(clusters: Sequence[Hashable] | Counts) -> Counts:
     """Return the clusters as numbers from 0, in order of first appearance."""
+    if isinstance(clusters, np.ndarray):  # no dictionary, for millions
+        _, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[codes]
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)

@@ -12,11 +12,12 @@ from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Usage
+from imapeval.report import run_page
 from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
 from imapeval.report.run_page import describe_settings, write_report
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
-from imapeval.types import Sample, Score
+from imapeval.types import Failure, Sample, Score
 
 
 class Page(HTMLParser):
@@ -177,3 +178,19 @@ def test_a_metric_where_low_is_good_says_so():
         [1.0, 2.0, 1],
         [0.0, 100.0, 0],
     ]
+
+
+def test_the_page_of_a_large_run_lists_some_answers_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_page, "MOST_ANSWERS", 3)
+    samples = [Sample(f"s{n}", f"Question {n}?", ("r",), "a", system="xy"[n % 2]) for n in range(9)]
+    failure = Failure("extraction", "no-query", "nothing is asked")
+    results = [Result(s.id, "m", failure if s.id == "s7" else Score(n / 9), "m|v:1") for n, s in enumerate(samples)]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"m": "m|v:1"}, ranges={"m": (0.0, 1.0)})) as writer:
+        writer.add(imaps=[], results=results)
+        writer.finish()
+    page = run_page.write_report(tmp_path).read_text(encoding="utf-8")
+    # Every third one, and the failure, to which there is a link.
+    assert [n for n in range(9) if f'"id":"s{n}"' in page] == [0, 3, 6, 7]
+    assert "4 of 9 answers" in page
+    assert "9 answers, 9 questions, 2 systems" in page
+    assert "1 of 9 answers could not be scored" in page

@@ -42,7 +42,6 @@ from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_inte
 from imapeval.errors import ServiceError
 from imapeval.redaction import redact
 from imapeval.remote import Output
-from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +109,15 @@ def score(
     from imapeval.evaluation import evaluate
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
-    from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
+    from imapeval.evaluation.runs import (
+        Outcomes,
+        Run,
+        RunWriter,
+        TableFormat,
+        check_format,
+        export_table,
+        index_samples,
+    )
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.spread import measure_spread
@@ -194,22 +201,16 @@ def score(
                 command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
             raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
         done = Run(folder)
-        results = done.results()
         tables = [output.show(export_table(done, kind)) for kind in formats]
         report = output.show(write_report(folder))
-        rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=data_options.seed)
-        verdicts = checks.check_run(
-            done,
-            thresholds,
-            samples=samples,
-            results=results,
-            rows=rows,
-            metrics=ready.metrics,
-        )
-    spreads = measure_spread(
-        results, thresholds, questions={sample.id: sample.question for sample in samples}, seed=data_options.seed
-    )
-    failed = {result.id for result in results if not result.scored}
+        index, names = index_samples(samples), [metric.name for metric in ready.metrics]
+        outcomes = Outcomes(done.stream_results(index), names, index)
+        rows = summarise(samples, outcomes, metrics=names, seed=data_options.seed)
+        verdicts = checks.check_run(done, thresholds, rows=rows, metrics=ready.metrics)
+    questions = {sample.id: sample.question for sample in samples} if outcomes.repeated else {}
+    spreads = measure_spread(outcomes.repeated, thresholds, questions=questions, seed=data_options.seed)
+    reasons = Counter(outcomes.count_failed())
+    failed = reasons.pop("")
     missing = _count_missing(samples)
     if json_output:
         content = {
@@ -218,7 +219,7 @@ def score(
             "tables": tables,
             "report": report,
             "samples": len(samples),
-            "failed": len(failed),
+            "failed": failed,
             "missing": missing[""],
             "usage": None if ledger is None else ledger.report(),
             "summary": [asdict(row) | {"missing": missing[row.system]} for row in rows],
@@ -233,15 +234,12 @@ def score(
         if ledger is not None:
             echo(f"usage:  {format_report(ledger.report())}")
         if failed:
-            reasons = Counter(
-                kind for _, kind in {(r.id, r.outcome.kind) for r in results if isinstance(r.outcome, Failure)}
-            )
             kinds = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
             file = output.show(folder / "results.jsonl")
-            echo(f"{len(failed)} of {len(samples)} samples failed ({kinds}); see {file}.", err=True)
+            echo(f"{failed} of {len(samples)} samples failed ({kinds}); see {file}.", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
-    raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
+    raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 
 
 def _resume_command(place: str) -> str:
@@ -254,8 +252,8 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
     """Return how many samples have no response, by `SummaryRow.system`."""
     from imapeval.report.summary import label_system
 
-    missing = [sample for sample in samples if not sample.answered]
-    return Counter({"": len(missing), **Counter(map(label_system, missing))})
+    missing = Counter(label_system(sample) for sample in samples if not sample.answered)
+    return Counter({"": missing.total(), **missing})
 
 
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:

@@ -20,19 +20,22 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
+from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error
 from imapeval.evaluation.runs.usage_file import read_usage
+from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.evaluation.strict_json import parse_json
 from imapeval.llm.structured.faults import CompletionFault
 from imapeval.metrics.base import is_within_range
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
@@ -120,24 +123,26 @@ class Run:
         Raises:
             InputError: The file is absent, incomplete or not what was written.
         """
+        return list(self.open_samples())
+
+    def open_samples(self) -> Sequence[Sample]:
+        """Return the samples in the order of the data; those after the first 10,000 are in a temporary file.
+
+        Raises:
+            InputError: As of `samples`.
+        """
         path = self.folder / SAMPLES
-        lines: dict[str, int] = {}
-        samples: list[Sample] = []
-        for number, line in enumerate(complete_lines(path), 1):
-            sample = _parse_sample(line, path, number)
-            if (first := lines.setdefault(sample.id, number)) != number:
-                raise InputError(
-                    f"the sample {sample.id[:60]!r} stands here and on line {first}",
-                    path=path,
-                    line=number,
-                    fix="Repeat the command that started the run.",
-                )
-            samples.append(sample)
+        fix = "Repeat the command that started the run."
+        samples = spool(_parse_sample(line, path, number) for number, line in enumerate(complete_lines(path), 1))
+        if repeated := index_samples(samples).repeated:
+            first, again = repeated
+            id_ = samples[first].id
+            raise InputError(
+                f"the sample {id_[:60]!r} stands here and on line {first + 1}", path=path, line=again + 1, fix=fix
+            )
         expected = self.manifest["data"]["samples"]
         if len(samples) != expected:
-            raise InputError(
-                f"holds {len(samples)} of {expected} samples", path=path, fix="Repeat the command that started the run."
-            )
+            raise InputError(f"holds {len(samples)} of {expected} samples", path=path, fix=fix)
         return samples
 
     def results(self) -> list[Result]:
@@ -148,13 +153,13 @@ class Run:
         """
         return list(self.stream_results([sample.id for sample in self.samples()]))
 
-    def stream_results(self, ids: Iterable[str]) -> Iterator[Result]:
+    def stream_results(self, ids: Iterable[str] | IdIndex) -> Iterator[Result]:
         """Yield the outcomes one by one, for runs of millions.
 
         An incomplete last line and repeated lines are skipped.
 
         Args:
-            ids: The ids of the samples of the run.
+            ids: The ids of the samples of the run, or their index (`index_samples`), which takes less memory.
 
         Raises:
             InputError: A line is not an outcome, names an unknown sample or metric or another signature, or has a score
@@ -164,9 +169,9 @@ class Run:
         settings = self.manifest["settings"]
         signatures: dict[str, str] = settings["metrics"]
         ranges: dict[str, Range] = settings.get("ranges", {})
-        row = {id_: number for number, id_ in enumerate(ids)}
+        index = ids if isinstance(ids, IdIndex) else {id_: number for number, id_ in enumerate(ids)}
         # By metric and sample, the offset of its line plus 1: eight bytes for each of millions of outcomes.
-        places = {name: array("Q", bytes(8 * len(row))) for name in signatures}
+        places = {name: array("Q", bytes(8 * len(index))) for name in signatures}
         begin = 0
         for number, line in enumerate(complete_lines(path), 1):
             result = _parse_result(line, path, number)
@@ -174,7 +179,8 @@ class Run:
             def invalid(problem: str, fix: str, number: int = number) -> InputError:
                 return InputError(problem, path=path, line=number, fix=fix)
 
-            if result.id not in row:
+            place = index.get(result.id)
+            if place is None:
                 raise invalid(f"{result.id[:60]!r} is not a sample of this run", _FIX_FOREIGN_LINE)
             if signatures.get(result.metric) != result.signature:
                 known = repr(signatures[result.metric]) if result.metric in signatures else "no such metric"
@@ -187,7 +193,7 @@ class Run:
                     raise invalid(
                         f"the {what} {value:g} of {result.metric!r} is not {_describe_range(span)}", _FIX_BAD_LINE
                     )
-            of_metric, place = places[result.metric], row[result.id]
+            of_metric = places[result.metric]
             if not of_metric[place]:
                 of_metric[place] = begin + 1
                 yield result
@@ -238,6 +244,11 @@ class Run:
         path = self.folder / IMAPS
         for number, line in enumerate(complete_lines(path), 1):
             yield imap_files.parse_response_pairs(line, path=path, number=number)
+
+
+def index_samples(samples: Sequence[Sample]) -> IdIndex:
+    """Return the places of samples by id."""
+    return IdIndex(Mapped(samples, attrgetter("id")))
 
 
 _Item = TypeVar("_Item", Result, "ImapRecord")
@@ -296,6 +307,11 @@ def _read_bytes(path: Path) -> bytes | None:
 
 def _unreadable_file_error(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be read ({error.strerror})", path=path, fix="Make the file readable.")
+
+
+def read_result(path: Path, begin: int) -> Result:
+    """Return the outcome whose line begins at this offset."""
+    return _parse_result(_read_line(path, begin), path, 0)
 
 
 def _read_line(path: Path, begin: int) -> bytes:

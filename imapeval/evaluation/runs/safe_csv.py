@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from imapeval.redaction import make_printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _FORMULA_PREFIXES = frozenset("=+-@")
 """Characters that begin a formula in a spreadsheet (OWASP, "CSV Injection"), also in their full-width forms."""
@@ -30,12 +31,19 @@ def dump_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> byte
     invisible characters, are prefixed with an apostrophe. This cannot help in a spreadsheet
     that splits at semicolons, because then cells begin in the middle of a text. Texts are shown by `show_text`.
     """
+    return b"".join(iterate_csv(header, rows))
+
+
+def iterate_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> Iterator[bytes]:
+    """Yield the lines of what `dump_csv` returns."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow(map(_make_harmless, header))
-    writer.writerows(map(_make_harmless, row) for row in rows)
-    # Lone surrogates, which an id may hold, cannot be encoded in UTF-8.
-    return buffer.getvalue().encode(errors="replace")
+    for row in chain((header,), rows):
+        writer.writerow(map(_make_harmless, row))
+        # Lone surrogates, which an id may hold, cannot be encoded in UTF-8.
+        yield buffer.getvalue().encode(errors="replace")
+        buffer.seek(0)
+        buffer.truncate()
 
 
 def show_text(text: str) -> str:

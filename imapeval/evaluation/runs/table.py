@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import io
 import json
+from array import array
 from itertools import count, islice
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs.safe_csv import dump_csv, may_be_formula, show_text
+from imapeval.evaluation.runs.outcomes import KEPT_PARTS, Outcomes
+from imapeval.evaluation.runs.reading import index_samples
+from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
 from imapeval.files import replace_file
-from imapeval.types import Failure, Score
+from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.runs.reading import Result, Run
-    from imapeval.types import Outcome, Sample
+    from imapeval.types import Sample
 
 TableFormat = Literal["csv", "parquet", "shards", "xlsx"]
-
-_PARTS = ("recall", "precision", "contradictions")
-"""The parts of a score that the table has, of metrics that count contradictions."""
 
 _DIGITS = 4
 """Significant digits of scores; `results.jsonl` has all."""
@@ -73,33 +74,34 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
         return _write_shards(run)
     header, rows = _make_table(run)
     path = run.folder / f"results.{kind}"
-    write: Callable[[Sequence[str], Sequence[Sequence[object]]], bytes] = {
-        "csv": dump_csv,
-        "parquet": _dump_parquet,
-        "xlsx": _dump_excel,
-    }[kind]
-    content = write(header, rows)
+    if kind == "csv":
+        content = iterate_csv(header, rows)
+    else:
+        content = (_dump_parquet if kind == "parquet" else _dump_excel)(header, list(rows))
     with report_write_errors(path):
         replace_file(path, content)
     return path
 
 
-def _make_table(run: Run) -> tuple[list[str], list[list[object]]]:
-    outcomes = {(result.id, result.metric): result.outcome for result in run.results()}
-    scores = _name_scores(list(run.manifest["settings"]["metrics"]), outcomes)
-    samples = run.samples()
-    own = [_list_own_columns(sample) for sample in samples]
-    names = list(dict.fromkeys(name for columns in own for name in columns))
+def _make_table(run: Run) -> tuple[list[str], Iterator[list[object]]]:
+    """Return the header and the rows, which are made one by one."""
+    samples = run.open_samples()
+    index = index_samples(samples)
+    metrics = list(run.manifest["settings"]["metrics"])
+    outcomes = Outcomes(run.stream_results(index), metrics, index)
+    scores = _name_scores(outcomes)
+    names = list(dict.fromkeys(name for sample in samples for name in _list_own_columns(sample)))
     several = any(len(sample.references) > 1 for sample in samples)
     ours = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
     taken = {*ours, "failure", *scores}
     header = [*ours, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
-    metrics = list(dict.fromkeys(metric for metric, _ in scores.values()))
-    rows: list[list[object]] = []
-    for sample, columns in zip(samples, own, strict=True):
-        failures = (outcomes.get((sample.id, metric)) for metric in metrics)
-        rows.append(
-            [
+
+    def list_rows() -> Iterator[list[object]]:
+        numbers = [outcomes.fill(metric, part) for metric, part in scores.values()]
+        kinds = outcomes.find_first_kinds()
+        for place, sample in enumerate(samples):
+            columns = _list_own_columns(sample)
+            yield [
                 sample.id,
                 sample.system,
                 sample.question,
@@ -107,26 +109,20 @@ def _make_table(run: Run) -> tuple[list[str], list[list[object]]]:
                 sample.response if sample.answered else None,
                 sample.lang,
                 *(columns.get(name) for name in names),
-                *(_round(outcomes.get((sample.id, metric)), part) for metric, part in scores.values()),
-                next((outcome.kind for outcome in failures if isinstance(outcome, Failure)), None),
+                *(_round(column[place]) for column in numbers),
+                kinds[place],
             ]
-        )
-    return header, rows
+
+    return header, list_rows()
 
 
-def _name_scores(
-    metrics: Sequence[str], outcomes: Mapping[tuple[str, str], Outcome]
-) -> dict[str, tuple[str, str | None]]:
+def _name_scores(outcomes: Outcomes) -> dict[str, tuple[str, str | None]]:
     """Return the metric and part of each column of scores; the part is None for the score itself."""
-    parts: dict[str, set[str]] = {}
-    for (_, metric), outcome in outcomes.items():
-        if isinstance(outcome, Score):
-            parts.setdefault(metric, set()).update(outcome.parts)
     columns: dict[str, tuple[str, str | None]] = {}
-    for metric in metrics:
+    for metric, of_metric in outcomes.by_metric.items():
         columns[metric] = metric, None
-        if "contradictions" in (found := parts.get(metric, set())):
-            columns |= {f"{metric}.{part}": (metric, part) for part in _PARTS if part in found}
+        if "contradictions" in of_metric.parts:
+            columns |= {f"{metric}.{part}": (metric, part) for part in KEPT_PARTS if part in of_metric.parts}
     return columns
 
 
@@ -145,11 +141,8 @@ def _join_references(references: Sequence[str], *, several: bool) -> str | None:
     return references[0] if references else None
 
 
-def _round(outcome: Outcome | None, part: str | None) -> float | None:
-    if not isinstance(outcome, Score):
-        return None
-    value = outcome.value if part is None else outcome.parts.get(part)
-    return None if value is None else float(f"{value:.{_DIGITS}g}")
+def _round(value: float) -> float | None:
+    return None if isnan(value) else float(f"{value:.{_DIGITS}g}")
 
 
 def _dump_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
@@ -165,8 +158,16 @@ def _write_shards(run: Run) -> Path:
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = {"id": text, "system": text, "metric": text, "score": number, "parts": pyarrow.map_(text, number)}
     schema = pyarrow.schema(kinds | dict.fromkeys(("stage", "kind", "message", "signature"), text))
-    systems = {sample.id: sample.system for sample in run.samples()}
-    rows = (_list_outcome(result, systems[result.id]) for result in run.stream_results(systems))
+    samples = run.open_samples()
+    index = index_samples(samples)
+    names: dict[str, int] = {}
+    numbers = array("I", (names.setdefault(sample.system, len(names)) for sample in samples))
+    systems = list(names)
+    rows = (
+        _list_outcome(result, systems[numbers[place]])
+        for result in run.stream_results(index)
+        if (place := index.get(result.id)) is not None
+    )
     folder = run.folder / "results"
     if folder.is_symlink():
         raise UsageError(f"{folder} is a symbolic link, and nothing is written through one. Remove it.")

@@ -15,14 +15,25 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from imapeval import __version__
 from imapeval.errors import UsageError
 from imapeval.evaluation import imap_files
-from imapeval.evaluation.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, complete_lines
+from imapeval.evaluation.runs.final_results import FinalResults
+from imapeval.evaluation.runs.reading import (
+    IMAPS,
+    MANIFEST,
+    RESULTS,
+    SAMPLES,
+    USAGE,
+    Result,
+    Run,
+    complete_lines,
+    index_samples,
+)
 from imapeval.evaluation.runs.usage_file import UsageFile, report_write_errors
 from imapeval.files import DRAFT_SUFFIX, lock_file, open_private, replace_file
 from imapeval.redaction import redact
-from imapeval.types import Failure, Score
+from imapeval.types import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -91,7 +102,10 @@ class RunWriter:
         self.folder = folder
         self._ledger = ledger
         self._samples = samples
-        lines = _encode_json("".join(_dump_sample(sample) + "\n" for sample in samples))
+        self._index = index_samples(samples)
+        digest = hashlib.sha256()
+        for line in map(_encode_sample, samples):
+            digest.update(line)
         self._manifest: dict[str, Any] = {
             "imapeval": __version__,
             "python": platform.python_version(),
@@ -99,7 +113,7 @@ class RunWriter:
             "libraries": _library_versions(),
             "command": [redact(word) for word in command],
             "options": {name: _redact_option(value) for name, value in (options or {}).items()},
-            "data": {"source": redact(source), "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
+            "data": {"source": redact(source), "samples": len(samples), "sha256": digest.hexdigest()},
             "settings": asdict(settings),
             "started": _now(),
             "finished": None,
@@ -125,8 +139,8 @@ class RunWriter:
                 for draft in _leftover_drafts(folder):
                     draft.unlink()
             self._write_manifest()
-            _replace(folder / SAMPLES, lines)
-            self.finished = {result.key: result for result in self._retain_final_results()}
+            _replace(folder / SAMPLES, map(_encode_sample, samples))
+            self.finished: Mapping[tuple[str, str, str], Result] = self._retain_final_results()
             self._results = opened.enter_context(_open_append(folder / RESULTS))
             self._imaps = _open_append(folder / IMAPS)
             opened.callback(lambda: self._imaps.close())
@@ -147,15 +161,22 @@ class RunWriter:
 
     def retain_imaps(self, ids: Iterable[str]) -> None:
         """Drop the imaps of all other samples, which are about to be extracted again. Call it before `add`."""
-        kept = set(ids)
         path = self.folder / IMAPS
-        staying = [
-            line
-            for number, line in enumerate(complete_lines(path), 1)
-            if imap_files.parse_record(line, path=path, number=number).id in kept
-        ]
+        if not path.stat().st_size:
+            return
+        kept = bytearray(len(self._samples))
+        for id_ in ids:
+            if (place := self._index.get(id_)) is not None:
+                kept[place] = True
+
+        def stay() -> Iterator[bytes]:
+            for number, line in enumerate(complete_lines(path), 1):
+                place = self._index.get(imap_files.parse_record(line, path=path, number=number).id)
+                if place is not None and kept[place]:
+                    yield line + b"\n"
+
         self._imaps.close()
-        _replace(path, b"".join(line + b"\n" for line in staying))
+        _replace(path, stay())
         self._imaps = _open_append(path)
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
@@ -170,12 +191,14 @@ class RunWriter:
 
     def finish(self) -> None:
         """Record in the manifest that the run is complete, with the counts."""
-        outcomes = [result.outcome for result in Run(self.folder).results()]
-        scored = sum(isinstance(outcome, Score) for outcome in outcomes)
+        count = scored = 0
+        for result in Run(self.folder).stream_results(self._index):
+            count += 1
+            scored += result.scored
         self._manifest["counts"] = {
             "samples": len(self._samples),
             "scored": scored,
-            "failed": len(outcomes) - scored,
+            "failed": count - scored,
             "missing": sum(not sample.answered for sample in self._samples),
         }
         self._manifest["finished"] = _now()
@@ -206,10 +229,13 @@ class RunWriter:
             self._manifest["usage"] = usage
             self._write_manifest()
 
-    def _retain_final_results(self) -> list[Result]:
-        known = Run(self.folder).stream_results(sample.id for sample in self._samples)
-        final = [result for result in known if result.final]
-        _replace(self.folder / RESULTS, _encode_json("".join(_dump_result(result) + "\n" for result in final)))
+    def _retain_final_results(self) -> FinalResults:
+        final = FinalResults(self.folder / RESULTS, self._index)
+        known = Run(self.folder).stream_results(self._index)
+        _replace(
+            final.path,
+            (final.keep(result, _encode_json(_dump_result(result) + "\n")) for result in known if result.final),
+        )
         return final
 
     def _write_manifest(self) -> None:
@@ -244,7 +270,7 @@ def _open_append(path: Path) -> IO[bytes]:
         return os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes | Iterable[bytes]) -> None:
     with report_write_errors(path):
         replace_file(path, content)
 
@@ -260,7 +286,7 @@ def _redact_option(value: Any) -> Any:
     return value if isinstance(value, int | float) else redact(str(value))
 
 
-def _dump_sample(sample: Sample) -> str:
+def _encode_sample(sample: Sample) -> bytes:
     fields: dict[str, Any] = {
         "id": sample.id,
         "question": sample.question,
@@ -276,7 +302,7 @@ def _dump_sample(sample: Sample) -> str:
     if sample.fault is not None:
         fields["fault"] = _failure_to_dict(sample.fault)
     # `str` for values such as dates, which extra columns of Parquet may hold.
-    return json.dumps(fields, ensure_ascii=False, default=str)
+    return _encode_json(json.dumps(fields, ensure_ascii=False, default=str) + "\n")
 
 
 def result_to_dict(result: Result) -> dict[str, Any]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 from imapeval import _resources
 from imapeval.errors import InputError
+from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
 from imapeval.evaluation.samples.formats import is_data_file
 from imapeval.evaluation.samples.loaders import choose_loader, list_files
 from imapeval.evaluation.samples.rows import ReadOptions
+from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.evaluation.samples.text_lines import SHOWN_STDIN, STDIN
 from imapeval.redaction import get_logger
 from imapeval.remote import download, is_url, resolve_file_url
@@ -46,7 +48,7 @@ def read(
     encoding: str | None = None,
     sheet: str | None = None,
     strict: bool = False,
-) -> list[Sample]:
+) -> Sequence[Sample]:
     """Read samples.
 
     Columns: `id`, `question`, `response`, and optionally `reference` (text) or `references` (list; in CSV a JSON list;
@@ -80,7 +82,7 @@ def read(
             there is no good row, the first bad one is an error all the same.
 
     Returns:
-        The samples in the order of the data, at least one.
+        The samples in the order of the data, at least one. Those after the first 10,000 are in a temporary file.
 
     Raises:
         InputError: The content is invalid; names file, line and fix.
@@ -91,14 +93,14 @@ def read(
     options = ReadOptions(encoding, sheet, strict)
     with TemporaryDirectory(prefix="imapeval-", ignore_cleanup_errors=True) as folder:
         sources = _find_sources(paths, loader, folder=Path(folder))
-        rows = list(islice(_read_rows(sources, loader, options), limit))
+        rows = spool(islice(_read_rows(sources, loader, options), limit))
     names = [name for _, name in sources]
     source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
-    found = choose_columns([row.fields for row in rows if row.error is None], columns or {}, path=Path(source))
+    found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=Path(source))
     builder = SampleBuilder(source, found, missing=missing)
-    made = [(row, *built) for row in rows for built in builder.build_all(row, strict=strict)]
+    made = spool((replace(row, fields={}), *built) for row in rows for built in builder.build_all(row, strict=strict))
     if all(error is not None for _, _, error in made):
         raise cast("InputError", made[0][2])
     samples = _assign_ids(made, source=source, strict=strict, wide=bool(found.systems))
@@ -143,16 +145,18 @@ def _rename(error: InputError, name: str) -> InputError:
 
 
 def _log_faults(samples: Sequence[Sample], *, source: str) -> None:
-    faults = [sample.fault.message for sample in samples if sample.fault is not None]
-    if faults:
-        more = f" (the first {_MAX_NAMED} follow)" if len(faults) > _MAX_NAMED else ""
+    faults = (sample.fault.message for sample in samples if sample.fault is not None)
+    named = list(islice(faults, _MAX_NAMED))
+    count = len(named) + sum(1 for _ in faults)
+    if count:
+        more = f" (the first {_MAX_NAMED} follow)" if count > _MAX_NAMED else ""
         _log.warning(
             "%s: %d of %d answers are not scored%s: %s",
             source,
-            len(faults),
+            count,
             len(samples),
             more,
-            " ".join(dict.fromkeys(faults[:_MAX_NAMED])),
+            " ".join(dict.fromkeys(named)),
         )
 
 
@@ -188,47 +192,50 @@ def resolve_source(path: str | Path) -> str:
 
 def _assign_ids(
     made: Sequence[tuple[Row, Sample, InputError | None]], *, source: str, strict: bool, wide: bool
-) -> list[Sample]:
+) -> Sequence[Sample]:
     """Return the samples with unique ids, or reject duplicate ones.
 
     If no row has an id, the row numbers are the ids. If each row has several systems, or ids repeat but not within a
     system, the system is added.
     """
-    samples = [sample for _, sample, _ in made]
-    numbered = not any(sample.id for sample in samples)
-    for place, (row, sample, error) in enumerate(made):
-        if sample.id:
-            continue
-        if not (numbered or error):
-            refused = InputError(
-                "this row has no id, but others have",
-                path=source,
-                line=row.line,
-                unit=row.unit,
-                fix="Give every row an id, or none.",
-            )
-            if strict:
-                raise refused
-            samples[place] = replace(sample, fault=Failure("sample", "bad-input", str(refused)))
-        samples[place] = replace(samples[place], id=str(row.number) if numbered else f"{row.unit} {row.line}")
-    counts = Counter(sample.id for sample in samples)
-    repeated = {id_ for id_, count in counts.items() if count > 1}
-    if repeated and len({(sample.id, sample.system) for sample in samples}) == len(samples):
+    numbered = not any(sample.id for _, sample, _ in made)
+
+    def number() -> Iterator[Sample]:
+        for row, sample, error in made:
+            if sample.id:
+                yield sample
+                continue
+            if not (numbered or error):
+                refused = InputError(
+                    "this row has no id, but others have",
+                    path=source,
+                    line=row.line,
+                    unit=row.unit,
+                    fix="Give every row an id, or none.",
+                )
+                if strict:
+                    raise refused
+                sample = replace(sample, fault=Failure("sample", "bad-input", str(refused)))
+            yield replace(sample, id=str(row.number) if numbered else f"{row.unit} {row.line}")
+
+    samples = spool(number())
+    repeated = IdIndex(Mapped(samples, attrgetter("id"))).repeated
+    if repeated and IdIndex(Mapped(samples, lambda sample: repr((sample.id, sample.system)))).repeated is None:
         if not wide:
             _log.warning("%s: ids repeat between systems, so they are ID/SYSTEM", source)
-        return [
+        samples = spool(
             replace(sample, id=f"{sample.id}/{sample.system}" if sample.system else sample.id) for sample in samples
-        ]
-    seen: dict[str, Row] = {}
-    for (row, _, _), sample in zip(made, samples, strict=True):
-        if (first := seen.setdefault(sample.id, row)) is not row:
-            raise InputError(
-                f"the id {sample.id!r} is on {first.unit} {first.line} and again on {row.unit} {row.line}",
-                path=source,
-                line=row.line,
-                unit=row.unit,
-                fix="Make ids unique, for example by adding the system's name.",
-            )
+        )
+    elif repeated:
+        first, again = (made[place][0] for place in repeated)
+        id_ = samples[repeated[0]].id
+        raise InputError(
+            f"the id {id_!r} is on {first.unit} {first.line} and again on {again.unit} {again.line}",
+            path=source,
+            line=again.line,
+            unit=again.unit,
+            fix="Make ids unique, for example by adding the system's name.",
+        )
     return samples
 
 

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from imapeval.errors import ImapEvalError, ServiceError
-from imapeval.evaluation.evaluate import InMemoryStore
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
+from imapeval.evaluation.stores import InMemoryStore
 from imapeval.evaluation.workers import ProcessPool, evaluate_in_workers
 from imapeval.llm.protocol import Completion, Message, Request, Usage
 from imapeval.llm.sharing import SharedModel

@@ -20,11 +20,11 @@ ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from imapeval.errors import InputError, ServiceError, UsageError  # noqa: E402
 from imapeval.evaluation import evaluate, ray_workers  # noqa: E402
-from imapeval.evaluation.evaluate import InMemoryStore  # noqa: E402
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply  # noqa: E402
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline  # noqa: E402
 from imapeval.evaluation.ray_workers import RayPool  # noqa: E402
 from imapeval.evaluation.samples import read  # noqa: E402
+from imapeval.evaluation.stores import InMemoryStore  # noqa: E402
 from imapeval.evaluation.workers import evaluate_in_workers  # noqa: E402
 from imapeval.llm.protocol import Completion, Request  # noqa: E402
 from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402

@@ -1,0 +1,149 @@
+"""The outcomes of a run in arrays: some 20 bytes for each, so that those of millions of answers fit into memory."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from math import nan
+from typing import TYPE_CHECKING
+
+from imapeval.evaluation.samples.spool import Mapped
+from imapeval.types import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from imapeval.evaluation.ids import IdIndex
+    from imapeval.evaluation.runs.reading import Result
+
+KEPT_PARTS = ("recall", "precision", "contradictions")
+"""The parts of scores that are kept."""
+
+
+@dataclass(slots=True)
+class MetricOutcomes:
+    """The outcomes of a metric, in the order of the file.
+
+    Attributes:
+        places: The samples, as their 0-based places in the data.
+        values: The scores; NaN for a failure.
+        kinds: The kinds of the failures, as numbers from 1; 0 for a score.
+        parts: The values of each of `KEPT_PARTS` that a score has; NaN for those without.
+    """
+
+    places: array[int] = field(default_factory=lambda: array("Q"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    kinds: array[int] = field(default_factory=lambda: array("I"))
+    parts: dict[str, array[float]] = field(default_factory=dict[str, "array[float]"])
+
+
+@dataclass(slots=True)
+class FailureMessage:
+    """The failures with the same message.
+
+    Attributes:
+        first: The first of them.
+        metrics: The metrics, in the order of the file.
+        places: The samples, one for each failure.
+    """
+
+    first: Result
+    metrics: dict[str, None] = field(default_factory=dict[str, None])
+    places: array[int] = field(default_factory=lambda: array("Q"))
+
+
+class Outcomes:
+    """The outcomes of a run.
+
+    Args:
+        results: The outcomes.
+        metrics: The metrics; those of others are left out.
+        index: Places of the samples by id.
+
+    Attributes:
+        samples: Number of samples.
+        by_metric: The outcomes by metric.
+        failures: The failures by stage and kind, and by message.
+        repeated: The scores that are means of repetitions, whole.
+    """
+
+    def __init__(self, results: Iterable[Result], metrics: Sequence[str], index: IdIndex) -> None:
+        self.samples = len(index)
+        self.by_metric = {name: MetricOutcomes() for name in metrics}
+        self.failures: dict[tuple[str, str], dict[str, FailureMessage]] = {}
+        self.repeated: list[Result] = []
+        self._kinds: dict[str, int] = {}
+        for result in results:
+            place = index.get(result.id)
+            if result.metric in self.by_metric and place is not None:
+                self._add(self.by_metric[result.metric], place, result)
+
+    def _add(self, of_metric: MetricOutcomes, place: int, result: Result) -> None:
+        outcome = result.outcome
+        if isinstance(outcome, Failure):
+            value, parts = nan, dict[str, float]()
+            kind = self._kinds.setdefault(outcome.kind, len(self._kinds) + 1)
+            of_kind = self.failures.setdefault((outcome.stage, outcome.kind), {})
+            message = of_kind.setdefault(outcome.message, FailureMessage(result))
+            message.metrics[result.metric] = None
+            message.places.append(place)
+        else:
+            value, parts, kind = outcome.value, outcome.parts, 0
+            if outcome.repetitions:
+                self.repeated.append(result)
+        for part in KEPT_PARTS:
+            if part in of_metric.parts or part in parts:
+                before = of_metric.parts.setdefault(part, array("d", [nan]) * len(of_metric.places))
+                before.append(parts.get(part, nan))
+        of_metric.places.append(place)
+        of_metric.values.append(value)
+        of_metric.kinds.append(kind)
+
+    def count(self) -> npt.NDArray[np.int64]:
+        """Return the number of outcomes of each sample."""
+        import numpy as np
+
+        counts = np.zeros(self.samples, dtype=np.int64)
+        for of_metric in self.by_metric.values():
+            counts += np.bincount(np.asarray(of_metric.places, dtype=np.int64), minlength=self.samples)
+        return counts
+
+    def count_failed(self) -> dict[str, int]:
+        """Return the number of samples by the kind of their failures, and of all with a failure as ""."""
+        every = [(kind, message) for (_, kind), messages in self.failures.items() for message in messages.values()]
+        kinds = dict.fromkeys(kind for kind, _ in every)
+        return {"": count_samples(message for _, message in every)} | {
+            kind: count_samples(message for own, message in every if own == kind) for kind in kinds
+        }
+
+    def find_first_kinds(self) -> Sequence[str | None]:
+        """Return the kind of failure of each sample's first metric without a score; None where all have one."""
+        import numpy as np
+
+        numbers = np.zeros(self.samples, dtype=np.int64)
+        for of_metric in reversed(self.by_metric.values()):
+            kinds = np.asarray(of_metric.kinds)
+            numbers[np.asarray(of_metric.places, dtype=np.int64)[kinds > 0]] = kinds[kinds > 0]
+        return Mapped(numbers.data, [None, *self._kinds].__getitem__)
+
+    def fill(self, metric: str, part: str | None = None) -> npt.NDArray[np.float64]:
+        """Return a score of each sample, or a part of it; NaN where there is none."""
+        import numpy as np
+
+        of_metric = self.by_metric[metric]
+        filled = np.full(self.samples, nan)
+        filled[np.asarray(of_metric.places, dtype=np.int64)] = (
+            of_metric.values if part is None else of_metric.parts[part]
+        )
+        return filled
+
+
+def count_samples(messages: Iterable[FailureMessage]) -> int:
+    """Return how many samples have failed with one of these messages."""
+    import numpy as np
+
+    places = [np.asarray(message.places, dtype=np.int64) for message in messages]
+    return len(np.unique(np.concatenate(places))) if places else 0

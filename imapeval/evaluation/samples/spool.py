@@ -1,0 +1,87 @@
+"""Sequences of which only the beginning is in memory, and the rest in a temporary file."""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import Generic, TypeVar, overload
+
+IN_MEMORY = 10_000
+"""Items that are kept in memory: some 10 MB of short answers, and no cost for data of ordinary size."""
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
+
+def spool(items: Iterable[_Item]) -> Sequence[_Item]:
+    """Return the items, which must be picklable: up to 10,000 as a list, and the others of more in a file."""
+    rest = iter(items)
+    first = list(islice(rest, IN_MEMORY))
+    return _Spool(first, rest) if len(first) == IN_MEMORY else first
+
+
+class Mapped(Sequence[_Made], Generic[_Item, _Made]):
+    """A sequence whose items are made of those of another one whenever they are asked for.
+
+    Args:
+        items: The other sequence.
+        make: Makes an item.
+    """
+
+    def __init__(self, items: Sequence[_Item], make: Callable[[_Item], _Made]) -> None:
+        self._items, self._make = items, make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> _Made: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[_Made]: ...
+    def __getitem__(self, place: int | slice) -> _Made | list[_Made]:
+        if isinstance(place, slice):
+            return list(map(self._make, self._items[place]))
+        return self._make(self._items[place])
+
+    def __iter__(self) -> Iterator[_Made]:
+        return map(self._make, self._items)
+
+
+class _Spool(Sequence[_Item]):
+    """Items in memory and others in a file, of which 8 bytes each are in memory; every access makes a new copy.
+
+    The file has no name, so that no other process can change it, and goes with the object.
+    """
+
+    def __init__(self, first: list[_Item], rest: Iterable[_Item]) -> None:
+        self._first = first
+        self._begins = array("Q", [0])
+        self._file = TemporaryFile(prefix="imapeval-")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        for item in rest:
+            self._file.write(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+            self._begins.append(self._file.tell())
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._begins) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> _Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[_Item]: ...
+    def __getitem__(self, place: int | slice) -> _Item | list[_Item]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = range(len(self))[place] - len(self._first)
+        if number < 0:
+            return self._first[number]
+        begin, end = self._begins[number : number + 2]
+        self._file.seek(begin)
+        return pickle.loads(self._file.read(end - begin))
+
+    def __iter__(self) -> Iterator[_Item]:
+        return map(self.__getitem__, range(len(self)))

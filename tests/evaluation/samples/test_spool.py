@@ -1,0 +1,46 @@
+"""Data of more samples than are kept in memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples import read, spool
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(spool, "IN_MEMORY", 2)
+
+
+def test_items_in_a_file_are_those_that_were_given():
+    items = [{"text": "é\ud800"}, None, ("b", 1.5), "c", "d"]
+    for count in range(6):
+        kept = spool.spool(items[:count])
+        assert list(kept) == items[:count]
+        assert kept[1:4] == items[1:count][:3]
+        assert [kept[place] for place in range(-count, count)] == items[:count] * 2
+        assert isinstance(kept, list) == (count < 2)
+        with pytest.raises(IndexError):
+            kept[count]
+
+
+@pytest.mark.parametrize("columns", ["id", "id system", ""])
+def test_samples_beyond_those_in_memory_are_read_alike(columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "data.jsonl"
+    rows = [{"id": n // 2 if "system" in columns else n, "system": "xy"[n % 2], "note": None} for n in range(6)]
+    texts = {"question": "How?", "reference": "Rest.", "response": "Rest."}
+    path.write_text("".join(json.dumps(texts | {k: row[k] for k in (*columns.split(), "note")}) + "\n" for row in rows))
+    spooled = read(path)
+    monkeypatch.setattr(spool, "IN_MEMORY", 100)
+    assert list(spooled) == read(path)
+
+
+def test_an_id_that_is_there_again_is_named_with_both_lines(tmp_path: Path):
+    path = tmp_path / "data.jsonl"
+    texts = {"question": "How?", "reference": "Rest.", "response": "Rest."}
+    path.write_text("".join(json.dumps({"id": id_} | texts) + "\n" for id_ in "abcdeb"))
+    with pytest.raises(InputError, match="line 2 and again on line 6") as caught:
+        read(path)
+    assert caught.value.line == 6
