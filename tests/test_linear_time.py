@@ -31,6 +31,7 @@ import imapeval
 from imapeval import redaction
 from imapeval.errors import ImapEvalError
 from imapeval.evaluation import strict_json
+from imapeval.evaluation.corrections import CORRECTIONS, read_corrections
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.pipeline import open_graph
 from imapeval.evaluation.runs import Result
@@ -562,6 +563,12 @@ def _align(text: str) -> None:
         echo_logprobs.token_ends(parts, text[::-1])
 
 
+def _read_corrections(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, CORRECTIONS).write_text(text, encoding="utf-8", errors="replace", newline="")
+        read_corrections(Path(folder))
+
+
 def _read_run(text: str) -> None:
     """Read a text as each file of a run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -587,6 +594,7 @@ FILES: Mapping[str, Callable[[str], object]] = {
     "llm.providers.chat_format": _read_reply,
     "llm.providers.echo_logprobs.token_ends": _align,
     "evaluation.runs.reading": _read_run,
+    "evaluation.corrections": _read_corrections,
     "evaluation.strict_json.parse_json": _parse_json,
     "study.data.ratings.reading": _read(read_ratings, ".csv"),
     "study.data.scores_file": _read(read_scores, ".csv"),
