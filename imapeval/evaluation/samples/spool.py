@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import tempfile
 import weakref
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import Generic, TypeVar, overload
+
+from imapeval.errors import UsageError
 
 IN_MEMORY = 10_000
 """Items that are kept in memory: some 10 MB of short answers, and no cost for data of ordinary size."""
@@ -18,7 +22,11 @@ _Made = TypeVar("_Made")
 
 
 def spool(items: Iterable[_Item]) -> Sequence[_Item]:
-    """Return the items, which must be picklable: up to 10,000 as a list, and the others of more in a file."""
+    """Return the items, which must be picklable: up to 10,000 as a list, and the others of more in a file.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
     rest = iter(items)
     first = list(islice(rest, IN_MEMORY))
     return _Spool(first, rest) if len(first) == IN_MEMORY else first
@@ -60,11 +68,21 @@ class _Spool(Sequence[_Item]):
     def __init__(self, first: list[_Item], rest: Iterable[_Item]) -> None:
         self._first = first
         self._begins = array("Q", [0])
-        self._file = TemporaryFile(prefix="imapeval-")  # noqa: SIM115
+        with _report_errors():
+            self._file = TemporaryFile(prefix="imapeval-")  # noqa: SIM115
+        try:
+            for item in rest:
+                with _report_errors():
+                    self._file.write(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+                    self._begins.append(self._file.tell())
+            with _report_errors():
+                self._file.flush()
+        except BaseException:
+            # What is not written yet cannot be written now either.
+            with suppress(OSError):
+                self._file.close()
+            raise
         weakref.finalize(self, self._file.close)
-        for item in rest:
-            self._file.write(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
-            self._begins.append(self._file.tell())
 
     def __len__(self) -> int:
         return len(self._first) + len(self._begins) - 1
@@ -85,3 +103,14 @@ class _Spool(Sequence[_Item]):
 
     def __iter__(self) -> Iterator[_Item]:
         return map(self.__getitem__, range(len(self)))
+
+
+@contextmanager
+def _report_errors() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"cannot keep the data in a temporary file in {tempfile.tempdir or 'any folder'} ({error.strerror}). Free "
+            "some space, or choose another folder with the environment variable TMPDIR."
+        ) from error

@@ -1,11 +1,14 @@
 """Data of more samples than are kept in memory."""
 
 import json
+import re
+import resource
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from imapeval.errors import InputError
+from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import read, spool
 
 
@@ -24,6 +27,16 @@ def test_items_in_a_file_are_those_that_were_given():
         assert isinstance(kept, list) == (count < 2)
         with pytest.raises(IndexError):
             kept[count]
+
+
+def test_a_full_disk_is_told_with_its_folder():
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(UsageError, match=re.escape(tempfile.gettempdir())):
+            spool.spool("x" * 1000 for _ in range(200))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("columns", ["id", "id system", ""])
