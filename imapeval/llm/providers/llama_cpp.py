@@ -204,7 +204,8 @@ class _Server:
             status = process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return None
-        logger.join(_EXIT_SECONDS)
+        # It has all that the process wrote soon after the end, but on a busy machine not at once.
+        logger.join(5 * _EXIT_SECONDS)
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         if status == -9:
             how += " (typically because memory ran out)"
