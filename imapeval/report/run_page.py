@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from imapeval.evaluation.runs import Outcomes, Run, index_samples, is_being_written
+from imapeval.evaluation.runs import Outcomes, Run, is_being_written
 from imapeval.evaluation.runs.outcomes import count_samples
-from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.redaction import redact
 from imapeval.report.explorer_data import collect_explorer_data

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.evaluation.runs.outcomes import Outcomes
-from imapeval.evaluation.runs.reading import index_samples
-from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
 from imapeval.study.bootstrap import mean_interval

@@ -67,7 +67,8 @@ def _watch_run(folder: Path, *, open_: bool) -> None:
 
 def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
     from imapeval.errors import UsageError
-    from imapeval.evaluation.runs import Run, index_samples
+    from imapeval.evaluation.runs import Run
+    from imapeval.evaluation.samples import index_samples
     from imapeval.metrics import registry
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import parse_thresholds

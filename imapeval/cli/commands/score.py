@@ -116,8 +116,8 @@ def score(
         TableFormat,
         check_format,
         export_table,
-        index_samples,
     )
+    from imapeval.evaluation.samples import index_samples
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.spread import measure_spread

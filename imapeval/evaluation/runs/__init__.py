@@ -1,7 +1,7 @@
 """Runs on disk; `imapeval.evaluation.runs.reading` describes the files of a run's folder."""
 
 from imapeval.evaluation.runs.outcomes import Outcomes
-from imapeval.evaluation.runs.reading import Result, Run, group_by_id, index_samples
+from imapeval.evaluation.runs.reading import Result, Run, group_by_id
 from imapeval.evaluation.runs.table import TableFormat, check_format, export_table
 from imapeval.evaluation.runs.writing import RunSettings, RunWriter, is_being_written, result_to_dict
 
@@ -15,7 +15,6 @@ __all__ = [
     "check_format",
     "export_table",
     "group_by_id",
-    "index_samples",
     "is_being_written",
     "result_to_dict",
 ]

@@ -20,7 +20,6 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from imapeval.errors import InputError
@@ -28,7 +27,8 @@ from imapeval.evaluation import imap_files
 from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error
 from imapeval.evaluation.runs.usage_file import read_usage
-from imapeval.evaluation.samples.spool import Mapped, spool
+from imapeval.evaluation.samples import index_samples
+from imapeval.evaluation.samples.spool import spool
 from imapeval.evaluation.strict_json import parse_json
 from imapeval.llm.structured.faults import CompletionFault
 from imapeval.metrics.base import is_within_range
@@ -244,11 +244,6 @@ class Run:
         path = self.folder / IMAPS
         for number, line in enumerate(complete_lines(path), 1):
             yield imap_files.parse_response_pairs(line, path=path, number=number)
-
-
-def index_samples(samples: Sequence[Sample]) -> IdIndex:
-    """Return the places of samples by id."""
-    return IdIndex(Mapped(samples, attrgetter("id")))
 
 
 _Item = TypeVar("_Item", Result, "ImapRecord")

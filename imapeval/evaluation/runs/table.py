@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs.outcomes import KEPT_PARTS, Outcomes
-from imapeval.evaluation.runs.reading import index_samples
 from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
+from imapeval.evaluation.samples import index_samples
 from imapeval.files import replace_file
 from imapeval.types import Score
 

@@ -25,9 +25,9 @@ from imapeval.evaluation.runs.reading import (
     Result,
     Run,
     complete_lines,
-    index_samples,
 )
 from imapeval.evaluation.runs.usage_file import UsageFile, report_write_errors
+from imapeval.evaluation.samples import index_samples
 from imapeval.files import DRAFT_SUFFIX, lock_file, open_private, replace_file
 from imapeval.redaction import redact
 from imapeval.types import Failure

@@ -5,7 +5,7 @@ A new source needs a loader (see `imapeval.evaluation.samples.loaders`) and its 
 
 from imapeval.evaluation.samples.building import make_sample
 from imapeval.evaluation.samples.loaders import LOADERS, Loader
-from imapeval.evaluation.samples.reading import read, resolve_source, shipped_samples, system_label
+from imapeval.evaluation.samples.reading import index_samples, read, resolve_source, shipped_samples, system_label
 from imapeval.evaluation.samples.rows import Row
 from imapeval.text.language import detect_lang
 
@@ -14,6 +14,7 @@ __all__ = [
     "Loader",
     "Row",
     "detect_lang",
+    "index_samples",
     "make_sample",
     "read",
     "resolve_source",

@@ -219,7 +219,7 @@ def _assign_ids(
             yield replace(sample, id=str(row.number) if numbered else f"{row.unit} {row.line}")
 
     samples = spool(number())
-    repeated = IdIndex(Mapped(samples, attrgetter("id"))).repeated
+    repeated = index_samples(samples).repeated
     if repeated and IdIndex(Mapped(samples, lambda sample: repr((sample.id, sample.system)))).repeated is None:
         if not wide:
             _log.warning("%s: ids repeat between systems, so they are ID/SYSTEM", source)
@@ -237,6 +237,11 @@ def _assign_ids(
             fix="Make ids unique, for example by adding the system's name.",
         )
     return samples
+
+
+def index_samples(samples: Sequence[Sample]) -> IdIndex:
+    """Return the places of samples by id."""
+    return IdIndex(Mapped(samples, attrgetter("id")))
 
 
 def system_label(sample: Sample) -> str:

@@ -22,7 +22,7 @@ _Made = TypeVar("_Made")
 
 
 def spool(items: Iterable[_Item]) -> Sequence[_Item]:
-    """Return the items, which must be picklable: up to 10,000 as a list, and the others of more in a file.
+    """Return the items, which must be picklable: fewer than 10,000 as a list, and those after as many in a file.
 
     Raises:
         UsageError: The file cannot be written.
