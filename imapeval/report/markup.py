@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 _SHAPES = dict(zip(MARKERS, "●■▲◆▼✚", strict=True))
 """The markers of the drawings as characters."""
+
+_MINUS = re.compile(r"(?<![\w-])-(?=\.?\d)")
+"""The sign of a number in a sentence. Tables have it from `report.study.formatting`; the CLI prints a hyphen."""
 
 _MAX_ROOMY_COLUMNS = 5
 """Columns up to which a table is set wide."""
@@ -64,7 +68,8 @@ def render_coefficient(value: str, interval: str, n: int) -> Markup:
 
 def render_list(items: Sequence[str], *, kind: str) -> Markup:
     """Return a list; the kind is its class."""
-    return Markup(f'<ul class="{kind}">{join([Markup(f"<li>{escape_text(item)}</li>") for item in items])}</ul>')
+    lines = [Markup(f"<li>{_MINUS.sub('−', escape_text(item))}</li>") for item in items]
+    return Markup(f'<ul class="{kind}">{join(lines)}</ul>')
 
 
 def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:

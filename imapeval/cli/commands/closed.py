@@ -199,9 +199,11 @@ def _parse_scale(text: str) -> "Scale":
 
 
 def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
+    from imapeval.study.number_format import format_decimal
+
     columns = [
         Column("metric", lambda row: row.metric, text=True),
-        Column("value", lambda row: None if row.value is None else f"{row.value:.3f}"),
+        Column("value", lambda row: None if row.value is None else format_decimal(row.value)),
         Column("95% interval", lambda row: format_interval(row.low, row.high)),
         Column("n", lambda row: row.n),
     ]

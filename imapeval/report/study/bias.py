@@ -34,7 +34,7 @@ def render_bias(study: Study) -> Markup:
         "The ratings are averages of unknown reliability, so their noise is not removed: systems that are really "
         "better seem favoured."
         if reliability is None
-        else f"Corrected for the noise of the ratings (reliability {reliability:.2f}"
+        else f"Corrected for the noise of the ratings (reliability {format_coefficient(reliability, digits=2)}"
         + (" in the least reliable dimension)." if dimension == ALL else ").")
     )
     reasons = [(row.reason, f"{row.metric}, {_name(row)}") for row in rows if row.reason]

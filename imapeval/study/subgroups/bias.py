@@ -277,7 +277,9 @@ def _measure(row: Bias, scores: Floats, held: _Held, given: Floats, *, pairs: _P
         return _conclude(replace(row, reason="the scores, the ratings or the property are constant"))
     if abs(r_sp) > 1 - _ROUNDING:
         return _conclude(replace(row, reason="the scores order the answers as the property does, or the other way"))
-    noisy = "the ratings are too noisy" + ("" if row.reliability is None else f" (reliability {row.reliability:.2f})")
+    noisy = "the ratings are too noisy" + (
+        "" if row.reliability is None else f" (reliability {format_number(row.reliability)})"
+    )
     true = between - held.noise
     if (true.diagonal() <= 0).any():
         return _conclude(replace(row, reason=noisy))

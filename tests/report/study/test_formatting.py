@@ -1,5 +1,6 @@
 import pytest
 
+from imapeval.report.markup import render_list
 from imapeval.report.study.formatting import (
     format_coefficient,
     format_interval,
@@ -60,3 +61,15 @@ def test_intervals_and_counts():
     assert format_interval(0.9991, 0.9994, digits=2) == ".9991 to .9994"
     assert format_interval(None, 0.2) == ""
     assert [pluralize(1, "answer"), pluralize(2000, "answer")] == ["1 answer", "2,000 answers"]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("(-.57 [-.70, -0.4])", "(−.57 [−.70, −0.4])"),
+        ("-1 to 1", "−1 to 1"),
+        ("rouge-1, gpt-4.1, --seed -x, 1-2", "rouge-1, gpt-4.1, --seed -x, 1-2"),
+    ],
+)
+def test_sentences_have_the_sign_that_tables_have(said: str, shown: str):
+    assert render_list([said], kind="sentences") == f'<ul class="sentences"><li>{shown}</li></ul>'

@@ -139,7 +139,7 @@ def backup(
 
 def _print(found: "Overview") -> None:
     from imapeval.study.agreement.measure import find_title
-    from imapeval.study.number_format import format_number, write_coefficient
+    from imapeval.study.number_format import find_digits, format_decimal, format_number, write_coefficient, write_signed
 
     echo(
         f"{found.ratings} of {found.ratings_total} ratings; {found.complete} of {found.answers} answers have all of "
@@ -149,7 +149,10 @@ def _print(found: "Overview") -> None:
         echo(f"{found.unassigned} ratings have no rater: imapeval rate reassign STUDY NAME --to NEW-NAME")
 
     def show(number: float | None) -> str | None:
-        return None if number is None else f"{number:.2f}"
+        return None if number is None else format_decimal(number, digits=2)
+
+    def show_signed(change: float) -> str:
+        return write_signed(change, find_digits(change, digits=2))
 
     emit(
         found.raters,
@@ -164,7 +167,7 @@ def _print(found: "Overview") -> None:
                 "attention\nfailed",
                 lambda row: f"{row.attention_failed}/{row.attention_total}" if row.attention_total else None,
             ),
-            Column("drift", lambda row: None if row.drift is None else f"{row.drift.change:+.2f}"),
+            Column("drift", lambda row: None if row.drift is None else show_signed(row.drift.change)),
         ],
         title="Raters",
     )

@@ -35,6 +35,7 @@ def bias(
     With --altered it also measures how far they move when the answers stay the same and something else is altered.
     """
     from imapeval.study.data.findings import ALL
+    from imapeval.study.number_format import format_number
     from imapeval.study.subgroups.bias import measure_bias
     from imapeval.study.subgroups.shifts import measure_shifts
 
@@ -53,7 +54,7 @@ def bias(
             echo(row.sentence)
     equal = "the ratings of all dimensions" if dimension == ALL else f"the rating of {dimension}"
     noise = (
-        f"corrected for the noise of the ratings (lowest reliability {rows[0].reliability:.2f})"
+        f"corrected for the noise of the ratings (lowest reliability {format_number(rows[0].reliability)})"
         if rows[0].reliability is not None
         else "not corrected for their noise, which needs several raters: better systems seem favoured"
     )
@@ -114,17 +115,19 @@ def _print(rows: "Sequence[Bias]") -> None:
 
 
 def _print_shifts(rows: "Sequence[Shift]") -> None:
-    from imapeval.study.number_format import format_number
+    from imapeval.study.number_format import format_decimal, format_number, write_percent
 
     def show_share(share: float | None) -> str | None:
-        return None if share is None else f"{share:.0%}"
+        return None if share is None else write_percent(share, 2)
 
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
         Column("altered", lambda row: row.alteration, text=True, wrap=False),
         # In the metric's units, so that two decimals may be too few.
-        Column("difference", lambda row: None if row.difference is None else f"{row.difference:.3f}", wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write="{:.3f}".format), wrap=False),
+        Column(
+            "difference", lambda row: None if row.difference is None else format_decimal(row.difference), wrap=False
+        ),
+        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
         Column("", lambda row: "*" if row.shown else "", text=True, wrap=False),
         Column(
             "in sd",
