@@ -39,6 +39,7 @@ from imapeval.report.study.selection import (
     rank_metrics,
 )
 from imapeval.study.data.findings import ALL
+from imapeval.study.interval_limits import BASELINE
 from imapeval.study.subgroups.outlier_systems import CUT_OFF
 
 if TYPE_CHECKING:
@@ -82,8 +83,7 @@ def _render_side_by_side(study: Study) -> list[Markup]:
             "each one by the mean rating, in the same dimension, of its system and data set on other questions (part "
             "by part of the questions, then the mean). What a metric reaches over all answers together is agreement "
             "about answers only as far as it exceeds the baseline; their difference is over all answers together. "
-            "With 30 questions or fewer, noise in these means can make the baseline too weak by .04: read a small "
-            "advantage with that in mind."
+            f"{BASELINE}"
         ),
         *_render_beside(study, first),
         *(render_details(label_dimension(name), *_render_beside(study, name)) for name in others),

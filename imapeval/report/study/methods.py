@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import describe_left_out, find_title
+from imapeval.study.interval_limits import describe_level_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,6 +113,7 @@ def describe_methods(study: Study) -> list[str]:
             f"Intervals of {study.confidence:.0%} ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
             for interval in _list_intervals(study)
         ),
+        *describe_level_limits(row.level for row in study.correlations if row.low is not None),
         "Ratings are means over the raters of an answer. An answer that a metric failed on is left out of the "
         "coefficients of that metric, and counted.",
     ]

@@ -25,6 +25,7 @@ from imapeval.report.study.metrics_as_raters import render_metrics_as_raters
 from imapeval.report.study.selection import describe_selection, select_top_metrics
 from imapeval.study.agreement.measure import find_title
 from imapeval.study.data.findings import ALL
+from imapeval.study.interval_limits import describe_agreement_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ def render_raters(study: Study) -> Markup:
     parts = [render_note(known)]
     if study.agreements:
         parts += [render_heading("Agreement"), *_render_agreements(study.agreements, study.confidence)]
+        parts += [render_note(sentence) for sentence in describe_agreement_limits(study.agreements)]
     if study.differences:
         parts += [
             render_heading("How far two raters lie apart"),

@@ -145,10 +145,13 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
 
 def _print_notes(rows: "Sequence[Agreement]", rated: "Rated") -> None:
     from imapeval.study.agreement.measure import STATISTICS, describe_left_out
+    from imapeval.study.interval_limits import describe_agreement_limits
 
     if any(row.value is not None for row in rows):
         left_out = describe_left_out(rated)
         echo(f"Intervals are 95% score intervals, with the variance from leaving out {left_out} in turn.")
+        for sentence in describe_agreement_limits(rows):
+            echo(sentence)
     # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:

@@ -93,6 +93,7 @@ def compare(
 def _print(rows: Sequence[Comparison], *, seed: int) -> None:
     """Print for each dimension a table, smallest p first, and the findings as sentences."""
     from imapeval.study.correlation.coefficients import find_coefficient
+    from imapeval.study.interval_limits import describe_level_limits
 
     first = rows[0]
     for dimension in dict.fromkeys(row.dimension for row in rows):
@@ -115,6 +116,8 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         f"95% interval: {_INTERVALS[first.interval]}. Each pair is compared on the answers that both metrics scored. "
         f"Seed {seed}."
     )
+    if any(row.interval == "bootstrap" and row.low is not None for row in rows):
+        echo("\n".join(describe_level_limits(["system"])))
     by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.reason:

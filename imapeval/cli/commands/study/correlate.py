@@ -10,6 +10,7 @@ from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, Stud
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
+from imapeval.study.interval_limits import BASELINE, describe_level_limits
 from imapeval.study.number_format import format_number, write_coefficient
 
 if TYPE_CHECKING:
@@ -84,8 +85,11 @@ def correlate(
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
-    for name in coefficients:
-        _print_beside(compare_with_baseline(rated, name, correlations=rows, seed=seed))
+    beside = {name: compare_with_baseline(rated, name, correlations=rows, seed=seed) for name in coefficients}
+    for of_coefficient in beside.values():
+        _print_beside(of_coefficient)
+    if any(row.low is not None for of_coefficient in beside.values() for row in of_coefficient):
+        echo(BASELINE)
     if "system" in levels:
         for row in correlate_without_outliers(rated, coefficients=coefficients):
             if row.matters:
@@ -197,11 +201,10 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
             f"together, seed {seed})."
         )
     if "bootstrap" in made:
-        notes.append(
-            f"Intervals between systems: percentiles of {resamples} resamples of questions (seed {seed}); cautious."
-        )
+        notes.append(f"Intervals between systems: percentiles of {resamples} resamples of questions (seed {seed}).")
     if "jackknife" in made and units == "questions":
         notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
+    notes += describe_level_limits((row.level for row in rows if row.low is not None), units)
     if any(row.epsilon is not None for row in rows):
         notes.append("ties: scores that differ by at most this much count as tied; chosen for the highest accuracy.")
     # The last row of a metric is the mean, which counts every answer once, or its only row.

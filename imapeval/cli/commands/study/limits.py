@@ -38,6 +38,8 @@ def limits(
 
 def print_limits(rows: "Sequence[Limits]") -> None:
     """Print a table of rows of one dimension, and the reasons of those without numbers."""
+    from imapeval.study.interval_limits import CONCORDANCE, FEW_ANSWERS
+
     shown = [row for row in rows if row.reason is None]
     emit(
         shown,
@@ -58,6 +60,8 @@ def print_limits(rows: "Sequence[Limits]") -> None:
             "ratings with two values. Below each number: its 95% interval. Concordance: Lin's, 1 only where both "
             "always give the same."
         )
+        if any(row.concordance is not None and row.n < FEW_ANSWERS for row in shown):
+            echo(CONCORDANCE)
     for row in rows:
         if row.reason is not None:
             echo(f"{row.first} - {row.second}: {row.reason}.")

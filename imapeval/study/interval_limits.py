@@ -1,0 +1,76 @@
+"""Where 95% intervals hold the truth less or more often than in 93 to 97% of simulated studies, in sentences.
+
+They are printed beside the intervals. Each number is from the program in `benchmarks/` that is named with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from imapeval.study.data.findings import Agreement, Level, Units
+
+FEW_ANSWERS = 100
+"""Answers from which on the intervals of AC2 and of the concordance hold in 93% or more."""
+
+# system_baseline.py
+BASELINE = (
+    "The interval of a metric less the baseline is somewhat too long where systems hardly differ (it holds the true "
+    "difference in 97 to 98% of simulated studies) and somewhat too short with 20 questions for 20 systems (93%). With "
+    "30 questions or fewer the baseline itself can be too weak by .04: read a small advantage with that in mind."
+)
+
+# limits.py
+CONCORDANCE = (
+    f"With fewer than {FEW_ANSWERS} answers, most of them near an end of the scale, the interval of the concordance "
+    "is too short (92% in place of 95%)."
+)
+
+# calibration_errors.py
+LINE = (
+    "The interval of the difference is too short (83 to 88% in place of 95%) for a line that is about as good as the "
+    "mean, or is made from 20 questions."
+)
+
+# score_intervals.py --part closed
+CLOSED = "With 30 answers, intervals of macro averages, AUC and PR-AUC are rather too long (up to 98% in place of 95%)."
+
+# level_coverage.py, comparing_accuracies.py, swapping_systems.py
+_LEVELS: dict[tuple[Level, Units], str] = {
+    (
+        "within-question",
+        "questions",
+    ): "With 15 questions, intervals within questions are slightly too short (93% in place of 95%); with 60 they hold.",
+    (
+        "system",
+        "questions",
+    ): "Intervals between systems are cautious: they hold in 98 to 100% of simulated studies with six or ten systems.",
+    (
+        "system",
+        "systems",
+    ): "Spearman's intervals about other systems are slightly cautious with six systems (98% in place of 95%).",
+}
+
+
+def describe_level_limits(levels: Iterable[Level], units: Units = "questions") -> list[str]:
+    """Return sentences on the intervals of correlations, and of their differences, at these levels."""
+    return [_LEVELS[level, units] for level in dict.fromkeys(levels) if (level, units) in _LEVELS]
+
+
+def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
+    """Return sentences on the intervals of agreement among raters (score_intervals.py --part agreement)."""
+    shown = [row for row in rows if row.low is not None]
+    said: list[str] = []
+    if any(row.statistic.startswith("gwet_ac2") and row.n < FEW_ANSWERS for row in shown):
+        said.append(
+            f"With fewer than {FEW_ANSWERS} answers the interval of AC2 is too short where raters nearly agree (90 to "
+            "92% in place of 95%)."
+        )
+    if any(row.statistic in ("cohen_kappa", "fleiss_kappa", "krippendorff_alpha_nominal") for row in shown):
+        said.append(
+            "Intervals of kappa and of the nominal alpha are too long where raters agree little and most ratings are "
+            "in one category (up to 99.8% in place of 95%)."
+        )
+    return said
