@@ -6,6 +6,8 @@ import json
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from imapeval.evaluation.samples import system_label
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.facts import imap_to_page_data
@@ -121,7 +123,18 @@ def metric_axes(
     for result in results:
         if isinstance(result.outcome, Score) and result.metric in values:
             values[result.metric].append(result.outcome.value)
-    return {name: Axis.of_metric(spans.get(name, (None, None)), values[name]) for name in metrics}
+    return find_axes(values, spans)
+
+
+def find_axes(values: Mapping[str, Sequence[float]], spans: Mapping[str, Sequence[float | None]]) -> dict[str, Axis]:
+    """Return the axis of each metric from its scores, NaN where there is none, and its range, where it is known."""
+    axes: dict[str, Axis] = {}
+    for name, of_metric in values.items():
+        scores = np.asarray(of_metric, dtype=np.float64)
+        scores = scores[~np.isnan(scores)]
+        ends = [float(scores.min()), float(scores.max())] if len(scores) else []
+        axes[name] = Axis.of_metric(spans.get(name, (None, None)), ends)
+    return axes
 
 
 def dump_for_script(payload: Any) -> str:

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from imapeval.report.summary import describe_mean, format_contradictions
-from imapeval.study.number_format import format_interval, format_score, write_score
+from imapeval.report.summary import describe_mean, format_contradictions, format_mean_interval
+from imapeval.study.number_format import format_score
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
             str(row.failed),
             *([format_contradictions(row.contradictions)] if counted else []),
             _format_number(row.mean),
-            _format_interval(row.low, row.high),
+            format_mean_interval(row.low, row.high),
         ]
         for row in rows[:MAX_ROWS]
     ]
@@ -147,12 +147,6 @@ def _format_number(number: float | None) -> str:
     if number is None:
         return "–"
     return format_score(number)
-
-
-def _format_interval(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return "–"
-    return format_interval(low, high, digits=3, between=" to ", write=write_score)
 
 
 def escape_markdown(text: str) -> str:

@@ -20,8 +20,8 @@ from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.redaction import redact
-from imapeval.report.explorer_data import collect_explorer_data
-from imapeval.report.histogram import Axis, draw_histogram
+from imapeval.report.explorer_data import collect_explorer_data, find_axes
+from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs.outcomes import FailureMessage
+    from imapeval.report.histogram import Axis
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
@@ -129,7 +130,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         results = list(results)
     outcomes = Outcomes(results, metrics, index)
     rows = summarise(samples, outcomes, metrics=metrics, seed=settings["seed"])
-    axes = _find_axes(outcomes, settings.get("ranges", {}))
+    axes = find_axes({name: one.values for name, one in outcomes.by_metric.items()}, settings.get("ranges", {}))
     status = _read_status(run, outcomes, live=live)
     shown = _choose_shown(samples, outcomes, live=status.kind == "live")
     ids = {sample.id for sample in shown}
@@ -201,17 +202,6 @@ def _describe_shown(shown: int, total: int, *, live: bool) -> str:
         f"{shown:,} of {total:,} answers, evenly spaced in the data; results.csv has all of them. Everything above is "
         "about all answers, unless it says otherwise."
     )
-
-
-def _find_axes(outcomes: Outcomes, spans: Mapping[str, Sequence[float | None]]) -> dict[str, Axis]:
-    """Return the axis of each metric; see `metric_axes`."""
-    axes: dict[str, Axis] = {}
-    for name, of_metric in outcomes.by_metric.items():
-        values = np.asarray(of_metric.values, dtype=np.float64)
-        values = values[~np.isnan(values)]
-        ends = [float(values.min()), float(values.max())] if len(values) else []
-        axes[name] = Axis.of_metric(spans.get(name, (None, None)), ends)
-    return axes
 
 
 def _read_status(run: Run, outcomes: Outcomes, *, live: bool) -> RunStatus:

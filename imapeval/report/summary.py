@@ -14,10 +14,10 @@ from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
 from imapeval.study.bootstrap import mean_interval
-from imapeval.study.number_format import format_score
+from imapeval.study.number_format import format_interval, format_score, write_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -93,6 +93,15 @@ def describe_mean(row: SummaryRow) -> str:
         return ""
     corpus = "" if row.corpus is None else f"; {mean_of.replace('sentence', 'corpus')}: {format_score(row.corpus)}"
     return f"mean of {mean_of}{corpus}"
+
+
+def format_mean_interval(
+    low: float | None, high: float | None, *, write: Callable[[float, int], str] = write_score
+) -> str:
+    """Format the ends of the interval of a mean; "–" where there is none."""
+    if low is None or high is None:
+        return "–"
+    return format_interval(low, high, digits=3, between=" to ", write=write)
 
 
 def format_contradictions(contradictions: float | None) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
-from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions
+from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions, format_mean_interval
 from imapeval.study.intervals import student_quantile
-from imapeval.study.number_format import find_digits, format_interval, write_decimal
+from imapeval.study.number_format import find_digits, write_decimal
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class AnswerVerdict:
         if self.too_close:
             return (
                 f"Too close to call: {self.threshold.limit} lies within the 95% interval "
-                f"{_format_interval(self.low, self.high)} of {self.repetitions} repetitions."
+                f"{format_mean_interval(self.low, self.high, write=write_decimal)} of {self.repetitions} repetitions."
             )
         shown = self.threshold.format_value(self.value)
         return f"{self.word.capitalize()}: {shown} is {self.threshold.describe_side(self.value)}."
@@ -183,7 +183,8 @@ class Verdict:
         if self.mean is None:
             return f"{name}: no answer was scored, so the mean does not meet {value}."
         shown, side = self.threshold.format_value(self.mean), self.threshold.describe_side(self.mean)
-        doubt = f", too close to call (95% interval {_format_interval(self.low, self.high)})" if self.too_close else ""
+        interval = format_mean_interval(self.low, self.high, write=write_decimal)
+        doubt = f", too close to call (95% interval {interval})" if self.too_close else ""
         return f"{name}: the mean {shown} of {self.scored} scored is {side}{doubt}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -389,11 +390,6 @@ def _parse_threshold(text: str, option: str) -> tuple[str, float]:
     if not (name.strip() and equals and math.isfinite(value)):
         raise UsageError(f"{option} {text!r} is not METRIC=VALUE. Example: {option} imapscore=0.35.")
     return name.strip(), value
-
-
-def _format_interval(low: float | None, high: float | None) -> str:
-    ends = () if low is None or high is None else (low, high)
-    return format_interval(*ends, digits=3, between=" to ", write=write_decimal) if ends else ""
 
 
 def _format_pending(pending: int) -> str:
