@@ -85,8 +85,8 @@ def parse_response_pairs(
         InputError: The line has no id or no pairs of the response.
     """
     try:
-        parsed = _ResponseLine.model_validate_json(line)
-    except ValidationError as error:
+        parsed = _ResponseLine.model_validate(parse_json(line, surrogates=False))
+    except ValueError as error:
         raise _not_an_imap(error, path, number) from error
     return parsed.id, _to_pairs(parsed.response)
 

@@ -136,3 +136,9 @@ def test_the_response_alone():
     assert imap_files.parse_response_pairs(line) == ("a", (Pair("t", "v", (0, 1)),))
     with pytest.raises(InputError, match=r"i\.jsonl, line 7: .*response"):
         imap_files.parse_response_pairs('{"id": "a"}', path=Path("i.jsonl"), number=7)
+
+
+def test_equal_keys_are_refused_when_only_the_response_is_read():
+    line = '{"id": "a", "response": [{"term": "t", "value": "v"}], "response": []}'
+    with pytest.raises(InputError, match=r"i\.jsonl, line 7: .*response"):
+        imap_files.parse_response_pairs(line, path=Path("i.jsonl"), number=7)

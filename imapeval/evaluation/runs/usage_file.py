@@ -29,7 +29,9 @@ completions in flight of 10 kB each with their requests if the cache is on the s
 
 
 class UsageFile:
-    """Writes a ledger's report to a file, now and after each call, and lets no request be sent if the disk is full.
+    """Writes a ledger's report to a file, now and after each call.
+
+    No request is sent if the disk is full or the file is gone, because what it costs might be lost.
 
     Args:
         path: The file; created if it does not exist, readable by its owner only.
@@ -54,13 +56,19 @@ class UsageFile:
         self._file.close()
 
     def _check_space(self) -> None:
-        """Check that there will be room for what is about to be paid for.
+        """Check that what is about to be paid for can be saved.
 
         Raises:
-            UsageError: There is too little.
+            UsageError: The file has been removed, most likely with its folder, or the disk has too little room.
         """
         try:
+            self._path.stat()
             disk = shutil.disk_usage(self._path.parent)
+        except FileNotFoundError as error:
+            raise UsageError(
+                f"{self._path} has been removed or moved, so no request is sent: its result could not be saved. "
+                "Repeat the command; completions in the cache are not asked for again."
+            ) from error
         except OSError:
             return
         # Some network file systems do not tell their size.

@@ -1,4 +1,5 @@
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -169,6 +170,23 @@ async def test_nothing_is_paid_for_that_the_disk_has_no_room_for(tmp_path: Path,
         with pytest.raises(UsageError):
             await model.complete(REQUEST)
     assert len(scripted.requests) == ledger.spent.calls == 1
+
+
+@pytest.mark.parametrize("moved", [False, True])
+async def test_nothing_is_paid_for_once_the_run_is_gone(tmp_path: Path, moved: bool):
+    scripted = ScriptedModel(["text"])
+    model = BudgetedModel(scripted, ledger := Ledger())
+    folder = tmp_path / "run"
+    with write(folder, ledger):
+        await model.complete(REQUEST)
+        if moved:
+            folder.rename(tmp_path / "elsewhere")
+        else:
+            shutil.rmtree(folder)
+        with pytest.raises(UsageError) as caught:
+            await model.complete(REQUEST)
+    assert len(scripted.requests) == ledger.spent.calls == 1
+    assert str(folder) in str(caught.value)
 
 
 def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):
