@@ -34,6 +34,7 @@ from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.disagreements import find_disagreements
 from imapeval.study.subgroups.heterogeneity import compare_slices
 from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
+from imapeval.study.subgroups.shifts import measure_shifts
 from imapeval.study.subgroups.slices import slice_answers
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def compute_study(
     against: str | None = None,
     margin: float | None = None,
     about: Mapping[str, str] | None = None,
+    altered: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Study:
@@ -92,13 +94,16 @@ def compute_study(
         margin: Difference below which coefficients count as equally good (`compare`), stated before the ratings were
             seen.
         about: What `study.toml` says, for the reporting checklist.
+        altered: Scores of the same answers with something else altered; see `measure_shifts`.
         seed: Random seed.
         resamples: Number of resamples and permutations.
 
     Raises:
-        UsageError: No answer is rated, or metrics cannot be compared by the coefficient.
+        UsageError: No answer is rated, metrics cannot be compared by the coefficient, or an alteration has none of the
+            metrics.
         MissingExtraError: scipy is not installed.
     """
+    shifts = measure_shifts(rated, altered or {}, seed=seed, resamples=resamples)
     levels = available_levels(rated)
     chosen = level or ("within-system" if "within-system" in levels else "global")
     correlations: list[Correlation] = []
@@ -208,6 +213,7 @@ def compute_study(
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
         biases=tuple(measure_bias(rated, signatures=signatures)),
+        shifts=tuple(shifts),
         outliers=tuple(outliers),
         checklist=tuple(fill_checklist(rated, agreements, about)),
         against=against,

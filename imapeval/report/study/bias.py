@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from imapeval.report.markup import (
     Markup,
     render_details,
+    render_heading,
     render_list,
     render_note,
     render_reasons,
     render_section,
     render_table,
 )
-from imapeval.report.study.formatting import format_coefficient, format_interval
+from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval
 from imapeval.study.data.findings import ALL
+from imapeval.study.number_format import format_decimal, write_decimal, write_percent
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import Study
@@ -62,7 +64,39 @@ def render_bias(study: Study) -> Markup:
         render_list(shown, kind="sentences") if shown else render_note("No bias is shown."),
         render_details("All properties", render_table(heads, lines, texts=(0, 1, 4))),
         render_details("Not measured", render_reasons(reasons)) if reasons else "",
+        *_render_shifts(study),
     )
+
+
+def _render_shifts(study: Study) -> list[Markup]:
+    """Return how far scores shift where something beside the answer was altered; nothing if nothing was."""
+    if not study.shifts:
+        return []
+    lines = [
+        [
+            row.metric,
+            row.alteration,
+            NO_VALUE if row.difference is None else format_decimal(row.difference).replace("-", "−"),
+            format_interval(row.low, row.high, write=write_decimal),
+            "yes" if row.shown else "",
+            format_coefficient(row.standardised, digits=2),
+            *(NO_VALUE if share is None else write_percent(share, 2) for share in (row.raised, row.lowered)),
+            f"{row.n:,}",
+        ]
+        for row in study.shifts
+    ]
+    heads = ["metric", "altered", "difference", "95% interval", "shown", "in sd", "higher", "lower", "n"]
+    return [
+        render_heading("The same answers, something else altered"),
+        render_note(
+            "The altered score less the original one, by answer; what raters find cannot have changed. Interval: "
+            "bootstrap over questions. A shift is shown if the interval excludes 0 after Bonferroni's correction for "
+            "the alterations. In sd: in standard deviations of the original scores. Higher, lower: the shares of "
+            "answers whose score rose and fell."
+        ),
+        render_list([row.sentence for row in study.shifts], kind="sentences"),
+        render_table(heads, lines, texts=(0, 1, 4)),
+    ]
 
 
 def _name(row: Bias) -> str:

@@ -10,6 +10,8 @@ from imapeval.study.data.findings import ALL
 from imapeval.study.number_format import format_number, format_p_value, format_score
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from imapeval.study.data.findings import CoefficientName, Level, Units
 
 LEVELS: dict[Level, str] = {
@@ -72,11 +74,18 @@ def format_tick(value: float) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", f"{value:.3g}").replace("-", "−")
 
 
-def format_interval(low: float | None, high: float | None, *, digits: int = 3, between: str = " to ") -> str:
+def format_interval(
+    low: float | None,
+    high: float | None,
+    *,
+    digits: int = 3,
+    between: str = " to ",
+    write: Callable[[float, int], str] = number_format.write_coefficient,
+) -> str:
     """Format the ends of an interval; "" if there is none."""
     if low is None or high is None:
         return ""
-    return number_format.format_interval(low, high, digits=digits, between=between).replace("-", "−")
+    return number_format.format_interval(low, high, digits=digits, between=between, write=write).replace("-", "−")
 
 
 def format_p(p: float | None) -> str:

@@ -23,6 +23,7 @@ from imapeval.study.data.findings import (
 )
 from imapeval.study.subgroups.bias import Bias
 from imapeval.study.subgroups.outlier_systems import WithoutOutliers
+from imapeval.study.subgroups.shifts import Shift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,8 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     """Write all tables to a folder, which is made if necessary, and return their paths.
 
     CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-    outliers, disagreements, baselines, beside_raters, worth_in_raters, matrix; a column per field of the types of the
-    findings, empty if undefined; "*" stands for all systems, and for the mean over dimensions. A text that a
+    shifts, outliers, disagreements, baselines, beside_raters, worth_in_raters, matrix; a column per field of the types
+    of the findings, empty if undefined; "*" stands for all systems, and for the mean over dimensions. A text that a
     spreadsheet would take for a formula begins with an apostrophe. Tables without rows have a header. LaTeX (package
     booktabs): correlations.tex, comparisons.tex.
 
@@ -53,6 +54,7 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
         "slices.csv": _dump_rows(Slice, study.slices),
         "heterogeneities.csv": _dump_rows(Heterogeneity, study.heterogeneities),
         "biases.csv": _dump_rows(Bias, study.biases),
+        "shifts.csv": _dump_rows(Shift, study.shifts),
         "outliers.csv": _dump_rows(
             WithoutOutliers, [replace(row, outliers=", ".join(row.outliers)) for row in study.outliers]
         ),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.bias import Bias
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
+    from imapeval.study.subgroups.shifts import Shift
 
 ALL = "*"
 """Stands for the system or the dimension in a row that averages over all of them."""
@@ -356,8 +357,8 @@ class Study:
         signatures: Signatures of the metrics, by name.
         account: Sentences on what was read and what could not be joined.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-            outliers, disagreements, checklist, baselines, beside_raters, alternative_annotators, worth_in_raters: See
-            the types; the last three are for the metrics that agree best.
+            shifts, outliers, disagreements, checklist, baselines, beside_raters, alternative_annotators,
+            worth_in_raters: See the types; the last three are for the metrics that agree best.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
@@ -388,6 +389,7 @@ class Study:
     corrected: tuple[Corrected, ...] = ()
     heterogeneities: tuple[Heterogeneity, ...] = ()
     biases: tuple[Bias, ...] = ()
+    shifts: tuple[Shift, ...] = ()
     outliers: tuple[WithoutOutliers, ...] = ()
     checklist: tuple[ChecklistItem, ...] = ()
     against: str | None = None

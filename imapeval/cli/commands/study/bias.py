@@ -1,17 +1,14 @@
 """`imapeval study bias`."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import Altered, RunFolders, StudyOptions, read_altered
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
-from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from imapeval.study.subgroups.bias import Bias
     from imapeval.study.subgroups.shifts import Shift
 
@@ -20,14 +17,7 @@ if TYPE_CHECKING:
 def bias(
     folders: RunFolders,
     options: StudyOptions,
-    altered: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=RUN",
-            help="Compare with a run on the same answers, by their ids, in which something else was altered, such as "
-            "the order of the texts or the question. Repeatable.",
-        ),
-    ] = None,
+    altered: Altered = None,
     json_output: Json = False,
 ) -> None:
     """Measure what moves metrics at equal ratings: length, language, system, task, the model's own family.
@@ -39,10 +29,10 @@ def bias(
     from imapeval.study.subgroups.bias import measure_bias
     from imapeval.study.subgroups.shifts import measure_shifts
 
-    runs = _parse_altered(altered or ())
+    altered_scores = read_altered(altered or ())
     joined = options.read(folders)
     rows = measure_bias(joined.rated, signatures=joined.signatures)
-    shifts = measure_shifts(joined.rated, {name: _read_scores(run) for name, run in runs.items()})
+    shifts = measure_shifts(joined.rated, altered_scores)
     if json_output:
         emit_json([*rows, *shifts])
         return
@@ -64,35 +54,6 @@ def bias(
     )
     if shifts:
         _print_shifts(shifts)
-
-
-def _parse_altered(texts: Sequence[str]) -> dict[str, Path]:
-    """Parse NAME=RUN texts.
-
-    Raises:
-        UsageError: One is malformed, or two have one name.
-    """
-    found: dict[str, Path] = {}
-    for text in texts:
-        name, _, folder = text.partition("=")
-        if not name.strip() or not folder.strip():
-            raise UsageError(f"--altered {text!r} is not NAME=RUN. Example: --altered exchanged=runs/exchanged.")
-        if name in found:
-            raise UsageError(f"--altered names {name!r} twice. Give each run a name of its own.")
-        found[name] = Path(folder)
-    return found
-
-
-def _read_scores(folder: Path) -> dict[str, dict[str, float]]:
-    """Return the scores of a run by metric and id."""
-    from imapeval.evaluation.runs import Run
-    from imapeval.types import Score
-
-    found: dict[str, dict[str, float]] = {}
-    for result in Run(folder).results():
-        if isinstance(result.outcome, Score):
-            found.setdefault(result.metric, {})[result.id] = result.outcome.value
-    return found
 
 
 def _print(rows: "Sequence[Bias]") -> None:

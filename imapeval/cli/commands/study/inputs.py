@@ -31,6 +31,15 @@ Dimension = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Resamples = Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples for an interval.")]
 
+Altered = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=RUN",
+        help="Compare with a run on the same answers, by their ids, in which something else was altered, such as the "
+        "order of the texts or the question. Repeatable.",
+    ),
+]
+
 About = Annotated[
     Path | None,
     typer.Option(
@@ -237,6 +246,30 @@ def read_about_study(given: Path | None, folder: Path) -> dict[str, str]:
 
     path = given or find_about(folder)
     return {} if path is None else read_about(path)
+
+
+def read_altered(texts: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the scores of the runs of NAME=RUN texts, by name, metric and id.
+
+    Raises:
+        UsageError: A text is malformed, or two have one name.
+        InputError: A run is broken.
+    """
+    from imapeval.evaluation.runs import Run
+    from imapeval.types import Score
+
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for text in texts:
+        name, _, folder = text.partition("=")
+        if not name.strip() or not folder.strip():
+            raise UsageError(f"--altered {text!r} is not NAME=RUN. Example: --altered exchanged=runs/exchanged.")
+        if name in found:
+            raise UsageError(f"--altered names {name!r} twice. Give each run a name of its own.")
+        scores = found[name] = {}
+        for result in Run(Path(folder)).results():
+            if isinstance(result.outcome, Score):
+                scores.setdefault(result.metric, {})[result.id] = result.outcome.value
+    return found
 
 
 def _parse_labels(text: str | None) -> dict[str, float]:

@@ -5,7 +5,16 @@ from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import About, Resamples, RunFolders, Seed, StudyOptions, read_about_study
+from imapeval.cli.commands.study.inputs import (
+    About,
+    Altered,
+    Resamples,
+    RunFolders,
+    Seed,
+    StudyOptions,
+    read_about_study,
+    read_altered,
+)
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
@@ -46,6 +55,7 @@ def report(
         ),
     ] = None,
     about: About = None,
+    altered: Altered = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
@@ -66,6 +76,7 @@ def report(
         choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
     told = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
+    altered_scores = read_altered(altered or ())
     joined = options.read(folders)
     _make_folder(out)
     study = compute_study(
@@ -78,6 +89,7 @@ def report(
         against=against,
         margin=margin,
         about=told,
+        altered=altered_scores,
         seed=seed,
         resamples=resamples,
     )

@@ -1,3 +1,4 @@
+import csv
 import json
 import subprocess
 from collections.abc import Callable
@@ -41,6 +42,17 @@ def test_exchanged_texts(imapeval: Command, runs: Path):
     shown = imapeval("study", "bias", runs / "dev", "--altered", "exchanged=exchanged").stdout
     assert "something else altered" in shown
     assert "rouge1, exchanged: every answer has the same score." in shown
+
+
+def test_the_page_of_a_study_has_the_same_shifts(imapeval: Command, runs: Path):
+    options = ("dev", "--metrics", "chrf", "--altered", "exchanged=exchanged")
+    (*_, shift) = json.loads(imapeval("study", "bias", *options, "--json").stdout)
+    done = imapeval("study", "report", *options, "--out", "study", "--resamples", "50")
+    assert done.returncode == 0, done.stderr
+    assert "something else altered" in (runs / "study" / "study.html").read_text(encoding="utf-8")
+    with (runs / "study" / "tables" / "shifts.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["metric"], row["alteration"], float(row["difference"])) == ("chrf", "exchanged", shift["difference"])
 
 
 @pytest.mark.parametrize("altered", ["exchanged", "=exchanged", "exchanged="])

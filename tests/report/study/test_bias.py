@@ -1,0 +1,30 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+from imapeval.report.study.bias import render_bias
+from imapeval.study.data.findings import Study
+from imapeval.study.data.rated import Rated
+from imapeval.study.subgroups.bias import measure_bias
+from imapeval.study.subgroups.shifts import measure_shifts
+
+
+def test_what_was_altered(small: Study, draw_answers: Callable[..., Rated]):
+    study = replace(small, biases=tuple(measure_bias(small.rated)))
+    assert "altered" not in render_bias(study)
+
+    metric = small.rated.metrics[0]
+    scores = {
+        name: score + (0.25 if number % 4 else -0.15)
+        for number, (name, score) in enumerate(zip(small.rated.ids, small.rated.scores_of(metric), strict=True))
+    }
+    few = dict.fromkeys(small.rated.ids[:3], 0.0)
+    shifts = measure_shifts(small.rated, {"order & texts": {metric: scores}, "few": {metric: few}})
+    section = render_bias(replace(study, shifts=tuple(shifts)))
+    assert "order &amp; texts" in section
+    assert ">0.150<" in section
+    assert f">{shifts[0].low:.3f} to {shifts[0].high:.3f}<" in section
+    assert ">75%<" in section
+    assert ">25%<" in section
+    assert shifts[0].shown
+    assert "the same answers score higher" in section
+    assert section.count(shifts[1].reason or "?") == 1
