@@ -1,5 +1,7 @@
 """What must not be shown is found neither in what commands print nor in any file that they leave, nor are files open to
-others: real processes, a real server that repeats all that it was sent, and a real terminal."""
+others: a real server that repeats all that it was sent, and a real terminal.
+
+What a process adds, its streams and its last word about errors, is tried once; else commands run in this process."""
 
 import base64
 import json
@@ -20,6 +22,7 @@ import pytest
 
 from imapeval.types import Sample
 
+Command = Callable[..., subprocess.CompletedProcess[str]]
 KEY = "sk-echo-0123456789"
 PASSWORD = "pass-word-1"
 SIGNATURE = "long-value-0123456789"
@@ -99,7 +102,20 @@ def data(write_data: WriteData) -> Path:
     return write_data([Sample("a", "What helps?", ("Rest.",), "Ice.")])
 
 
-def run(folder: Path, *args: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def run(imapeval: Command, monkeypatch: pytest.MonkeyPatch, apart: None) -> Iterator[Command]:
+    """Run a command here as a process with the usual umask would."""
+
+    def call(*args: str | Path) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, args)])
+        return imapeval(*args)
+
+    before = os.umask(0o022)
+    yield call
+    os.umask(before)
+
+
+def run_process(folder: Path, *args: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
     return subprocess.run(
         [*COMMAND, *map(str, args)],
@@ -127,24 +143,33 @@ FORMS = ["completion", "facts", "refused key", "bad request"]
 SCORE = ("score", "data.jsonl", "--out", "run", "--llm", "openai:m", "--metrics", "imapscore,rouge1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("escaped", [False, True])
-def test_a_key_that_the_server_repeats_is_nowhere(form: str, escaped: bool, echo: EchoServer, data: Path):
+def test_a_key_that_the_server_repeats_is_nowhere(
+    form: str, escaped: bool, echo: EchoServer, data: Path, run: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     echo.form, echo.escaped = form, escaped
-    done = run(data.parent, *SCORE, "--base-url", echo.url, OPENAI_API_KEY=KEY)
+    done = run(*SCORE, "--base-url", echo.url)
     assert echo.paths
     assert "[redacted]" in done.stderr or "[redacted]" in (data.parent / "run/results.jsonl").read_text()
     check(data.parent, done)
-    check(data.parent, run(data.parent, "report", "run"))
+    check(data.parent, run("report", "run"))
 
 
 @pytest.mark.slow
+def test_a_process_shows_no_key_either(echo: EchoServer, data: Path):
+    echo.form = "refused key"
+    done = run_process(data.parent, *SCORE, "--base-url", echo.url, OPENAI_API_KEY=KEY)
+    assert echo.paths
+    check(data.parent, done)
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: EchoServer, data: Path):
+def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: EchoServer, data: Path, run: Command):
     echo.form = form
     address = f"{echo.url.replace('//', f'//somebody:{PASSWORD}@')}?version=1&sig={SIGNATURE}"
-    done = run(data.parent, *SCORE, "--base-url", address)
+    done = run(*SCORE, "--base-url", address)
     assert echo.paths[0] == f"/v1/chat/completions?version=1&sig={SIGNATURE}"
     command = json.loads((data.parent / "run/manifest.json").read_text())["command"]
     assert echo.url.replace("//", "//[redacted]@") + "?version=[redacted]&sig=[redacted]" in command
@@ -153,22 +178,22 @@ def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: Echo
     check(data.parent, done)
 
 
-def test_batches_are_their_owners_and_keep_no_secret(data: Path):
+def test_batches_are_their_owners_and_keep_no_secret(data: Path, run: Command, monkeypatch: pytest.MonkeyPatch):
     address = f"http://somebody:{PASSWORD}@127.0.0.1:9/v1?sig={SIGNATURE}"
-    done = run(data.parent, "batch", "export", "data.jsonl", "--llm", "openai:m", "--base-url", address, "--out", "b")
+    done = run("batch", "export", "data.jsonl", "--llm", "openai:m", "--base-url", address, "--out", "b")
     assert done.returncode == 0
     (requests,) = (data.parent / "b").glob("requests-*.jsonl")
     key = json.loads(requests.read_text().splitlines()[0])["custom_id"]
     result = {"custom_id": key, "response": {"status_code": 400, "body": {"error": {"message": f"key {KEY}"}}}}
     (data.parent / "results").write_text(json.dumps(result))
     (data.parent / "results").chmod(0o600)
-    done = run(data.parent, "batch", "import", "b", "results", OPENAI_API_KEY=KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    done = run("batch", "import", "b", "results")
     assert "[redacted]" in done.stderr
     (data.parent / "results").unlink()
     check(data.parent, done)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "secret"),
     [
@@ -180,29 +205,31 @@ def test_batches_are_their_owners_and_keep_no_secret(data: Path):
     ],
 )
 @pytest.mark.parametrize("model", ["openai:m", "local:m.gguf"])
-def test_what_is_no_address_is_not_repeated(address: str, secret: str, model: str, data: Path):
-    done = run(data.parent, "score", "data.jsonl", "--llm", model, "--base-url", address)
+def test_what_is_no_address_is_not_repeated(address: str, secret: str, model: str, data: Path, run: Command):
+    done = run("score", "data.jsonl", "--llm", model, "--base-url", address)
     assert done.returncode == 2
     assert "--base-url" in done.stderr
     assert secret not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("key", ["sk-first-line-1\nsk-second-line-2", "sk-\u201cquoted\u201d-1", "sk-a\tb-123456"])
-def test_a_key_that_no_header_can_carry_is_refused(key: str, echo: EchoServer, data: Path):
-    done = run(data.parent, *SCORE, "--base-url", echo.url, OPENAI_API_KEY=key)
+def test_a_key_that_no_header_can_carry_is_refused(
+    key: str, echo: EchoServer, data: Path, run: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    done = run(*SCORE, "--base-url", echo.url)
     assert done.returncode == 2
     assert "OPENAI_API_KEY" in done.stderr
     assert not re.search("sk-|line-2|123456", done.stderr)
     assert echo.paths == []
 
 
-@pytest.mark.slow
-def test_a_file_that_is_there_keeps_its_mode(data: Path):
-    run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
+def test_a_file_that_is_there_keeps_its_mode(data: Path, run: Command):
+    run("score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
     for path in [data.parent / "j.xml", *(data.parent / "run").glob("[a-z]*")]:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         path.chmod(0o640)
-    run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
+    run("score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
     for path in [data.parent / "j.xml", *(data.parent / "run").glob("[a-z]*")]:
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
@@ -237,14 +264,13 @@ def test_serve_tells_clients_nothing_secret(form: str, echo: EchoServer, tmp_pat
     assert [secret for secret in SECRETS if secret in told + printed] == []
 
 
-@pytest.mark.slow
-def test_a_page_of_a_run_of_an_earlier_version_shows_no_password(data: Path):
-    run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1")
+def test_a_page_of_a_run_of_an_earlier_version_shows_no_password(data: Path, run: Command):
+    run("score", "data.jsonl", "--out", "run", "--metrics", "rouge1")
     manifest = data.parent / "run/manifest.json"
     content = json.loads(manifest.read_text())
     content["command"] += ["--base-url", f"http://somebody:{PASSWORD}@h/v1"]
     manifest.write_text(json.dumps(content))
-    run(data.parent, "report", "run")
+    run("report", "run")
     page = (data.parent / "run/report.html").read_text()
     assert "[redacted]@h/v1" in page
     assert PASSWORD not in page
