@@ -1,7 +1,8 @@
 """Plans from a pilot study how many answers, raters and systems give an interval of a given width.
 
-- A metric's correlation r has an interval of about tanh(atanh(r) -+ 1.96 sqrt(D / (n - 3))) (Fisher 1921), where the
-  pilot gives the design effect D: how much wider its interval is than that of as many independent answers.
+- A metric's correlation r has an interval of about tanh(atanh(r) -+ t sqrt(D / (n - 3))) (Fisher 1921), where t is the
+  quantile for as many questions (`small_sample_quantile`; 1.96 between systems) and the pilot gives the design effect
+  D: how much wider its interval is than that of as many independent answers.
 - With k raters an answer, r is what the pilot found times sqrt(R_k / R), since noise of the raters lowers it; R_k is
   the reliability of the mean of k raters (`panels`).
 - The difference of two correlations varies as `power` says, and the pilot gives its design effect.
@@ -25,6 +26,7 @@ from imapeval.study.comparison.panels import find_panel
 from imapeval.study.comparison.power import correlate_metrics, find_design_effect, select_means
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
+from imapeval.study.intervals import small_sample_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +40,7 @@ _QUANTILE = NormalDist().inv_cdf(0.975)
 _MOST = 10_000_000
 """Maximum number of answers that is planned for."""
 
-_FEWEST_FOR_CEILING = 30
+FEWEST_FOR_CEILING = 30
 """Minimum number of answers for the ceiling: with fewer, its intervals are wider than the formula says
 (`benchmarks/planning.py`)."""
 
@@ -138,11 +140,14 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
     blank = SizePlan(row.metric, row.dimension, row.level, raters, None, width, None, None, row.n)
     if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
         return replace(blank, reason=row.reason or "the pilot is too small for an interval")
-    design = ((atanh(row.high) - atanh(row.low)) / (2 * _QUANTILE)) ** 2 * (row.n - 3)
+    reach = (atanh(row.high) - atanh(row.low)) / 2
+    # Intervals are widened for few questions; the larger study has more of them.
+    share = None if row.level == "system" else row.questions / row.n
+    design = (reach / _find_quantile(row.n, share)) ** 2 * (row.n - 3)
     expected = row.value
     if raters is not None and known is not None:
         expected = known.predict_correlation(row.value, raters)
-    answers = _find_size(expected, design, width)
+    answers = _find_size(expected, design, width, questions=share)
     ratings = None if answers is None or raters is None else answers * raters
     return replace(blank, value=expected, answers=answers, ratings=ratings)
 
@@ -165,11 +170,16 @@ def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters:
     return replace(blank, value=one - other, answers=answers, ratings=ratings)
 
 
-def _find_size(value: float, design: float, width: float) -> int | None:
+def _find_quantile(n: int, questions: float | None) -> float:
+    """Return how many standard errors the interval of n answers reaches; `questions` are those per answer."""
+    return _QUANTILE if questions is None else small_sample_quantile(max(2, round(n * questions)), confidence=0.95)
+
+
+def _find_size(value: float, design: float, width: float, *, questions: float | None) -> int | None:
     """Return the smallest number of answers whose interval is no wider than requested."""
 
     def measure(n: int) -> float:
-        reach = _QUANTILE * sqrt(design / (n - 3))
+        reach = _find_quantile(n, questions) * sqrt(design / (n - 3))
         return tanh(atanh(value) + reach) - tanh(atanh(value) - reach)
 
     return _find_fewest(measure, width, first=4)
@@ -195,6 +205,6 @@ def _plan_ceiling(dimension: str, known: Panel, raters: int, width: float) -> Si
         low, high = (1 - (1 - reliability) * float(stats.f.ppf(p, *freedom)) for p in (0.975, 0.025))
         return sqrt(max(0.0, high)) - sqrt(max(0.0, low))
 
-    answers = _find_fewest(measure, width, first=_FEWEST_FOR_CEILING)
+    answers = _find_fewest(measure, width, first=FEWEST_FOR_CEILING)
     ratings = None if answers is None else answers * raters
     return SizePlan(CEILING, dimension, "global", raters, sqrt(reliability), width, answers, ratings, known.answers)

@@ -82,6 +82,24 @@ def test_the_pilot_again():
     assert plan.ratings == 3 * plan.answers
 
 
+def test_a_pilot_of_few_questions_does_not_make_a_large_study_larger():
+    """The pilot's interval is widened by Student's quantile and sqrt(n / (n - 1)) (Hesterberg 2015); by scipy."""
+    pilot = make_pilot(20)
+    (row,) = correlate(pilot, coefficients=["pearson"], levels=["global"])
+    assert row.low is not None
+    assert row.high is not None
+    plan = find(plan_width(pilot, 0.1, level="global", coefficient="pearson"), "m", 3)
+    assert plan.value is not None
+    assert plan.answers is not None
+
+    def widen(n: int) -> float:
+        return float(stats.t.ppf(0.975, n - 1)) * sqrt(n / (n - 1))
+
+    error = (atanh(row.high) - atanh(row.low)) / 2 / widen(row.n) * sqrt((row.n - 3) / (plan.answers - 3))
+    reach = widen(plan.answers) * error
+    assert tanh(atanh(plan.value) + reach) - tanh(atanh(plan.value) - reach) == pytest.approx(0.1, rel=0.01)
+
+
 def test_independent_answers_need_fishers_number():
     """Fisher's interval by hand: of independent answers the design effect is about 1."""
     pilot = make_pilot(2000)
