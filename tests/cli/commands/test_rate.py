@@ -3,20 +3,24 @@ from __future__ import annotations
 import csv
 import json
 import random
+import sqlite3
 import stat
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("sqlalchemy")
 
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.rating import Entry, RatingStudy
-from imapeval.types import Sample
+from imapeval.types import Imap, Pair, Sample
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -185,6 +189,18 @@ def test_a_study_stops_by_its_rule(imapeval: Command, answers: Path):
     assert "12 of 12" in run(imapeval, "stop", "study.db")
     assert imapeval("rate", "stop", "study.db").returncode == 2
     assert "stopped" in run(imapeval, "status", "study.db")
+
+
+def test_facts_that_have_no_place_in_the_text_are_not_marked(imapeval: Command, write_data: Callable[..., Path]):
+    sample = Sample("a", "What helps?", (), "Rest and water.")
+    spans = ((0, 4), (-4, 4), (-6, -1), (8, 4), (4, 4), (9, 16), (-(10**30), 10**30))
+    pairs = tuple(Pair("advice", f"value {number}", span) for number, span in enumerate(spans))
+    with RunWriter(Path("run"), [sample], settings=RunSettings({"m": "m|v:1"})) as writer:
+        writer.add(imaps=[ImapRecord("a", Imap((), (), (), pairs), None)], results=[])
+    run(imapeval, "init", write_data([sample]), "--raters", 2, *INIT, "--facts", "run", "--out", "study.db")
+    with closing(sqlite3.connect("study.db")) as database:
+        ((facts,),) = database.execute("SELECT facts FROM answers")
+    assert json.loads(facts) == [{"start": 0, "end": 4, "term": "advice", "value": "value 0"}]
 
 
 @pytest.mark.slow

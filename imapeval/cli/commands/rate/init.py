@@ -193,8 +193,9 @@ def _read_facts(folder: Path, samples: "Sequence[Sample]") -> "dict[str, tuple[F
     found: dict[str, dict[Fact, None]] = {}
     for record in Run(folder).find_imaps(responses.keys()):
         for pair in record.imap.response:
-            if record.imap.reading == 0 and pair.span is not None and pair.span[1] <= len(responses[record.id]):
-                found.setdefault(record.id, {})[Fact(*pair.span, pair.term, pair.value)] = None
+            start, end = pair.span or (0, 0)
+            if record.imap.reading == 0 and 0 <= start < end <= len(responses[record.id]):
+                found.setdefault(record.id, {})[Fact(start, end, pair.term, pair.value)] = None
     if not found:
         raise UsageError(f"--facts {folder} has no facts of these answers with a place in the text. Give their run.")
     return {id_: tuple(sorted(facts, key=lambda fact: (fact.start, fact.end))) for id_, facts in found.items()}
