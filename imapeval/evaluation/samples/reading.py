@@ -160,11 +160,12 @@ def _log_faults(samples: Sequence[Sample], *, source: str) -> None:
         )
 
 
-def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: str) -> list[Sample]:
+def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: str) -> Sequence[Sample]:
     """Return the answers to some questions, in the order of the data."""
-    questions = list(dict.fromkeys((sample.question, sample.references) for sample in samples))
+    # By their hashes of 64 bits, for millions.
+    questions = list(dict.fromkeys(hash((sample.question, sample.references)) for sample in samples))
     chosen = set(random.Random(seed).sample(questions, min(size, len(questions))))
-    drawn = [sample for sample in samples if (sample.question, sample.references) in chosen]
+    drawn = spool(sample for sample in samples if hash((sample.question, sample.references)) in chosen)
     _log.warning(
         "%s: %d of %d answers, to %d of %d questions drawn with seed %d",
         source,

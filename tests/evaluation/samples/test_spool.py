@@ -50,6 +50,17 @@ def test_samples_beyond_those_in_memory_are_read_alike(columns: str, tmp_path: P
     assert list(spooled) == read(path)
 
 
+def test_drawn_answers_beyond_those_in_memory_are_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "data.jsonl"
+    rows = [{"id": n, "question": f"How {n // 2}?", "reference": "Rest.", "response": "Rest."} for n in range(20)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spooled = read(path, sample=3, seed=1)
+    assert len(spooled) == 6
+    assert not isinstance(spooled, list)
+    monkeypatch.setattr(spool, "IN_MEMORY", 100)
+    assert list(spooled) == read(path, sample=3, seed=1)
+
+
 def test_an_id_that_is_there_again_is_named_with_both_lines(tmp_path: Path):
     path = tmp_path / "data.jsonl"
     texts = {"question": "How?", "reference": "Rest.", "response": "Rest."}
