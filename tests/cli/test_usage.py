@@ -1,5 +1,6 @@
 import json
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -145,6 +146,7 @@ def test_the_budget_ends_the_work_and_a_higher_one_goes_on(
 
 @pytest.mark.slow
 def test_kills_hide_nothing_of_what_was_paid(
+    imapeval: Command,
     write_data: WriteData,
     tmp_path: Path,
     server: Server,
@@ -157,7 +159,7 @@ def test_kills_hide_nothing_of_what_was_paid(
     command = ["score", write_data(samples), "--metrics", "imapscore:paper", "--relations", "graph", "--out", "run"]
     command += ["--price", "1,4", *options]
     server.seconds = 0.05
-    kills = 3
+    kills = 2
     for kill in range(1, kills + 1):
         with imapeval_process(*command) as process:
             deadline = time.monotonic() + 60
@@ -171,13 +173,11 @@ def test_kills_hide_nothing_of_what_was_paid(
     # The limit is that of all sessions together.
     stopped = server.asked
     limit = told["usd"] + told["uncertain_usd"] + BOUND + 5 * COST
-    with imapeval_process(*command, "--max-cost", str(limit)) as process:
-        said = process.communicate(timeout=120)[1]
-    assert process.returncode == 2, said
+    done = imapeval(*command, "--max-cost", str(limit))
+    assert done.returncode == 2, done.stderr
     assert stopped + 5 <= server.asked <= limit / COST
-    with imapeval_process(*command) as process:
-        said = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, said
+    done = imapeval(*command)
+    assert done.returncode == 0, done.stderr
     usage = manifest(tmp_path / "run")
     assert 3 * len(samples) <= server.asked <= 3 * len(samples) + 2 * kills
     check_told(usage, server)
@@ -203,6 +203,7 @@ def test_kills_hide_nothing_where_there_is_no_run(
     more: list[str],
     usage_file: str,
     calls: int,
+    imapeval: Command,
     write_data: WriteData,
     tmp_path: Path,
     server: Server,
@@ -210,7 +211,7 @@ def test_kills_hide_nothing_where_there_is_no_run(
     imapeval_process: Callable[..., subprocess.Popen[str]],
 ):
     samples = [
-        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n) for n in range(120)
+        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n) for n in range(80)
     ]
     full = [*command, write_data(samples), *more, "--json", "--price", "1,4", *options]
     server.seconds = 0.05
@@ -228,14 +229,12 @@ def test_kills_hide_nothing_where_there_is_no_run(
     # The limit is that of all sessions together.
     stopped = server.asked
     limit = told["usd"] + told["uncertain_usd"] + BOUND + 3 * COST
-    with imapeval_process(*full, "--max-cost", str(limit)) as process:
-        said = process.communicate(timeout=120)[1]
-    assert process.returncode == 2, said
+    done = imapeval(*full, "--max-cost", str(limit))
+    assert done.returncode == 2, done.stderr
     assert stopped + 3 <= server.asked <= limit / COST
-    with imapeval_process(*full) as process:
-        out, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    usage = json.loads(out)["usage"]
+    done = imapeval(*full)
+    assert done.returncode == 0, done.stderr
+    usage = json.loads(done.stdout)["usage"]
     assert calls * len(samples) <= server.asked <= calls * len(samples) + 2 * kills
     check_told(usage, server)
     assert usage["usd"] >= (server.asked - 2 * kills) * COST - 1e-9
@@ -274,14 +273,15 @@ def test_two_extractions_to_one_file_at_once(
         assert first.returncode == 0
 
 
-@pytest.mark.slow
 def test_the_command_to_go_on_names_the_limit_to_raise(
-    write_data: WriteData, options: list[str], imapeval_process: Callable[..., subprocess.Popen[str]]
+    imapeval: Command, write_data: WriteData, options: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4", *options]
-    with imapeval_process(*command, "--max-cost", "0.0150") as process:
-        said = " ".join(process.communicate(timeout=60)[1].split())
-    assert process.returncode == 2
+    command += ["--max-cost", "0.0150"]
+    monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, command)])
+    done = imapeval(*command)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2
     assert "To resume: imapeval score" in said
     assert said.endswith("--max-cost MORE")
 
