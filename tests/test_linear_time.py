@@ -679,7 +679,7 @@ ELSEWHERE = {
 """Modules with a parser that is called by a reader above."""
 
 EXEMPT = {
-    "cli.commands.study.calibrate": "what another module has written",
+    "cli.commands.study.calibration.calibrate": "what another module has written",
     "cli.config": "settings; each line is matched from its beginning",
     "evaluation.samples.excel_parts": "limits of their own: tests/evaluation/samples/test_large_files.py",
     "graph.index.cache_cleanup": "files that we have written",
@@ -699,7 +699,7 @@ EXEMPT = {
     "metrics.neural.models.weights": "configurations of models, which can run code as well",
     "rating.web.app": "bodies of limited size, parsed by FastAPI",
     "rating.web.pages": "a page of the package",
-    "report.study.canvas": "drawings that we have made",
+    "report.study.charts.canvas": "drawings that we have made",
     "scoring.assessment": "what we have written",
     "serve.app": "bodies of limited size, parsed by FastAPI",
     "serve.guard": "bodies of limited size, parsed by FastAPI",

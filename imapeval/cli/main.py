@@ -13,26 +13,9 @@ from typer.core import TyperGroup
 
 from imapeval import __version__
 from imapeval._resources import cache_folder
-from imapeval.cli.commands import (
-    batch,
-    cache,
-    closed,
-    compare,
-    datasets,
-    export,
-    extract,
-    kg,
-    metrics,
-    models,
-    prompts,
-    rate,
-    relate,
-    report,
-    review,
-    score,
-    serve,
-    study,
-)
+from imapeval.cli.commands import batch, closed, extract, kg, rate, relate, score, serve, study
+from imapeval.cli.commands.inventory import cache, datasets, metrics, models, prompts
+from imapeval.cli.commands.runs import compare, export, report, review
 from imapeval.cli.config import read_config, walk_commands
 from imapeval.cli.options import spell_option
 from imapeval.cli.output import echo

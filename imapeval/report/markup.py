@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from imapeval.report.study.canvas import MARKERS
+from imapeval.report.study.charts.canvas import MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

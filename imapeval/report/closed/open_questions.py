@@ -18,7 +18,8 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.charts.heatmaps import draw_metric_matrix
 from imapeval.report.study.formatting import (
     format_coefficient,
     format_interval,
@@ -26,7 +27,6 @@ from imapeval.report.study.formatting import (
     label_system,
     pluralize,
 )
-from imapeval.report.study.heatmaps import draw_metric_matrix
 from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION, tell_how_to_score
 from imapeval.study.data.findings import ALL
 

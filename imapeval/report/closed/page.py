@@ -20,7 +20,7 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.report.page_frame import render_page, write_page
-from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.formatting import (
     format_coefficient,
     format_interval,

@@ -16,6 +16,7 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
+from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
     LEVELS,
@@ -25,7 +26,6 @@ from imapeval.report.study.formatting import (
     label_dimension,
     pluralize,
 )
-from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.methods import describe_families, describe_test
 from imapeval.report.study.selection import main_correlations, order_dimensions
 

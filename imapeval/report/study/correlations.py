@@ -19,7 +19,7 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
     LEVELS,

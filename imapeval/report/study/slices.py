@@ -20,7 +20,9 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.canvas import SERIES
+from imapeval.report.study.charts.canvas import SERIES
+from imapeval.report.study.charts.group_plot import draw_group_plot
+from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter
 from imapeval.report.study.correlations import render_cell
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
@@ -31,8 +33,6 @@ from imapeval.report.study.formatting import (
     label_system,
     pluralize,
 )
-from imapeval.report.study.group_plot import draw_group_plot
-from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter
 from imapeval.report.study.selection import describe_selection, main_correlations, order_dimensions, select_top_metrics
 from imapeval.study.data.findings import ALL
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.report.study.canvas import (
+from imapeval.report.study.charts.canvas import (
     BETTER,
     FAINT,
     INK,
@@ -23,7 +23,7 @@ from imapeval.report.study.formatting import format_coefficient, format_tick
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.report.study.canvas import Canvas
+    from imapeval.report.study.charts.canvas import Canvas
     from imapeval.study.data.findings import MetricMatrix
 
 _LABELS, _NUMBERS, _MATRIX, _TREE, _TOP = 158.0, 18.0, 214.0, 62.0, 18.0

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from imapeval.cli.commands.study.agreement.limits import print_limits
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
-from imapeval.cli.commands.study.limits import print_limits
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 

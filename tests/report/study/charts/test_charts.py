@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
-from imapeval.report.study.group_plot import draw_group_plot
-from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
-from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter, jitter
+from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.charts.group_plot import draw_group_plot
+from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
+from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter, jitter
 from imapeval.study.data.findings import Ceiling, Correlation, MetricMatrix, Slice
 from imapeval.study.data.scales import Scale
 

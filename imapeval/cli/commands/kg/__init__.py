@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from imapeval.cli.commands import kg_build
+from imapeval.cli.commands.kg import build as kg_build
 from imapeval.cli.options import Encoder, Json, Kg, Language, choose_one, parse_lang, require_value
 from imapeval.cli.output import echo, emit_json
 from imapeval.cli.progress import show_indexing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
-PROMPTS = Path(__file__).parents[3] / "prompts"
+PROMPTS = Path(__file__).parents[4] / "prompts"
 
 
 def test_every_prompt_is_listed_with_its_hash(imapeval: Command):

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 
-from imapeval.report.study.canvas import INK, SERIES, TEXT_SIZE, open_canvas, shorten
+from imapeval.report.study.charts.canvas import INK, SERIES, TEXT_SIZE, open_canvas, shorten
 
 NAME = "<b>$x_1$ & 指标 😀"
 

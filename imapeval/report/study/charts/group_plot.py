@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.canvas import INK, LINE, MARKERS, SERIES, SOFT, open_canvas, shorten
+from imapeval.report.study.charts.canvas import INK, LINE, MARKERS, SERIES, SOFT, open_canvas, shorten
 from imapeval.report.study.formatting import format_coefficient, format_interval, format_tick
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.report.study.canvas import (
+from imapeval.report.study.charts.canvas import (
     FAINT,
     INK,
     LINE,
