@@ -13,6 +13,8 @@ from imapeval.evaluation.samples import read
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "games.py"))
 GAMES, HONEST, RIGHT, READERS, LANGS = (BENCHMARK[name] for name in ("GAMES", "HONEST", "RIGHT", "READERS", "LANGS"))
 HIDING = ("zero-width spaces", "soft hyphens", "full-width letters", "look-alike letters")
+PART = 3
+"""Hidden letters are played with one in so many answers: each must keep its very score, so no mean needs them all."""
 SAME = 0.005
 MOST = 0.06
 """The largest gain of one answer with the scripted model was .053 on 2026-11-26: a wrong one that denies itself."""
@@ -25,13 +27,14 @@ def change():
         matcher = open_matcher(graph)
 
         @cache
-        def score(reader: str, lang: str, name: str) -> list[float]:
-            game = GAMES.get(name, HONEST)
-            return BENCHMARK["play"](read(f"sample-{lang}"), game, reader=reader, graph=graph, matcher=matcher)
+        def score(reader: str, lang: str, name: str, step: int) -> list[float]:
+            samples, game = read(f"sample-{lang}")[::step], GAMES.get(name, HONEST)
+            return BENCHMARK["play"](samples, game, reader=reader, graph=graph, matcher=matcher)
 
         def compare(reader: str, lang: str, name: str) -> list[tuple[str, float]]:
-            qualities = [sample.meta["quality"] for sample in read(f"sample-{lang}")]
-            scores = zip(qualities, score(reader, lang, "honest"), score(reader, lang, name), strict=True)
+            step = PART if name in HIDING else 1
+            qualities = [sample.meta["quality"] for sample in read(f"sample-{lang}")[::step]]
+            scores = zip(qualities, score(reader, lang, "honest", step), score(reader, lang, name, step), strict=True)
             return [(quality, played - honest) for quality, honest, played in scores]
 
         yield compare
