@@ -103,7 +103,8 @@ class Database:
                 f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs and has "
                 "space."
             ) from error
-        except (ValueError, TypeError, RecursionError) as error:  # JSON in a column, or what is made of it
+        # JSON in a column, or what is made of it, and rows that every study has.
+        except (ValueError, TypeError, RecursionError, exc.NoResultFound, exc.MultipleResultsFound) as error:
             raise self.damaged(error) from error
         except exc.TimeoutError as error:
             raise ResourceError(f"{self.place}: all connections to the database are in use. Try again.") from error

@@ -314,6 +314,14 @@ def test_damaged_json_is_an_error_that_names_the_study(sqlite_studies: Studies, 
         study.next_item(rater)
 
 
+def test_a_study_without_its_settings_is_an_error_that_names_it(sqlite_studies: Studies):
+    sqlite_studies.make()
+    with closing(sqlite3.connect(sqlite_studies.place)) as database, database:
+        database.execute("DELETE FROM study")
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        sqlite_studies.open()
+
+
 @pytest.mark.parametrize(
     ("change", "value"),
     [("answers SET facts = ?", "{"), ("answers SET facts = ?", "[" * 100_000), ("entries SET spans = ?", "5")],
