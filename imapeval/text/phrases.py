@@ -56,6 +56,7 @@ _TEMPERATURE = re.compile(
     r"\b(?:fever|(?:body )?temperature)s?(?: (?:of|is|at|reaches))?\b|(?:体温|[高低]?(?:发热|发烧|热(?!水)|烧))[达至到在为]?",
     re.IGNORECASE,
 )
+_PRESSURE = re.compile(r"\b(?:(?:arterial )?blood )?pressure\b|血压", re.IGNORECASE)
 _AS_NEEDED = re.compile(
     r"(?:if|when|where) (?:it is |it's )?(?:needed|necessary|required)|(?:如有)?(?:必要|需要)(?:时|的话)", re.IGNORECASE
 )
@@ -70,8 +71,9 @@ _FUNCTION_WORDS = frozenset(
         "you your i my he his she her they their them we our will would can could may might should shall must need needs "
         "needed do does did have has had please also then so very "
         # Verbs and phrases that only express that something is advised or done.
-        "take taking takes taken use using used uses give giving given get getting try keep continue continuing start "
-        "starting begin recommend recommended advise advised necessary required require indicated allowed fine ok okay "
+        "take taking takes taken took use using used uses give giving given gives gave get getting gets got receive receiving received "
+        "receives try trying tried keep keeping continue continuing continued continues start starting started starts begin "
+        "beginning begun recommend recommended recommends recommending advise advised advises necessary required require indicated allowed fine ok okay "
         "yes safe treatment treat therapy stay regularly usually often always normally generally typically "
         "strictly very highly extremely quite really rather fairly almost all any most many some several",
     )
@@ -171,6 +173,9 @@ def parse_phrase(value: str) -> Phrase:
     if any(amount.dimension == "temperature" for amount in amounts.items):
         # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount itself shows what is measured.
         about = _TEMPERATURE.sub(" ", about)
+    # So does 140/90.
+    if {"systolic pressure", "diastolic pressure"} <= {amount.dimension for amount in amounts.items}:
+        about = _PRESSURE.sub(" ", about)
     latin, chinese = _find_words(about)
     words = frozenset(map(stem, latin))
     return Phrase(

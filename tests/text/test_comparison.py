@@ -39,6 +39,10 @@ SAME = [
     ("每晚一次", "每天晚上1次"),
     ("fever of 39 °C", "temperature 102.2 °F"),
     ("BP 120/80", "blood pressure 120/80 mmHg"),
+    ("BP 120/80", "120/80 mmHg"),
+    ("不用手术", "没有必要开刀"),
+    ("激素断不了", "激素不能停"),
+    ("started metformin", "metformin received"),
     ("not uncommon", "common"),
     ("not harmful", "safe"),
     ("1 in 1,000 patients", "0.1% of patients"),
@@ -72,6 +76,8 @@ OPPOSITE = [
     ("not uncommon", "uncommon"),
 ]
 OTHER_AMOUNT = [
+    ("blood pressure of 140/90", "pressure was 120/80"),
+    ("BP 140/90", "120/80 mmHg"),
     ("ibuprofen 400 mg", "ibuprofen 200 mg"),
     ("5 days", "2 weeks"),
     ("每日三次", "每日一次"),
