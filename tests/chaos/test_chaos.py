@@ -23,9 +23,9 @@ from imapeval.evaluation.runs import Run
 from imapeval.llm.middleware.budget import format_report
 
 SEEDS = range(int(os.environ.get("IMAPEVAL_CHAOS_SEEDS", "1")))
-SAMPLES = 20
+SAMPLES = 12
 CONCURRENCY = 12
-ROUNDS = 6
+ROUNDS = 5
 FULL_ROUND = 3
 """In this round the disk of the cache fills up; in the next one it is freed again."""
 DISK_BYTES = 48_000_000
