@@ -233,7 +233,8 @@ def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest:
     length = SHORTEST
     # What takes the same time for every text would hide what grows.
     enough = ENOUGH if longest == LONGEST else max(ENOUGH, 4 * min(measure(length) for _ in range(3)))
-    if measure(longest) < enough:
+    # The shortest first: what is slow for it would take longer for the longest than for all that follows.
+    if measure(length) < enough and measure(longest) < enough:
         return 1.0
     while length < longest and measure(length) < enough:
         length *= 4
