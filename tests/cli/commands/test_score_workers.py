@@ -67,8 +67,9 @@ def many(write_data: WriteData, copies: int) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", ["sample-en", "sample-zh"])
-def test_workers_write_the_same_run(imapeval: Command, tmp_path: Path, data: str):
+def test_workers_write_the_same_run(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    # A batch for each worker.
+    data = write_data([replace(s, id=f"{name}-{s.id}") for name in ("sample-en", "sample-zh") for s in read(name)[:40]])
     plain = imapeval("score", data, "--out", "plain")
     assert plain.returncode == 0, plain.stderr
     spread = imapeval("score", data, "--out", "spread", "--workers", "2")
@@ -127,13 +128,13 @@ def test_workers_share_a_model(
 def test_a_budget_holds_for_all_workers_together(imapeval: Command, serve: Callable[..., Any], tmp_path: Path):
     replies = Replies()
     url, budget = serve(replies).url, 0.025
-    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--out", "run", "--workers", "2")
-    stopped = imapeval(*command, "--max-cost", str(budget))
+    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--out", "run")
+    stopped = imapeval(*command, "--workers", "2", "--max-cost", str(budget))
     assert stopped.returncode == 2, stopped.stderr
     assert "--max-cost" in stopped.stderr
     usage = Run(tmp_path / "run").manifest["usage"]
     assert 0 < usage["usd"] + usage["uncertain_usd"] <= budget
-    done = imapeval(*command, "--max-cost", "10")
+    done = imapeval(*command, "--workers", "1", "--max-cost", "10")
     assert done.returncode == 0, done.stderr
     assert set(replies.asked.values()) == {1}
 
@@ -148,7 +149,7 @@ def test_killed_workers_lose_no_completion(
     url = serve(replies).url
     command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--workers", "2")
     process = imapeval_process(*command, "--out", "spread", "--concurrency", "4")
-    for wanted in (20, 60, 100):
+    for wanted in (20, 60):
         while process.poll() is None and replies.asked.total() < wanted:
             time.sleep(0.02)
         assert process.poll() is None, process.communicate()
@@ -185,7 +186,7 @@ def test_ctrl_c_finishes_what_was_asked(
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 def test_ctrl_c_while_workers_start(write_data: WriteData, tmp_path: Path):
-    command = [sys.executable, "-m", "imapeval", "score", str(many(write_data, 3)), "--metrics", "rouge1"]
+    command = [sys.executable, "-m", "imapeval", "score", str(many(write_data, 1)), "--metrics", "rouge1"]
     process = subprocess.Popen(
         [*command, "--out", "run", "--workers", "2"],
         cwd=tmp_path,
@@ -217,7 +218,7 @@ def test_workers_that_keep_dying_stop_the_run():
     sample = Sample("a", "What helps?", ("Rest.",), "Rest.")
     parts = Pipeline(registry.choose(["rouge1"], {}), None, None, {})
     dying: partial[Pipeline] = partial(os._exit, 1)
-    work = evaluate_in_workers([sample], workers=ProcessPool(2), open_parts=dying, parts=parts, run=InMemoryStore())
+    work = evaluate_in_workers([sample], workers=ProcessPool(1), open_parts=dying, parts=parts, run=InMemoryStore())
     with pytest.raises(ServiceError) as raised:
         asyncio.run(work)
     assert raised.value.kind == "worker-died"
@@ -322,15 +323,17 @@ def open_deadly() -> Pipeline:
 
 
 @pytest.mark.slow
-def test_a_sample_that_ends_every_worker_is_a_failure():
-    samples = [Sample(str(n), "?", ("x",), "deadly" if n in (70, 71, 150) else "x") for n in range(200)]
+def test_a_sample_that_ends_every_worker_is_a_failure(monkeypatch: pytest.MonkeyPatch):
+    # Each halving of a batch costs the start of a worker.
+    monkeypatch.setattr("imapeval.evaluation.workers.BATCH", 4)
+    samples = [Sample(str(n), "?", ("x",), "deadly" if n in (6, 7, 9) else "x") for n in range(16)]
     run = InMemoryStore()
     work = evaluate_in_workers(samples, workers=ProcessPool(2), open_parts=open_deadly, parts=open_deadly(), run=run)
     asyncio.run(work)
-    assert {r.id for r in run.results if isinstance(r.outcome, Failure)} == {"70", "71", "150"}
+    assert {r.id for r in run.results if isinstance(r.outcome, Failure)} == {"6", "7", "9"}
     assert {r.outcome.stage for r in run.results if isinstance(r.outcome, Failure)} == {"worker"}
     assert not any(r.final for r in run.results if isinstance(r.outcome, Failure))
-    assert sorted(int(r.id) for r in run.results) == list(range(200))
+    assert sorted(int(r.id) for r in run.results) == list(range(16))
 
 
 @dataclass(frozen=True)
