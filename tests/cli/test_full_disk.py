@@ -69,29 +69,33 @@ def test_a_disk_that_is_full_at_the_start_is_an_error_before_any_request(
 @pytest.mark.slow
 @pytest.mark.parametrize("full", ["disk", "file"])
 def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
-    mount_disk: Callable[[int], Path], write_data: WriteData, tmp_path: Path, server: Any, full: str
+    mount_disk: Callable[[int], Path],
+    write_data: WriteData,
+    imapeval: Callable[..., subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    server: Any,
+    full: str,
 ) -> None:
     cache = mount_disk(ROOM) if full == "disk" else tmp_path / "cache"
     data = write_data(SAMPLES)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(cache))
 
-    def run(out: str, *, limited: bool) -> subprocess.CompletedProcess[str]:
-        def limit() -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, resource.RLIM_INFINITY))
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, resource.RLIM_INFINITY))
 
-        llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph", "--price", "1,1")
-        command = ("score", str(data), "--metrics", "imapscore:paper", "--out", out, "--json", *llm)
-        return subprocess.run(
-            [sys.executable, "-m", "imapeval", *command],
-            cwd=tmp_path,
-            env={**os.environ, "IMAPEVAL_CACHE": str(cache)},
-            preexec_fn=limit if limited else None,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    done = run("run", limited=full == "file")
+    command = ["score", str(data), "--metrics", "imapscore:paper", "--relations", "graph", "--json"]
+    command += ["--llm", "openai:m", "--base-url", server.url, "--price", "1,1", "--out"]
+    done = subprocess.run(
+        [sys.executable, "-m", "imapeval", *command, "run"],
+        cwd=tmp_path,
+        preexec_fn=limit if full == "file" else None,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["samples"], told["failed"]) == (len(SAMPLES), 0)
@@ -106,9 +110,9 @@ def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
     # With room again, what was written is free, and the rest is asked once more.
     if full == "disk":
         mount_disk(50 * ROOM)
-    again = run("again", limited=False)
+    again = imapeval(*command, "again")
     assert again.returncode == 0, again.stderr
-    assert str(cache) not in again.stderr
+    assert str(cache) not in again.stderr + caplog.text
     assert 3 * len(SAMPLES) < server.calls < 6 * len(SAMPLES)
     assert set(server.seen.values()) == {1, 2}
     results = [(tmp_path / out / "results.jsonl").read_text().splitlines() for out in ("run", "again")]
@@ -118,16 +122,24 @@ def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["score", "extract"])
 def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
-    command: str, mount_disk: Callable[[int], Path], write_data: WriteData, server: Any
+    command: str,
+    mount_disk: Callable[[int], Path],
+    write_data: WriteData,
+    imapeval: Callable[..., subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    server: Any,
 ):
     disk = mount_disk(60_000_000)
     others = disk / "others"
     out = disk / "out.jsonl"
     llm = ("--llm", "openai:m", "--base-url", server.url, "--concurrency", "2", "--out", str(out))
-    full = [sys.executable, "-m", "imapeval", command, str(write_data(SAMPLES)), *llm]
+    full = [command, str(write_data(SAMPLES)), *llm]
     full += ["--metrics", "imapscore:paper", "--relations", "graph"] * (command == "score")
-    environment = {**os.environ, "IMAPEVAL_CACHE": str(disk / "cache")}
-    with subprocess.Popen(full, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(disk / "cache"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "imapeval", *full], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
         while server.calls < 20 and process.poll() is None:
             time.sleep(0.01)
         others.write_bytes(bytes(shutil.disk_usage(disk).free - 8_000_000))
@@ -136,7 +148,7 @@ def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
     assert str(disk) in said.splitlines()[-1]
     assert server.calls < 3 * len(SAMPLES)
     others.unlink()
-    subprocess.run(full, env=environment, stdout=subprocess.PIPE, check=True)
+    assert imapeval(*full).returncode == 0
     assert server.calls == 3 * len(SAMPLES)
     assert set(server.seen.values()) == {1}
 
