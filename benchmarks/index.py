@@ -74,6 +74,8 @@ class TrigramEncoder:
         self.seconds += time.perf_counter() - start
         return rows
 
+    encode_alone = encode
+
     def _count(self, texts: Sequence[str]) -> Any:
         from scipy.sparse import csr_array
 

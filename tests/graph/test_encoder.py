@@ -42,6 +42,12 @@ def test_vector_does_not_depend_on_the_batch(texts, size):
     np.testing.assert_allclose(batch, [alone[text] for text in texts[:size]], atol=2e-6)
 
 
+def test_bytes_of_vectors_computed_alone_do_not_depend_on_the_batch():
+    alone = np.concatenate([UseEncoder().encode_alone([text]) for text in TEXTS])
+    assert UseEncoder().encode_alone(TEXTS).tobytes() == alone.tobytes()
+    assert UseEncoder().encode_alone(TEXTS[::-1])[::-1].tobytes() == alone.tobytes()
+
+
 _shared = UseEncoder()
 
 

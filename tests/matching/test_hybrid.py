@@ -7,7 +7,9 @@ from imapeval.graph.linking.linker import Linker
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
+from imapeval.matching import hybrid
 from imapeval.matching.hybrid import HybridMatcher
+from imapeval.text.comparison import measure_wording_similarity
 from imapeval.types import Imap, KnownRelation, Pair, Relation
 
 CONCEPTS = (
@@ -82,6 +84,18 @@ async def test_similarity_does_not_depend_on_the_rest_of_the_batch(matcher, make
     together = await matcher.match([*others, wanted], langs=["en"] * 41)
     assert together[-1] == (alone,)
     assert np.isclose(alone.similarity, round(alone.similarity, 4), atol=1e-12)
+
+
+async def test_digits_that_are_open_come_from_the_values_alone(matcher, make_imap, monkeypatch):
+    """With the error so large that each digit is open, a cosine is that of the two vectors computed alone."""
+    monkeypatch.setattr(hybrid, "_COSINE_ERROR", 1.0)
+    values = ["matutinal cephalalgia", "rest for two weeks", "chest pain", "take two tablets"]
+    (pair,) = await matcher.match([make_imap(["headache in the morning"], values[:1])], langs=["en"])
+    one, other = matcher.index.centre(matcher.encoder.encode_alone([pair[0].reference, values[0]]), "en")
+    overlap = measure_wording_similarity(pair[0].reference, values[0]).overlap
+    assert pair[0].similarity == round((float(one.astype(float) @ other.astype(float)) + overlap) / 2, 4)
+    (together,) = await matcher.match([make_imap(["headache in the morning", "fever"], values)], langs=["en"])
+    assert together[0] == pair[0]
 
 
 async def test_each_fact_is_compared_with_each_also_under_another_term(matcher):
