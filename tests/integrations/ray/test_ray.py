@@ -21,7 +21,6 @@ ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 from imapeval.errors import InputError, ServiceError, UsageError  # noqa: E402
 from imapeval.evaluation import evaluate, ray_workers  # noqa: E402
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply  # noqa: E402
-from imapeval.evaluation.imap_files import ImapRecord  # noqa: E402
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline  # noqa: E402
 from imapeval.evaluation.ray_workers import RayPool  # noqa: E402
 from imapeval.evaluation.samples import read  # noqa: E402
@@ -66,19 +65,6 @@ def outcomes(store: InMemoryStore) -> dict[tuple[str, str, str], object]:
     return {result.key: result.outcome for result in store.results}
 
 
-def imaps(store: InMemoryStore) -> dict[str, ImapRecord]:
-    """Return the imaps without similarities, by id."""
-    return {
-        record.id: replace(record, matches=tuple(replace(match, similarity=0.0) for match in record.matches or ()))
-        for record in store.imaps
-    }
-
-
-def similarities(store: InMemoryStore) -> list[float]:
-    by_id = sorted(store.imaps, key=lambda record: record.id)
-    return [match.similarity for record in by_id for match in record.matches or ()]
-
-
 @pytest.fixture(scope="module")
 def plain() -> InMemoryStore:
     parts, store = open_pipeline(METRICS), InMemoryStore()
@@ -97,9 +83,7 @@ def test_the_same_results(plain: InMemoryStore, store: type[InMemoryStore]):
         evaluate_in_workers(SAMPLES, workers=RayPool(size=2), open_parts=open_parts, parts=open_parts(), run=spread)
     )
     assert outcomes(spread) == outcomes(plain)
-    assert imaps(spread) == imaps(plain)
-    # The last bits of a vector depend on its batch, and with them, rarely, the last of four digits.
-    assert similarities(spread) == pytest.approx(similarities(plain), abs=1.01e-4)
+    assert {record.id: record for record in spread.imaps} == {record.id: record for record in plain.imaps}
     assert not ray.is_initialized()
 
 
