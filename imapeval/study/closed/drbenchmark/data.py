@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval._optional import require
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import short_repr
+from imapeval.files import refuse_stream
 from imapeval.study.closed.drbenchmark.tasks import parse_answer
 
 if TYPE_CHECKING:
@@ -62,6 +63,13 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
         rows, names = _read_columns(path, (task.id, task.gold, *task.texts))
         labels = names.get(task.gold) or labels
         for row in rows:
+            if row[task.id] is None or str(row[task.id]) in gold:
+                told = (
+                    f"two items, or more, have the id {row[task.id]!r}"
+                    if row[task.id] is not None
+                    else "an item has no id"
+                )
+                raise InputError(told, path=path, fix="Save the data set again.")
             try:
                 gold[str(row[task.id])] = parse_answer(row[task.gold], task, labels)
             except ValueError as error:
@@ -86,6 +94,7 @@ def _is_of(path: Path, folder: Path, task: BenchmarkTask) -> bool:
 def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
     """Return the rows, and the class names of each column that holds class numbers."""
     needed_for = "Data sets on disk"
+    refuse_stream(path)
     try:
         if path.suffix == ".parquet":
             parquet: Any = require("pyarrow.parquet", distribution="pyarrow", extra="parquet", needed_for=needed_for)
@@ -93,13 +102,18 @@ def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, An
         else:
             ipc: Any = require("pyarrow.ipc", distribution="pyarrow", extra="parquet", needed_for=needed_for)
             table = ipc.open_stream(path).read_all().select([*dict.fromkeys(columns)])
+        rows = table.to_pylist()
     except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from these
         raise InputError(f"cannot be read ({error})", path=path, fix=f"It has to have {', '.join(columns)}.") from error
     metadata: dict[bytes, bytes] = table.schema.metadata or {}
-    described = json.loads(metadata.get(b"huggingface", b"{}"))
-    features = described.get("info", {}).get("features", {})
-    names = {column: _find_names(features.get(column)) for column in columns}
-    return table.to_pylist(), {column: found for column, found in names.items() if found}
+    try:
+        features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+        names = {column: _find_names(features.get(column)) for column in columns}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"its description by `datasets` cannot be read ({error})", path=path, fix="Save the data set again."
+        ) from error
+    return rows, {column: found for column, found in names.items() if found}
 
 
 def _find_names(feature: Any) -> tuple[str, ...]:
@@ -109,4 +123,9 @@ def _find_names(feature: Any) -> tuple[str, ...]:
     if not isinstance(feature, dict):
         return ()
     described = cast("dict[str, Any]", feature)
-    return tuple(described["names"]) if "names" in described else _find_names(described.get("feature"))
+    if "names" not in described:
+        return _find_names(described.get("feature"))
+    names = described["names"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[Any]", names)):
+        raise TypeError("the names of classes are no list of texts")
+    return tuple(cast("list[str]", names))

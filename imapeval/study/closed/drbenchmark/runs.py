@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.evaluation.strict_json import parse_json
+from imapeval.files import refuse_stream
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
 
@@ -133,8 +134,9 @@ def _find_task(path: Path) -> BenchmarkTask | None:
 
 
 def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
+    refuse_stream(path)
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
         settings, sides = content["hyperparameters"], content["predictions"]
         items, gold, predicted = (sides[name] for name in ("identifiers", "real_labels", "system_predictions"))
         sides_by_item = [[parse_answer(value, task) for value in side] for side in (gold, predicted)]
@@ -146,7 +148,7 @@ def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
             raise ValueError("its items have not each an id of their own, or are fewer than two")
         for item, (right, given) in answers.items():
             check_length(right, given, item)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"is no run of DrBenchmark's scripts ({type(error).__name__}: {error})", path=path, fix="Leave it out."
         ) from error

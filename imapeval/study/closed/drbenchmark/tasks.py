@@ -99,7 +99,10 @@ def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
         tags = value.split() if isinstance(value, str) else value
         if not isinstance(tags, list):
             raise ValueError("no list of tags")
-        return [_name(tag, known) for tag in cast("list[Any]", tags)]
+        named = [_name(tag, known) for tag in cast("list[Any]", tags)]
+        if not all(named):
+            raise ValueError("an empty tag")
+        return named
     if isinstance(value, str):  # letters of right options together, as in "abe"
         return frozenset(value if set(value) <= set(known) else {value} if value else ())
     if not isinstance(value, (list, tuple)):

@@ -1,0 +1,94 @@
+"""Files of DrBenchmark's scripts and data sets on disk that are damaged or odd."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from imapeval.errors import InputError
+from imapeval.study.closed.drbenchmark.data import read_data
+from imapeval.study.closed.drbenchmark.runs import read_runs
+from imapeval.study.closed.drbenchmark.tasks import load_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TASKS = {task.name: task for task in load_tasks()}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere"), os.mkfifo],
+    ids=["folder", "link", "pipe"],
+)
+def test_runs_that_are_no_files(tmp_path: Path, make: Callable[[Path], object]):
+    path = tmp_path / "pxcorpus" / "runs" / "DrBenchmark-PxCorpus-cls-1.json"
+    path.parent.mkdir(parents=True)
+    make(path)
+    with pytest.raises(InputError) as caught:
+        read_runs(tmp_path)
+    assert caught.value.path == path
+
+
+def write_tags(folder: Path, tags: list[str], *, twice: bool = False) -> Path:
+    path = folder / "pxcorpus" / "DrBenchmark-PxCorpus-ner-1.json"
+    path.parent.mkdir()
+    sides = {"identifiers": ["a", "b"], "real_labels": [["O", "O"], ["O"]], "system_predictions": [tags, ["O"]]}
+    text = json.dumps({"hyperparameters": {"model_name": "m"}, "predictions": sides})
+    path.write_text(text[:-1] + f', "predictions": {json.dumps(sides)}}}' if twice else text)
+    return path
+
+
+@pytest.mark.parametrize(("tags", "twice"), [(["", "O"], False), (["O", "O"], True)], ids=["empty", "twice"])
+def test_a_run_with_an_empty_tag_or_its_answers_twice(tmp_path: Path, tags: list[str], twice: bool):
+    path = write_tags(tmp_path, tags, twice=twice)
+    with pytest.raises(InputError) as caught:
+        read_runs(tmp_path)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b"[" * 100_000,
+        b'{"info": null}',
+        b'{"info": {"features": []}}',
+        *(b'{"info": {"features": {"label": {"names": %s}}}}' % names for names in (b"5", b'"ab"', b"[1, null, 2, 3]")),
+    ],
+)
+def test_a_data_set_whose_description_is_damaged(tmp_path: Path, described: bytes):
+    path = tmp_path / "PxCorpus" / "test.parquet"
+    path.parent.mkdir()
+    table = pa.table({"id": ["a", "b"], "text": ["x", "y"], "label": [0, 1]})
+    pq.write_table(table.replace_schema_metadata({"huggingface": described}), path)
+    with pytest.raises(InputError) as caught:
+        read_data(tmp_path, TASKS["PxCorpus CLS"])
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("ids", [["a", "a"], [None, "b"]])
+def test_items_of_a_data_set_that_would_be_lost(tmp_path: Path, ids: list[str | None]):
+    path = tmp_path / "PxCorpus" / "test.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"id": ids, "text": ["x", "y"], "label": ["none", "negate"]}), path)
+    with pytest.raises(InputError) as caught:
+        read_data(tmp_path, TASKS["PxCorpus CLS"])
+    assert caught.value.path == path
+
+
+def test_a_data_set_that_is_a_pipe(tmp_path: Path):
+    path = tmp_path / "PxCorpus" / "test.arrow"
+    path.parent.mkdir()
+    os.mkfifo(path)
+    with pytest.raises(InputError) as caught:
+        read_data(tmp_path, TASKS["PxCorpus CLS"])
+    assert caught.value.path == path
