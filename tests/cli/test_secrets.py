@@ -14,6 +14,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -303,6 +304,22 @@ def test_a_terminal_obeys_nothing_that_the_data_say(tmp_path: Path):
     text = shown.decode()
     assert "u001b[2J" in text
     assert not re.search("\x1b(?!\\[[0-9;]*m)|[\x07\x9b\u202e]", text)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_of_a_package_is_printed_as_everything_is(
+    imapeval: Command, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def warn() -> dict[str, Path]:
+        warnings.warn(f"{ESCAPES} https://h?key={SIGNATURE} {KEY}", stacklevel=1)
+        return {}
+
+    monkeypatch.setattr("imapeval.evaluation.samples.shipped_samples", warn)
+    shown = imapeval("datasets").stderr + capfd.readouterr().err
+    assert "u001b[2J" in shown
+    assert not re.search(f"{KEY}|{SIGNATURE}|[\x1b\x07\x9b\u202e]", shown)
 
 
 def test_there_is_one_way_to_print():

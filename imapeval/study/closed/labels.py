@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from operator import itemgetter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -233,7 +234,10 @@ def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequenc
     for row, (right, given) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(right) != len(given):
             raise ValueError(f"sequence {row} has {len(right)} right tags and {len(given)} predicted ones")
-    expected, found = ([_find_entities(labelling, tags) for tags in side] for side in (gold, predicted))
+    with warnings.catch_warnings():
+        # seqeval quotes each tag without a letter, as those of parts of speech are, and quotes it unescaped.
+        warnings.simplefilter("ignore")
+        expected, found = ([_find_entities(labelling, tags) for tags in side] for side in (gold, predicted))
     return [measure_sets(expected, found, label=itemgetter(0))]
 
 

@@ -80,6 +80,18 @@ def test_runs_of_its_scripts(imapeval: Command, tmp_path: Path):
     assert shown in " ".join(done.stdout.split())
 
 
+@pytest.mark.filterwarnings("default")
+def test_tags_of_parts_of_speech(imapeval: Command, tmp_path: Path, recwarn: pytest.WarningsRecorder):
+    """seqeval's warnings would quote them, once for each item left out."""
+    runs = tmp_path / "cas" / "runs"
+    runs.mkdir(parents=True)
+    sides = {"identifiers": [1, 2], "real_labels": [["NOM"], ["\x1b[31m"]], "system_predictions": [["NOM"], ["ADJ"]]}
+    content = {"hyperparameters": {"model_name": "m"}, "predictions": sides}
+    (runs / "DrBenchmark-CAS-pos-1.json").write_text(json.dumps(content))
+    done = imapeval("closed", tmp_path)
+    assert (done.returncode, done.stderr, len(recwarn)) == (0, "", 0)
+
+
 def test_predictions_beside_a_data_set(imapeval: Command, tmp_path: Path, data: Path):
     rows = [
         {"task": "PxCorpus CLS", "model": "m", "run": run, "id": number, "predicted": NAMES[number]}
