@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,15 +19,17 @@ from imapeval.rating.administration import invite
 from imapeval.rating.export import copy_study
 from imapeval.rating.reassignment import reassign
 from imapeval.rating.store import RatingStudy
+from tests.rating.rating_client import rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.context import ForkServerProcess
+    from pathlib import Path
 
     from benchmarks.postgresql import Server
     from imapeval.rating import Entry, Rater
     from tests.rating.conftest import Studies
 
-CLIENT = Path(__file__).with_name("rating_client.py")
 KILLS = 8
 
 
@@ -145,39 +145,39 @@ def test_killed_at_random_moments(studies: Studies, tmp_path: Path):
     secrets = [invite(study, f"rater-{number}") for number in range(4)]
     rng = random.Random(0)
     logs: list[Path] = []
+    # Forked from a process that has loaded the package: loading it takes a rater longer than rating.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["imapeval.rating"])
+    # All begin at once: otherwise the first may have nothing left to rate when the last has been started.
+    together = context.Barrier(len(secrets))
 
-    def start(secret: str) -> subprocess.Popen[bytes]:
-        logs.append(tmp_path / f"client{len(logs)}.log")
-        with logs[-1].open("wb") as log:
-            command = [sys.executable, str(CLIENT), study.database.place, secret]
-            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log)
+    def begin() -> list[ForkServerProcess]:
+        running: list[ForkServerProcess] = []
+        for secret in secrets:
+            logs.append(tmp_path / f"client{len(logs)}.log")
+            args = (study.database.place, secret, logs[-1], together)
+            running.append(context.Process(target=rate, args=args, daemon=True))
+            running[-1].start()
+        return running
 
-    def wait_for(running: list[subprocess.Popen[bytes]], size: int) -> None:
-        """Wait until all have printed so much."""
-        while not all(log.stat().st_size >= size for log in logs[-len(running) :]):
-            assert all(process.poll() is None for process in running)
-            time.sleep(0.001)
-
-    def begin(running: list[subprocess.Popen[bytes]]) -> None:
-        """Let all begin at once: otherwise the first may have nothing left to rate when the last has been loaded."""
-        wait_for(running, 1)
+    def wait(running: list[ForkServerProcess]) -> list[int | None]:
         for process in running:
-            assert process.stdin is not None
-            process.stdin.close()
+            process.join()
+        return [process.exitcode for process in running]
 
     kills = 0
     while kills < KILLS:
-        running = [start(secret) for secret in secrets]
-        begin(running)
-        wait_for(running, 2)
+        running = begin()
+        while not all(log.exists() and log.stat().st_size for log in logs[-len(running) :]):
+            assert all(process.is_alive() for process in running)
+            time.sleep(0.001)
         for process in running:
             time.sleep(rng.uniform(0, 0.02))
             process.kill()
-        codes = [process.wait() for process in running]
+        codes = wait(running)
         assert set(codes) == {-9}
         kills += len(codes)
-    begin(running := [start(secret) for secret in secrets])
-    assert [process.wait() for process in running] == [0] * len(running)
+    assert set(wait(begin())) == {0}
     told: dict[str, set[tuple[str, str]]] = {"sending": set(), "saved": set()}
     for log in logs:
         # A line that the kill cut off confirms nothing.
