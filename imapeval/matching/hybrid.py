@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _COSINE_ERROR = 5e-7
 """How far a cosine may be from that of the two values encoded alone.
 
-In 490,000 pairs 99.9% were within 3.2e-7, and the farthest was 6.4e-7.
+Measured with the built-in encoder: of 490,000 pairs 99.9% were within 3.2e-7, and the farthest was 6.4e-7.
 """
 
 _Fact = tuple[str, str]
