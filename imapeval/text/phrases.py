@@ -154,7 +154,8 @@ class Phrase:
     roles: Roles | None
 
 
-@lru_cache(maxsize=1 << 16)
+# 1.5 kB each; more than the facts that are compared at a time (`imapeval.extraction.protocols.MAX_FACTS` a text).
+@lru_cache(maxsize=1 << 12)
 def parse_phrase(value: str) -> Phrase:
     """Parse a phrase. Pure; cached, because each value is compared with many others.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -74,9 +73,8 @@ class Amounts:
     rest: str
 
 
-@lru_cache(maxsize=1 << 16)
 def find_amounts(text: str) -> Amounts:
-    """Find the amounts of a phrase. Pure; cached, because each phrase is compared with many others.
+    """Find the amounts of a phrase.
 
     >>> [(item.dimension, item.low, item.high) for item in find_amounts("at least 0.5 g twice a day").items]
     [('mass', 500.0, None), ('frequency', 2.0, 2.0)]
