@@ -132,7 +132,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch):
     assert "pip install 'imapeval[serve]'" in done.stderr
 
 
-LONG = "".join(f"Take drug{number} 5 mg and avoid herb{number}. " for number in range(2000))
+LONG = [f"Take drug{number} 5 mg and avoid herb{number}. " for number in range(2000)]
 
 
 class _Model(BaseHTTPRequestHandler):
@@ -173,11 +173,12 @@ def model() -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reads", ["offline", "model"])
-def test_a_long_answer_holds_up_nobody(reads: str, model: str, tmp_path: Path):
+@pytest.mark.parametrize(("reads", "sentences"), [("offline", 60), ("model", 2000)])
+def test_a_long_answer_holds_up_nobody(reads: str, sentences: int, model: str, tmp_path: Path):
     options = [] if reads == "offline" else ["--llm", "openai:x", "--base-url", model]
     question = "How is it treated?"
-    hostile = {"question": question, "reference": f"Rest. {LONG}", "response": LONG}
+    long = "".join(LONG[:sentences])
+    hostile = {"question": question, "reference": f"Rest. {long}", "response": long}
 
     def take(given: dict[str, Any]) -> None:
         # On a busy machine the long answer may take more than its minute.
@@ -188,7 +189,7 @@ def test_a_long_answer_holds_up_nobody(reads: str, model: str, tmp_path: Path):
         take(small)
         asking = threading.Thread(target=take, args=(hostile,))
         asking.start()
-        time.sleep(0.5)
+        time.sleep(0.2)
         meanwhile = 0
         while asking.is_alive():
             meanwhile += 1
