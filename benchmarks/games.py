@@ -13,6 +13,7 @@ import asyncio
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -123,6 +124,7 @@ GAIN = 0.005
 """What changes a score, rather than its last digits."""
 
 
+@cache
 def divide(text: str, lang: Lang) -> list[str]:
     """Return what an honest text states, in short."""
     return list(dict.fromkeys(piece.text for piece in read_statements(text, lang) if parse_phrase(piece.text).words))
@@ -200,11 +202,15 @@ async def score(samples: Sequence[Sample], extractor: Extractor, matcher: Matche
     return outcomes
 
 
+open_offline = cache(open_extractor)
+"""Opened once, so that it reads each question and reference once, whatever the game."""
+
+
 def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, matcher: HybridMatcher) -> list[float]:
     """Return the scores of the samples' responses as they are played, with a reader of `READERS`."""
     played = [replace(sample, response=game.write(sample)) for sample in samples]
     if reader == "offline":
-        return asyncio.run(score(played, open_extractor(graph), matcher))
+        return asyncio.run(score(played, open_offline(graph), matcher))
     scores = [0.0] * len(samples)
     # The two responses to a question stand one behind the other.
     for half in (slice(0, None, 2), slice(1, None, 2)):
