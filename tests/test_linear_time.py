@@ -61,7 +61,7 @@ from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowled
 from imapeval.metrics.lexical import tokens
 from imapeval.report import markdown
 from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
-from imapeval.report.junit import write_junit
+from imapeval.report.junit import iterate_junit
 from imapeval.study.calibration.curve_file import read_calibration
 from imapeval.study.closed import choices
 from imapeval.study.closed.logs.reading import read_logs
@@ -426,7 +426,7 @@ def _explain(text: str) -> None:
     answers = collect_answers([sample], results, [record], metrics=metrics)
     rows = compare(record)
     explain_comparison.write_markdown(rows), explain_comparison.write_html(rows), write_context(record, "en")
-    write_junit(answers, name=text, signatures={text: text})
+    list(iterate_junit(answers, name=text, signatures={text: text}))
     markdown.write_markdown(answers, (), name=text, higher_is_better=dict.fromkeys(metrics, True))
     dump_for_script(collect_explorer_data([sample], results, [record], metrics=metrics))
 

@@ -1,5 +1,6 @@
 """What makes a CI job pass or fail, and the files its server shows: for `imapeval score` and `imapeval report`."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ from imapeval.errors import UsageError
 from imapeval.files import append_to_file, make_private_folder, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from imapeval.evaluation.runs import Run
     from imapeval.metrics.base import Metric
@@ -86,23 +87,29 @@ class CheckOptions:
         if self.max_contradictions is not None:
             verdicts.append(check_contradictions(self.max_contradictions, rows, samples=count))
         if self.junit is not None or self.summary is not None:
+            from imapeval.evaluation.samples import index_samples
             from imapeval.explain.answers import collect_answers
 
+            samples = run.open_samples()
             signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-            answers = collect_answers(run.samples(), run.results(), run.imaps(), metrics=list(signatures))
+            results = run.stream_results(index_samples(samples))
+            answers = collect_answers(samples, results, run.find_imaps(), metrics=list(signatures))
             name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
             if self.junit is not None:
-                from imapeval.report.junit import write_junit
+                from imapeval.report.junit import iterate_junit
 
-                text = write_junit(answers, verdicts, name=name, signatures=signatures, started=run.manifest["started"])
-                _write(Path(self.junit), text, run.folder, append=False)
+                started = run.manifest["started"]
+                parts = iterate_junit(answers, verdicts, name=name, signatures=signatures, started=started)
+                with _report_errors(self.junit, run.folder) as path:
+                    replace_file(path, map(str.encode, parts))
             if self.summary is not None:
                 from imapeval.report.markdown import write_markdown
 
                 # A metric of the run may not be installed here; for most metrics higher is better.
                 directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
                 text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
-                _write(Path(self.summary), text, run.folder, append=True)
+                with _report_errors(self.summary, run.folder) as path:
+                    append_to_file(path, text.encode())
         return verdicts
 
 
@@ -113,10 +120,12 @@ def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
             echo(f"threshold: {verdict}", err=not verdict.met)
 
 
-def _write(path: Path, text: str, run: Path, *, append: bool) -> None:
+@contextmanager
+def _report_errors(file: str, run: Path) -> "Generator[Path]":
+    path = Path(file)
     try:
         make_private_folder(path.parent)
-        (append_to_file if append else replace_file)(path, text.encode())
+        yield path
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {run}` writes it without "

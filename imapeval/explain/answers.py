@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result
+from imapeval.evaluation.samples import index_samples, system_label
+from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.explain.comparison import compare, write_sentence
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from imapeval.evaluation.imap_files import ImapRecord
-    from imapeval.evaluation.runs import Result
+    from imapeval.evaluation.ids import IdIndex
     from imapeval.types import Sample
+
+_Item = TypeVar("_Item", Result, ImapRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +68,42 @@ _PENDING = Failure("metric", "pending", "The run was interrupted. Repeat the com
 
 def collect_answers(
     samples: Sequence[Sample], results: Iterable[Result], imaps: Iterable[ImapRecord], *, metrics: Sequence[str]
-) -> list[ScoredAnswer]:
-    """Return the answers in the order of the data."""
-    outcomes = {(result.id, result.metric): result.outcome for result in results}
-    records: dict[str, list[ImapRecord]] = {}
-    for record in imaps:
-        records.setdefault(record.id, []).append(record)
-    return [
-        _make_answer(sample, {name: outcomes.get((sample.id, name)) for name in metrics}, records) for sample in samples
-    ]
+) -> Sequence[ScoredAnswer]:
+    """Return the answers in the order of the data; each is made whenever it is asked for."""
+    index = index_samples(samples)
+    results_by_place, records_by_place = _ByPlace(results, index), _ByPlace(imaps, index)
+
+    def make(place: int) -> ScoredAnswer:
+        sample = samples[place]
+        found = {result.metric: result.outcome for result in results_by_place.find(place)}
+        outcomes = {name: found.get(name) for name in metrics}
+        return ScoredAnswer(sample, outcomes, find_counted_record(sample, outcomes, records_by_place.find(place)))
+
+    return Mapped(range(len(samples)), make)
+
+
+class _ByPlace(Generic[_Item]):
+    """Results or imaps by the places of their samples; those after the first 10,000 are in a temporary file."""
+
+    def __init__(self, items: Iterable[_Item], index: IdIndex) -> None:
+        import numpy as np
+
+        places = array("q")
+
+        def note_places() -> Iterator[_Item]:
+            for item in items:
+                if (place := index.get(item.id)) is not None:
+                    places.append(place)
+                    yield item
+
+        self._items = spool(note_places())
+        self._order = np.argsort(places, kind="stable")
+        self._places = np.asarray(places)[self._order]
+
+    def find(self, place: int) -> Iterator[_Item]:
+        """Yield those of a sample, in their order."""
+        begin, end = self._places.searchsorted((place, place + 1))
+        return map(self._items.__getitem__, self._order[begin:end])
 
 
 def describe_outcome(metric: str, outcome: Outcome, facts: str) -> str:
@@ -101,9 +133,3 @@ def find_counted_record(
     # With one reference, a part of this name belongs to a metric of another package.
     index = 0 if counting is None or len(sample.references) < 2 else int(counting.parts.get("reference", 0))
     return next((record for record in records if record.imap.reference_index == index), None)
-
-
-def _make_answer(
-    sample: Sample, outcomes: Mapping[str, Outcome | None], records: Mapping[str, Sequence[ImapRecord]]
-) -> ScoredAnswer:
-    return ScoredAnswer(sample, outcomes, find_counted_record(sample, outcomes, records.get(sample.id, ())))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from imapeval.evaluation.samples import index_samples
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare, write_markdown
 from imapeval.llm.structured.templates import neutralise
@@ -64,7 +65,9 @@ def iterate_contexts(run: Run) -> Iterator[dict[str, Any]]:
         InputError: The run cannot be read.
     """
     metrics = list(run.manifest["settings"]["metrics"])
-    for answer in collect_answers(run.samples(), run.results(), run.imaps(), metrics=metrics):
+    samples = run.open_samples()
+    results = run.stream_results(index_samples(samples))
+    for answer in collect_answers(samples, results, run.find_imaps(), metrics=metrics):
         yield _answer_to_context(answer)
 
 

@@ -9,12 +9,13 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from imapeval.explain.answers import ScoredAnswer, describe_failure
+from imapeval.explain.answers import describe_failure
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from imapeval.explain.answers import ScoredAnswer
     from imapeval.report.thresholds import AnyVerdict
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -23,16 +24,19 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U001
 _NO_TIME = "0"
 """Some readers require a time per test; a run does not record how long one answer took."""
 
+_PLACE_OF_ANSWERS = "answers"
+"""The element that marks where the answers belong until they are written. No text can look like it: `<` is escaped."""
 
-def write_junit(
+
+def iterate_junit(
     answers: Sequence[ScoredAnswer],
     verdicts: Sequence[AnyVerdict] = (),
     *,
     name: str,
     signatures: Mapping[str, str],
     started: str = "",
-) -> str:
-    """Return the document.
+) -> Iterator[str]:
+    """Yield the document in pieces, so that it need not be in memory.
 
     An answer that some metric could not score is an `<error>` with the reason; a threshold that is not met is a
     `<failure>`. The scores are in `<system-out>`.
@@ -53,21 +57,26 @@ def write_junit(
     properties = SubElement(suite, "properties")
     for metric, signature in signatures.items():
         SubElement(properties, "property", name=_replace_non_xml(metric), value=_replace_non_xml(signature))
-    for answer in answers:
-        _add_answer(suite, answer, name)
+    SubElement(suite, _PLACE_OF_ANSWERS)
     if verdicts:
         suite = SubElement(root, "testsuite", _make_attributes("thresholds", len(verdicts), missed, 0))
         for verdict in verdicts:
             _add_verdict(suite, verdict)
     indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+    before, after = tostring(root, encoding="unicode").split(f"    <{_PLACE_OF_ANSWERS} />\n")
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n{before}'
+    for answer in answers:
+        case = _make_case(answer, name)
+        indent(case, level=2)
+        yield f"    {tostring(case, encoding='unicode')}\n"
+    yield f"{after}\n"
 
 
-def _add_answer(suite: Element, answer: ScoredAnswer, name: str) -> None:
+def _make_case(answer: ScoredAnswer, name: str) -> Element:
     # Readers take the part before a dot for a package.
     group = "/".join(part.replace(".", "_") for part in (name, answer.system) if part)
-    case = SubElement(
-        suite, "testcase", classname=_replace_non_xml(group), name=_replace_non_xml(answer.sample.id), time=_NO_TIME
+    case = Element(
+        "testcase", classname=_replace_non_xml(group), name=_replace_non_xml(answer.sample.id), time=_NO_TIME
     )
     if unscored := answer.unscored:
         first = next(iter(unscored.values()))
@@ -85,6 +94,7 @@ def _add_answer(suite: Element, answer: ScoredAnswer, name: str) -> None:
         said.append(facts)
     if said:
         SubElement(case, "system-out").text = _replace_non_xml("\n".join(said))
+    return case
 
 
 def _add_verdict(suite: Element, verdict: AnyVerdict) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from heapq import nlargest, nsmallest
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from imapeval.report.summary import describe_mean, format_contradictions, format_mean_interval
@@ -95,30 +98,34 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
 
 
 def _tabulate_unscored(answers: Sequence[ScoredAnswer]) -> str:
+    reasons: Counter[tuple[str, str]] = Counter()
     ids: dict[tuple[str, str], list[str]] = {}
+    count = 0
     for answer in answers:
-        for failure in dict.fromkeys(map(_reason_of, answer.unscored.values())):
-            ids.setdefault(failure, []).append(answer.sample.id)
-    if not ids:
+        unscored = answer.unscored
+        count += bool(unscored)
+        for reason in dict.fromkeys(map(_reason_of, unscored.values())):
+            reasons[reason] += 1
+            if reasons[reason] <= MAX_IDS:
+                ids.setdefault(reason, []).append(answer.sample.id)
+    if not reasons:
         return ""
-    often = sorted(ids.items(), key=lambda item: -len(item[1]))
     lines = [
-        [escape_markdown(f"{message} ({kind})"), str(len(found)), ", ".join(map(escape_markdown, found[:MAX_IDS]))]
-        for (kind, message), found in often[:MAX_REASONS]
+        [escape_markdown(f"{message} ({kind})"), str(n), ", ".join(map(escape_markdown, ids[kind, message]))]
+        for (kind, message), n in reasons.most_common(MAX_REASONS)
     ]
-    count = sum(bool(answer.unscored) for answer in answers)
-    more = f"\n\nand {len(often) - MAX_REASONS} more reasons" if len(often) > MAX_REASONS else ""
+    more = f"\n\nand {len(reasons) - MAX_REASONS} more reasons" if len(reasons) > MAX_REASONS else ""
     table = tabulate(["reason", "answers", "such as"], lines)
     return f"### Not scored: {count} of {len(answers)} answers\n\n{table}{more}"
 
 
 def _tabulate_worst(answers: Sequence[ScoredAnswer], higher_is_better: Mapping[str, bool]) -> str:
     metric = next(iter(higher_is_better), "")
-    scored = [(o.value, answer) for answer in answers if isinstance(o := answer.outcomes.get(metric), Score)]
-    if not scored:
+    scored = ((o.value, answer) for answer in answers if isinstance(o := answer.outcomes.get(metric), Score))
+    choose = nsmallest if higher_is_better.get(metric) else nlargest
+    worst = choose(MAX_WORST, scored, key=itemgetter(0))
+    if not worst:
         return ""
-    sign = 1 if higher_is_better[metric] else -1
-    worst = sorted(scored, key=lambda item: sign * item[0])[:MAX_WORST]
     several = len({answer.system for answer in answers}) > 1
     lines = [
         [

@@ -1,9 +1,11 @@
-"""Which reference's facts stand for an answer."""
+"""The answers of a run, and which reference's facts stand for an answer."""
 
 import pytest
 
 from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.explain.answers import find_counted_record
+from imapeval.evaluation.runs import Result
+from imapeval.evaluation.samples import spool
+from imapeval.explain.answers import collect_answers, find_counted_record
 from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
 
 RECORDS = [
@@ -36,3 +38,28 @@ def test_the_reference_that_counts(references: int, outcomes: dict[str, Outcome 
 
 def test_facts_that_were_not_read():
     assert find_counted_record(Sample("a", "q", ("r", "s"), "x"), {"imapscore": counts(1)}, RECORDS[:1]) is None
+
+
+@pytest.mark.parametrize("in_memory", [1, 100])
+def test_results_and_imaps_in_any_order_in_memory_or_not(monkeypatch: pytest.MonkeyPatch, in_memory: int):
+    monkeypatch.setattr(spool, "IN_MEMORY", in_memory)
+    samples = [Sample(id_, "q", ("r", "s"), "x") for id_ in "abc"]
+    results = [
+        Result("c", "m", counts(1), "m"),
+        Result("stranger", "m", counts(0), "m"),
+        Result("a", "n", FAILED, "n"),
+        Result("a", "m", counts(0), "m"),
+        Result("c", "unasked", FAILED, "unasked"),
+    ]
+    records = [ImapRecord(id_, record.imap, ()) for record in reversed(RECORDS[:2]) for id_ in "cxba"]
+    answers = collect_answers(samples, iter(results), iter(records), metrics=["m", "n"])
+    for _ in range(2):
+        assert [answer.sample for answer in answers] == samples
+        assert [answer.outcomes for answer in answers] == [
+            {"m": counts(0), "n": FAILED},
+            {"m": None, "n": None},
+            {"m": counts(1), "n": None},
+        ]
+        assert [answer.record for answer in answers] == [
+            ImapRecord(id_, RECORDS[index].imap, ()) for id_, index in (("a", 0), ("b", 0), ("c", 1))
+        ]

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from imapeval.evaluation.runs import Result, Run
 from imapeval.explain.answers import collect_answers
-from imapeval.report.junit import write_junit
+from imapeval.report.junit import iterate_junit
 from imapeval.report.thresholds import Threshold, Verdict
 from imapeval.types import Failure, Sample, Score
 
@@ -40,8 +41,8 @@ def check(root: ET.Element) -> None:
         assert int(suite.attrib["errors"]) == len(suite.findall("testcase/error"))
 
 
-def read(text: str) -> ET.Element:
-    root = ET.fromstring(text.encode())
+def read(parts: Iterable[str]) -> ET.Element:
+    root = ET.fromstring("".join(parts).encode())
     check(root)
     return root
 
@@ -51,8 +52,8 @@ def test_a_run(run: Path):
     signatures = found.manifest["settings"]["metrics"]
     answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=list(signatures))
     verdicts = [Verdict(Threshold("m", 0.6), 0.525, 2), Verdict(Threshold("m", 0.5), 0.525, 2)]
-    text = write_junit(answers, verdicts, name="my data", signatures=signatures, started="2026-01-01T00:00:00+00:00")
-    root = read(text)
+    parts = iterate_junit(answers, verdicts, name="my data", signatures=signatures, started="2026-01-01T00:00:00+00:00")
+    root = read(parts)
     answered, thresholds = root
     assert answered.attrib["name"] == "my data"
     assert [(p.attrib["name"], p.attrib["value"]) for p in answered.iter("property")] == [("m", "m|v:1")]
@@ -95,7 +96,7 @@ def test_the_facts_are_those_beside_the_reference_that_counts(run: Path):
 def test_an_answer_that_the_run_has_stopped_before_is_not_passed():
     sample = Sample("a", "q", ("r",), "x", system="gpt-4.1")
     (answer,) = collect_answers([sample], [], [], metrics=["m"])
-    root = read(write_junit([answer], name="data", signatures={"m": "m"}))
+    root = read(iterate_junit([answer], name="data", signatures={"m": "m"}))
     (case,) = root.iter("testcase")
     error = case.find("error")
     assert error is not None
@@ -108,7 +109,7 @@ def test_one_error_of_an_answer_with_several_reasons():
     sample = Sample("a", "q", ("r",), "x")
     outcomes = {"m": Failure("llm", "refusal", "refused"), "n": Failure("metric", "too-long", "long"), "o": Score(1.0)}
     results = [Result("a", name, outcome, name) for name, outcome in outcomes.items()]
-    root = read(write_junit(collect_answers([sample], results, [], metrics=list(outcomes)), name="d", signatures={}))
+    root = read(iterate_junit(collect_answers([sample], results, [], metrics=list(outcomes)), name="d", signatures={}))
     (error,) = root.iter("error")
     assert error.text == "m: not scored: refused (llm/refusal)\nn: not scored: long (metric/too-long)"
     assert root.findtext(".//system-out") == "o 1.000"
@@ -123,7 +124,7 @@ def test_any_text_makes_a_document(id_: str, system: str, name: str, message: st
     results = [Result(id_, "m", Failure("llm", message, message), "m")]
     answers = collect_answers(samples, results, [], metrics=["m"])
     verdicts = [Verdict(Threshold(name, 1.0), None, 0)]
-    root = read(write_junit(answers, verdicts, name=name, signatures={"m": message}))
+    root = read(iterate_junit(answers, verdicts, name=name, signatures={"m": message}))
     (case, _) = root.iter("testcase")
     printable = all(character.isprintable() for character in id_)
     assert not printable or case.attrib["name"] == id_
@@ -131,5 +132,5 @@ def test_any_text_makes_a_document(id_: str, system: str, name: str, message: st
 
 def test_control_characters_are_shown():
     samples = [Sample("bell\a \x1b[31m \ud800 \ufffe", "q", ("r",), "x")]
-    text = write_junit(collect_answers(samples, [], [], metrics=["m"]), name="d", signatures={})
+    text = "".join(iterate_junit(collect_answers(samples, [], [], metrics=["m"]), name="d", signatures={}))
     assert 'name="bell#x07 #x1B[31m #xD800 #xFFFE"' in text

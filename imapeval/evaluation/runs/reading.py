@@ -208,32 +208,31 @@ class Run:
 
     def imaps(self) -> list[ImapRecord]:
         """Return the imaps with their matches; see `find_imaps`."""
-        return list(self._parse_imaps())
+        return list(self.find_imaps())
 
-    def find_imaps(self, ids: Container[str]) -> Iterator[ImapRecord]:
-        """Yield the imaps of the given samples one by one, without parsing the matches of others.
+    def find_imaps(self, ids: Container[str] | None = None) -> Iterator[ImapRecord]:
+        """Yield the imaps of all samples one by one, or of the given ones without parsing the matches of others.
 
         An incomplete last line and repeated lines are skipped.
 
         Raises:
             InputError: A line is not an imap, or two lines disagree about the same texts.
         """
-        return self._parse_imaps(ids)
-
-    def _parse_imaps(self, ids: Container[str] | None = None) -> Iterator[ImapRecord]:
         path = self.folder / IMAPS
-        lines: dict[tuple[str, int, int], tuple[int, ImapRecord]] = {}
+        begins: dict[tuple[str, int, int], int] = {}
+        end = 0
         for number, line in enumerate(complete_lines(path), 1):
+            begin, end = end, end + len(line) + 1
             if ids is not None and imap_files.parse_response_pairs(line, path=path, number=number)[0] not in ids:
                 continue
             record = imap_files.parse_record(line, path=path, number=number)
             key = record.id, record.imap.reference_index, record.imap.reading
-            first, before = lines.setdefault(key, (number, record))
-            if first == number:
+            first = begins.setdefault(key, begin)
+            if first == begin:
                 yield record
-            elif before != record:
+            elif imap_files.parse_record(_read_line(path, first), path=path, number=number) != record:
                 raise InputError(
-                    f"the imap of {record.id[:60]!r} differs from line {first}",
+                    f"the imap of {record.id[:60]!r} differs from line {_find_line_number(path, first)}",
                     path=path,
                     line=number,
                     fix="Remove the wrong line.",

@@ -23,7 +23,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.explain.context import iterate_contexts
 from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
-from imapeval.report.junit import write_junit
+from imapeval.report.junit import iterate_junit
 from imapeval.report.markdown import write_markdown
 from imapeval.report.run_page import write_report
 from imapeval.report.summary import summarise
@@ -88,11 +88,12 @@ def use(folder: Path, made: Path) -> None:
 
     def summary() -> None:
         found = Run(folder)
-        metrics = list(found.manifest["settings"]["metrics"])
+        signatures = found.manifest["settings"]["metrics"]
+        metrics = list(signatures)
         answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=metrics)
         rows = summarise(found.samples(), found.results(), metrics=metrics, seed=found.manifest["settings"]["seed"])
         started = found.manifest["started"]
-        junit = write_junit(answers, name="x", signatures=found.manifest["settings"]["metrics"], started=started)
+        junit = "".join(iterate_junit(answers, name="x", signatures=signatures, started=started))
         markdown = write_markdown(answers, rows, [], name="x", higher_is_better=dict.fromkeys(metrics, True))
         (junit + markdown).encode(errors="replace")
 
