@@ -1,8 +1,8 @@
 """Plans from a pilot study how many answers, raters and systems give an interval of a given width.
 
 - A metric's correlation r has an interval of about tanh(atanh(r) -+ t sqrt(D / (n - 3))) (Fisher 1921), where t is the
-  quantile for as many questions (`small_sample_quantile`; 1.96 between systems) and the pilot gives the design effect
-  D: how much wider its interval is than that of as many independent answers.
+  quantile for as many questions or systems (`find_quantile`) and the pilot gives the design effect D: how much wider
+  its interval is than that of as many independent answers.
 - With k raters an answer, r is what the pilot found times sqrt(R_k / R), since noise of the raters lowers it; R_k is
   the reliability of the mean of k raters (`panels`).
 - The difference of two correlations varies as `power` says, and the pilot gives its design effect.
@@ -14,8 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import atanh, ceil, sqrt, tanh
-from statistics import NormalDist
+from math import atanh, sqrt, tanh
 from typing import TYPE_CHECKING
 
 from imapeval._optional import require
@@ -23,10 +22,10 @@ from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.panels import find_panel
-from imapeval.study.comparison.power import correlate_metrics, find_design_effect, select_means
+from imapeval.study.comparison.power import correlate_metrics, find_design_effect, find_quantile, select_means
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
-from imapeval.study.intervals import small_sample_quantile
+from imapeval.study.intervals import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from imapeval.study.comparison.panels import Panel
     from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
-
-_QUANTILE = NormalDist().inv_cdf(0.975)
 
 _MOST = 10_000_000
 """Maximum number of answers that is planned for."""
@@ -141,13 +138,18 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
     if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
         return replace(blank, reason=row.reason or "the pilot is too small for an interval")
     reach = (atanh(row.high) - atanh(row.low)) / 2
-    # Intervals are widened for few questions; the larger study has more of them.
-    share = None if row.level == "system" else row.questions / row.n
-    design = (reach / _find_quantile(row.n, share)) ** 2 * (row.n - 3)
+    # Intervals are widened for few questions or systems; the larger study has more of them.
+    units = row.n if row.level == "system" else row.questions
+    design = (reach / find_quantile(row.level, units)) ** 2 * (row.n - 3)
     expected = row.value
     if raters is not None and known is not None:
         expected = known.predict_correlation(row.value, raters)
-    answers = _find_size(expected, design, width, questions=share)
+
+    def measure(n: int) -> float:
+        apart = find_quantile(row.level, _scale(units / row.n, n)) * sqrt(design / (n - 3))
+        return tanh(atanh(expected) + apart) - tanh(atanh(expected) - apart)
+
+    answers = _find_fewest(measure, width, first=4)
     ratings = None if answers is None or raters is None else answers * raters
     return replace(blank, value=expected, answers=answers, ratings=ratings)
 
@@ -165,24 +167,19 @@ def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters:
     variance = design * variance_of_difference(one, other, r23=between)
     variance *= FIELLER if row.coefficient == "spearman" else 1.0
     steepness = 1 - ((one + other) / 2) ** 2
-    answers = max(4, ceil(3 + variance * (2 * _QUANTILE * steepness / width) ** 2))
-    ratings = None if raters is None else answers * raters
+
+    def measure(n: int) -> float:
+        quantile = student_quantile(0.975, _scale(row.questions / row.n, n) - 1)
+        return 2 * quantile * steepness * sqrt(variance / (n - 3))
+
+    answers = _find_fewest(measure, width, first=4)
+    ratings = None if answers is None or raters is None else answers * raters
     return replace(blank, value=one - other, answers=answers, ratings=ratings)
 
 
-def _find_quantile(n: int, questions: float | None) -> float:
-    """Return how many standard errors the interval of n answers reaches; `questions` are those per answer."""
-    return _QUANTILE if questions is None else small_sample_quantile(max(2, round(n * questions)), confidence=0.95)
-
-
-def _find_size(value: float, design: float, width: float, *, questions: float | None) -> int | None:
-    """Return the smallest number of answers whose interval is no wider than requested."""
-
-    def measure(n: int) -> float:
-        reach = _find_quantile(n, questions) * sqrt(design / (n - 3))
-        return tanh(atanh(value) + reach) - tanh(atanh(value) - reach)
-
-    return _find_fewest(measure, width, first=4)
+def _scale(share: float, n: int) -> int:
+    """Return how many questions (or systems) n answers have, of which there are so many per answer in the pilot."""
+    return max(2, round(share * n))
 
 
 def _find_fewest(measure: Callable[[int], float], width: float, *, first: int) -> int | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import atanh, isfinite
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,7 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals import small_sample_quantile, student_quantile
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ def _plan_single(
     if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
         reason = row.reason or "the pilot is too small for an interval"
         return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
-    length = 2 * NormalDist().inv_cdf(0.975)
+    length = 2 * find_quantile(row.level, row.n if row.level == "system" else row.questions)
     design = ((atanh(row.high) - atanh(row.low)) / length) ** 2 * (row.n - 3)
     value = _expect(row.value, panels, raters)
     needed = detect(value, power=power, alpha=alpha, design_effect=design)
@@ -246,6 +245,14 @@ def _plan_single(
         ratings=None if raters is None or needed is None else needed * raters,
         sentence=_say_detected(value, power, needed, name=row.metric, level=row.level, raters=raters),
     )
+
+
+def find_quantile(level: Level, units: int) -> float:
+    """Return how many standard errors a coefficient's 95% interval reaches to each side.
+
+    With few questions, or systems at the level of systems, that is more than 1.96, which is no design effect.
+    """
+    return student_quantile(0.975, units - 1) if level == "system" else small_sample_quantile(units, confidence=0.95)
 
 
 def find_design_effect(pilot: Rated, row: Comparison) -> float | None:

@@ -100,6 +100,34 @@ def test_a_pilot_of_few_questions_does_not_make_a_large_study_larger():
     assert tanh(atanh(plan.value) + reach) - tanh(atanh(plan.value) - reach) == pytest.approx(0.1, rel=0.01)
 
 
+def test_a_pilot_of_few_systems_does_not_make_a_large_study_larger():
+    """Intervals about other systems have Student's quantile of systems - 1; by scipy."""
+    pilot = make_pilot(240, systems=8)
+    (row,) = correlate(pilot, coefficients=["pearson"], levels=["system"], units="systems")
+    assert row.low is not None
+    assert row.high is not None
+    plan = find(plan_width(pilot, 0.2, coefficient="pearson"), "m", None)
+    assert plan.value is not None
+    assert plan.answers is not None
+    before, after = (float(stats.t.ppf(0.975, n - 1)) for n in (8, plan.answers))
+    reach = after * (atanh(row.high) - atanh(row.low)) / 2 / before * sqrt((8 - 3) / (plan.answers - 3))
+    assert tanh(atanh(plan.value) + reach) - tanh(atanh(plan.value) - reach) == pytest.approx(0.2, rel=0.02)
+
+
+def test_a_difference_in_few_answers_is_planned_with_students_quantile():
+    """The interval of `compare` is the difference and Student's quantile times its standard error; by scipy."""
+    pilot = add_metric(make_pilot(200))
+    (row,) = compare(pilot, against="o", level="global", coefficient="pearson", resamples=1)
+    assert row.low is not None
+    assert row.high is not None
+    plans = plan_width(pilot, 0.6, against="o", level="global", coefficient="pearson")
+    (plan,) = [plan for plan in plans if (plan.second, plan.raters) == ("o", 3)]
+    assert plan.answers is not None
+    before, after = (float(stats.t.ppf(0.975, n - 1)) for n in (200, plan.answers))
+    width = (row.high - row.low) * after / before * sqrt((200 - 3) / (plan.answers - 3))
+    assert width == pytest.approx(0.6, rel=0.03)
+
+
 def test_independent_answers_need_fishers_number():
     """Fisher's interval by hand: of independent answers the design effect is about 1."""
     pilot = make_pilot(2000)

@@ -2,11 +2,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import steiger_test
 from imapeval.study.comparison.power import plan_detection, plan_sample_size, plan_sample_size_from_pilot
 from imapeval.study.comparison.sample_size import detect, required_answers, smallest_difference
+from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 
@@ -92,6 +94,17 @@ def test_a_pilot_with_copies_has_that_design_effect():
     assert (single.n, triple.n, single.dimension) == (200, 600, "d")
     assert single.sentence.startswith("To tell .")
     assert "The 200 answers at hand" in single.sentence
+
+
+def test_few_questions_are_no_design_effect_of_a_single_metric():
+    """Its interval is widened by Student's quantile and the root of n / (n - 1); by scipy."""
+    few = pilot(12, copies=1)
+    (row,) = correlate(few, metrics=["a"], coefficients=["pearson"], levels=["global"])
+    (plan,) = plan_sample_size_from_pilot(few, metrics=["a"], coefficient="pearson", level="global")
+    assert row.low is not None
+    assert row.high is not None
+    errors = (np.arctanh(row.high) - np.arctanh(row.low)) / 2 / (stats.t.ppf(0.975, 11) * np.sqrt(12 / 11))
+    assert plan.design_effect == pytest.approx(errors**2 * (12 - 3))
 
 
 def test_a_pilot_without_a_result_says_why():
