@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from imapeval.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
     from pathlib import Path
 
 DRAFT_SUFFIX = ".new"
@@ -38,6 +38,24 @@ def make_private_folder(path: Path) -> None:
     if not path.is_dir():
         make_private_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
+
+
+@contextmanager
+def private_folder(path: Path) -> Generator[None]:
+    """Create a folder as `make_private_folder` does. After an error, those that it created and are empty are removed.
+
+    Raises:
+        OSError: It cannot be created.
+    """
+    created = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        make_private_folder(path)
+        yield
+    except BaseException:
+        for folder in created:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def create_private_file(path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.files import append_to_file, lock_file, replace_file
+from imapeval.files import append_to_file, lock_file, private_folder, replace_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the links, modes and pipes of POSIX systems")
 
@@ -86,6 +86,17 @@ except OSError as error:
     assert done.stdout == "OSError\n"
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_that_stay_empty_are_removed_after_an_error(tmp_path: Path):
+    (tmp_path / "there").mkdir()
+    with pytest.raises(OSError, match="full"), private_folder(tmp_path / "there" / "a" / "b"):
+        raise OSError("full")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").touch()
+    with pytest.raises(FileExistsError), private_folder(tmp_path / "kept" / "file" / "d"):
+        pass
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} == {"there", "kept", "kept/file"}
 
 
 def test_a_lock_that_is_refused_is_not_one_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from imapeval.errors import UsageError
-from imapeval.files import make_private_folder, replace_file
+from imapeval.files import private_folder, replace_file
 from imapeval.redaction import hide_secrets, make_printable
 from imapeval.study import number_format
 from imapeval.study.number_format import write_decimal
@@ -171,8 +171,8 @@ def _report_print_errors() -> Generator[None]:
 
 def _write(path: Path, content: bytes | Iterable[bytes]) -> None:
     try:
-        make_private_folder(path.parent)
-        replace_file(path, content)
+        with private_folder(path.parent):
+            replace_file(path, content)
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file, or free some space.") from error
 

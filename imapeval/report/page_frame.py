@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from imapeval import __version__
 from imapeval.errors import UsageError
-from imapeval.files import replace_file
+from imapeval.files import private_folder, replace_file
 from imapeval.redaction import replace_controls
 from imapeval.report.explorer_data import dump_for_script
 
@@ -83,14 +83,17 @@ def load_explorer() -> str:
 
 
 def write_page(page: str, path: Path) -> None:
-    """Write a page to a file, without control characters and those that change the direction of writing.
+    """Write a page, without control characters and those that change the direction of writing.
+
+    Its folder is made if necessary.
 
     Raises:
         UsageError: The file cannot be written.
     """
     try:
         # A column that is passed through may hold a lone surrogate, which UTF-8 cannot encode.
-        replace_file(path, replace_controls(page).encode(errors="replace"))
+        with private_folder(path.parent):
+            replace_file(path, replace_controls(page).encode(errors="replace"))
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_csv
 from imapeval.explain.answers import collect_answers
-from imapeval.files import make_private_folder, replace_file
+from imapeval.files import private_folder, replace_file
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
 from imapeval.study.number_format import format_interval, format_number, format_p_value
@@ -124,8 +124,8 @@ def write_table(comparison: SystemComparison, path: Path) -> None:
         case other:
             raise UsageError(f"{path}: no table is written as {other!r}. Suffixes: {', '.join(SUFFIXES)}.")
     try:
-        make_private_folder(path.parent)
-        replace_file(path, content)
+        with private_folder(path.parent):
+            replace_file(path, content)
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file.") from error
 

@@ -1,5 +1,6 @@
 """A disk that has no room left, for the cache or for all files: nothing that is answered is lost."""
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from imapeval.errors import UsageError
+from imapeval.report.page_frame import write_page
 from imapeval.types import Sample
 
 WriteData = Callable[..., Path]
@@ -212,3 +215,19 @@ def test_a_page_that_cannot_be_written_leaves_the_summary_to_the_next_time(
     Path("run/report.html").mkdir()
     assert imapeval("report", "run", "--summary", "summary.md").returncode == 2
     assert not Path("summary.md").exists()
+
+
+def test_a_file_for_which_there_is_no_room_leaves_no_folder(
+    mount_disk: Callable[[int], Path], imapeval: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+):
+    disk = mount_disk(64_000)
+    with (disk / "others").open("wb") as others, contextlib.suppress(OSError):
+        others.write(bytes(100_000))
+    rows = [{"id": str(n), "rater": rater, "helpful": 1 + n % 3} for n in range(30) for rater in "abc"]
+    (tmp_path / "ratings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = imapeval("study", "latent", "ratings.jsonl", "--out", disk / "a" / "latent.jsonl")
+    assert done.returncode == 2, done.stdout
+    assert str(disk / "a" / "latent.jsonl") in done.stderr
+    with pytest.raises(UsageError, match=str(disk)):
+        write_page("<p>", disk / "a" / "b" / "page.html")
+    assert [path.name for path in disk.rglob("*")] == ["others"]

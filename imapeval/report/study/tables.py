@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_csv
-from imapeval.files import make_private_folder, replace_file
+from imapeval.files import private_folder, replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
 from imapeval.study.comparison.raters import BesideRater, WorthInRaters
 from imapeval.study.correlation.baseline import BesideBaseline
@@ -68,9 +68,9 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     }
     paths = tuple(folder / name for name in contents)
     try:
-        make_private_folder(folder)
-        for path, content in zip(paths, contents.values(), strict=True):
-            replace_file(path, content)
+        with private_folder(folder):
+            for path, content in zip(paths, contents.values(), strict=True):
+                replace_file(path, content)
     except OSError as error:
         raise UsageError(
             f"cannot write tables to {folder} ({error.strerror}). Choose another folder, or free some space."

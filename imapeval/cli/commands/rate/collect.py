@@ -78,7 +78,7 @@ def export(
     import json
 
     from imapeval.evaluation.runs.safe_csv import dump_csv
-    from imapeval.files import make_private_folder, replace_file
+    from imapeval.files import private_folder, replace_file
 
     if out.suffix.lower() not in (".csv", ".jsonl"):
         raise UsageError(f"--out {out} ends neither in .csv nor in .jsonl. Choose one of them.")
@@ -95,8 +95,8 @@ def export(
         write_lines(out, (json.dumps(row, ensure_ascii=False) for row in rows))
     else:
         try:
-            make_private_folder(out.parent)
-            replace_file(out, dump_csv(rows[0], (row.values() for row in rows)))
+            with private_folder(out.parent):
+                replace_file(out, dump_csv(rows[0], (row.values() for row in rows)))
         except OSError as error:
             raise UsageError(f"cannot write {out} ({error.strerror}). Choose another file with --out.") from error
     echo(f"{out}: {len(rows)} rows.")

@@ -17,8 +17,7 @@ from imapeval.cli.commands.study.inputs import (
 )
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import echo, emit_json
-from imapeval.errors import UsageError
-from imapeval.files import make_private_folder
+from imapeval.files import private_folder
 
 
 @expand_options
@@ -78,24 +77,25 @@ def report(
     told = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
     altered_scores = read_altered(altered or ())
     joined = options.read(folders)
-    _make_folder(out)
-    study = compute_study(
-        joined.rated,
-        title=title or f"{folders[0].resolve().name}: which metric agrees with the raters?",
-        signatures=joined.signatures,
-        account=joined.report.to_sentences(),
-        level=level,  # pyright: ignore[reportArgumentType]  # checked above
-        coefficient=coefficient,
-        against=against,
-        margin=margin,
-        about=told,
-        altered=altered_scores,
-        seed=seed,
-        resamples=resamples,
-    )
-    page, tables = out / "study.html", out / "tables"
-    write_study(study, page, runs=[Run(folder) for folder in folders])
-    write_tables(study, tables)
+    # The folder is made before minutes are spent on its content.
+    with private_folder(out):
+        study = compute_study(
+            joined.rated,
+            title=title or f"{folders[0].resolve().name}: which metric agrees with the raters?",
+            signatures=joined.signatures,
+            account=joined.report.to_sentences(),
+            level=level,  # pyright: ignore[reportArgumentType]  # checked above
+            coefficient=coefficient,
+            against=against,
+            margin=margin,
+            about=told,
+            altered=altered_scores,
+            seed=seed,
+            resamples=resamples,
+        )
+        page, tables = out / "study.html", out / "tables"
+        write_study(study, page, runs=[Run(folder) for folder in folders])
+        write_tables(study, tables)
     if json_output:
         emit_json(
             {
@@ -109,11 +109,3 @@ def report(
         return
     echo("\n".join(study.conclusions))
     echo(f"page:   {page}\ntables: {tables}")
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder before minutes are spent on its content."""
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder} ({error.strerror}). Choose another with --out.") from error
