@@ -2,10 +2,9 @@
 
 import json
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,51 +23,31 @@ REPLIES = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: "Server"
+class Rater:
+    """A model that rates.
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    Attributes:
+        asked: The names of the schemas, request by request.
+        url: Its address.
+    """
+
+    def __init__(self, serve: Callable[..., Any]) -> None:
+        self.asked: list[str] = []
+        self.url: str = serve(self.answer).url
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         asked = body["response_format"]["json_schema"]["name"]
-        self.server.asked.append(asked)
+        self.asked.append(asked)
         said = json.dumps(REPLIES[asked])
         if "refuse this" in body["messages"][-1]["content"]:
             said = "I cannot rate this."
         choice = {"finish_reason": "stop", "message": {"content": said}}
-        content = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 5}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    """A model that rates; `asked` has the names of the schemas, request by request."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[str] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+        return 200, {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 5}}
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def rater(serve: Callable[..., Any], apart: None) -> Rater:
+    return Rater(serve)
 
 
 def read_results(run: Path) -> dict[tuple[str, str], dict]:
@@ -77,11 +56,11 @@ def read_results(run: Path) -> dict[tuple[str, str], dict]:
 
 
 @pytest.mark.slow
-def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server) -> None:
+def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp_path: Path, rater: Rater) -> None:
     data = write_data(SAMPLES)
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
     metrics = "imapscore,geval:accuracy,judge,blend"
-    options = ("--metrics", metrics, "--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", server.url)
+    options = ("--metrics", metrics, "--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", rater.url)
     options += ("--relations", "graph")
     settings = ("--set", "geval:accuracy.samples=2", "--price", "1,2")
     done = imapeval("score", data, *options, *settings, "--out", "run", "--json", "--max-failures", "2")
@@ -97,13 +76,13 @@ def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp
     usage = json.loads(done.stdout)["usage"]
     assert usage["usd"] > 0
     # What was paid for is not paid for again, in another run either.
-    asked = len(server.asked)
+    asked = len(rater.asked)
     again = imapeval("score", data, *options, *settings, "--out", "again", "--json", "--max-failures", "2")
     assert again.returncode == 0
     assert [row["score"] for row in read_results(tmp_path / "again").values() if row["id"] == "good"] == [
         row["score"] for row in results.values() if row["id"] == "good"
     ]
-    assert server.asked[asked:].count("judge") <= 2
+    assert rater.asked[asked:].count("judge") <= 2
 
 
 def test_a_judge_without_a_model_says_how_to_name_one(imapeval: Command, write_data: WriteData) -> None:
@@ -114,22 +93,22 @@ def test_a_judge_without_a_model_says_how_to_name_one(imapeval: Command, write_d
 
 @pytest.mark.slow
 def test_a_dry_run_foresees_what_judges_ask(
-    imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server
+    imapeval: Command, write_data: WriteData, tmp_path: Path, rater: Rater
 ) -> None:
     data = write_data(SAMPLES)
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
     options = ("--metrics", "imapscore,geval,judge", "--imaps", "imaps.jsonl", "--llm", "openai:stub")
     options += ("--relations", "graph")
-    settings = ("--base-url", server.url, "--set", "geval.weights=samples", "--price", "1,2")
+    settings = ("--base-url", rater.url, "--set", "geval.weights=samples", "--price", "1,2")
     done = imapeval("score", data, *options, *settings, "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert not server.asked
+    assert not rater.asked
     assert imapeval("score", data, *options, *settings, "--out", "run", "--max-failures", "2").returncode == 0
     told = {task["name"]: (task["calls"], task["supposed"]) for task in found["tasks"]}
     assert told == {"geval": (30, 0), "judge": (2, 0)}
     # Of one answer every completion is asked for a second time, which is not foreseen.
-    assert (server.asked.count("geval"), server.asked.count("judge")) == (45, 3)
+    assert (rater.asked.count("geval"), rater.asked.count("judge")) == (45, 3)
     assert found["usd"] == pytest.approx((found["prompt_tokens"] + 2 * found["completion_tokens"]) / 1e6)
     again = json.loads(imapeval("score", data, *options, *settings, "--dry-run", "--json").stdout)
     # What could be used is free; the refusals of the one answer are asked anew.

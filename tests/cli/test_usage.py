@@ -1,10 +1,8 @@
 import json
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,54 +26,37 @@ BOUND = 0.0135
 """What is reserved for a call at most: 5,000 bytes and 2,048 tokens."""
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Server:
+    """A model that reads and rewords.
 
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked += 1
-        time.sleep(self.server.seconds)
+    Attributes:
+        asked: How many requests came.
+        seconds: How long it takes for each.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.seconds = 0.0
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.asked += 1
+        time.sleep(self.seconds)
         asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
         text = {"question-imap": QUESTION, "answer-inform": ANSWER}.get(asked, REWORDED)
-        reply = {
+        return 200, {
             "choices": [{"finish_reason": "stop", "message": {"content": text}}],
             "usage": {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS},
         }
-        content = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format, *args):  # noqa: A002
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    asked = 0
-    seconds = 0.0
-    request_queue_size = 64
-
-    def handle_error(self, request, client_address):
-        """Nothing: who is killed breaks off its connections."""
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def server() -> Server:
+    return Server()
 
 
 @pytest.fixture
-def options(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "kept"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    return ["--llm", "openai:m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--concurrency", "2"]
+def options(server: Server, serve: Callable[..., Any], apart: None) -> list[str]:
+    return ["--llm", "openai:m", "--base-url", serve(server.answer).url, "--concurrency", "2"]
 
 
 def check_told(usage: dict[str, Any], server: Server) -> None:
@@ -193,7 +174,7 @@ def test_kills_hide_nothing_of_what_was_paid(
         (
             ["study", "repeat"],
             ["--votes", "2", "--metrics", "imapscore:paper", "--relations", "graph"],
-            "kept/repeat-*.usage.json",
+            "cache/repeat-*.usage.json",
             6,
         ),
     ],

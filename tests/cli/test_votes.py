@@ -2,9 +2,7 @@
 
 import json
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +31,25 @@ SAMPLES = [
 ]
 
 
-class Fickle(ThreadingHTTPServer):
+class Fickle:
     """A model that adds another fact to each reading, and sees nothing else in those in `blind`.
 
     It writes one reading in capitals, and garbles those in `garbled`.
     """
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.garbled: set[int] = set()
         self.blind: set[int] = set()
         self.asked: list[dict[str, Any]] = []
 
-    def answer(self, body: dict[str, Any]) -> str:
+    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.asked.append(body)
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": self.say(body)}}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        return 200, reply | {"usage": usage}
+
+    def say(self, body: dict[str, Any]) -> str:
         seed, asked = body.get("seed"), body["messages"][-1]["content"]
         if seed in self.garbled:
             return "Sorry?"
@@ -58,45 +60,17 @@ class Fickle(ThreadingHTTPServer):
         return json.dumps({"inform": [{"term": "treatment", "values": [*facts, ASIDES[(seed or 1) - 1]]}]})
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Fickle
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append(body)
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
-        choice["message"]["content"] = self.server.answer(body)
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-        content = json.dumps(reply | {"usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
+@pytest.fixture
+def fickle() -> Fickle:
+    return Fickle()
 
 
 @pytest.fixture
-def fickle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Fickle]:
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Fickle() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture
-def command(imapeval: Command, fickle: Fickle, write_data: WriteData) -> Command:
+def command(
+    imapeval: Command, fickle: Fickle, serve: Callable[..., Any], write_data: WriteData, apart: None
+) -> Command:
     """Call a command on the samples with the fickle model, which reads and relates nothing."""
-    data = write_data(SAMPLES)
-    address = f"http://127.0.0.1:{fickle.server_port}/v1"
+    data, address = write_data(SAMPLES), serve(fickle.answer).url
     relations = {"score": ("--relations", "graph")}
     return lambda name, *more: imapeval(
         name, data, "--llm", "openai:m", "--base-url", address, *relations.get(name, ()), *more

@@ -3,9 +3,7 @@
 import json
 import re
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,33 +24,7 @@ QUESTION = {"query": ["advice"], "constraint": []}
 RELATIONS = {"relations": [{"reference": 1, "response": 1, "why": "the same advice", "relation": "exact"}]}
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: "Server"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        asked, text = body["response_format"]["json_schema"]["name"], body["messages"][-1]["content"]
-        self.server.asked.append(asked)
-        if asked == "value-relation":
-            status, said = self.server.about_other if OTHER in text else (200, json.dumps(RELATIONS))
-        elif asked == "question-imap":
-            status, said = 200, json.dumps(QUESTION)
-        else:
-            value = next(value for value in (REFERENCE, RESPONSE, OTHER) if find_texts(text)["answer"] == value)
-            status, said = 200, json.dumps({"inform": [{"term": "advice", "values": [value]}]})
-        reply = {"choices": [{"finish_reason": "stop", "message": {"content": said}}]} if status == 200 else said
-        content = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
-
-
-class Server(ThreadingHTTPServer):
+class Relater:
     """A model that relates values well.
 
     Attributes:
@@ -60,29 +32,31 @@ class Server(ThreadingHTTPServer):
         about_other: Status and completion where `OTHER` is one of the values.
     """
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[str] = []
-        self.about_other = (200, json.dumps(RELATIONS))
+        self.about_other: tuple[int, Any] = (200, json.dumps(RELATIONS))
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        asked, text = body["response_format"]["json_schema"]["name"], body["messages"][-1]["content"]
+        self.asked.append(asked)
+        if asked == "value-relation":
+            status, said = self.about_other if OTHER in text else (200, json.dumps(RELATIONS))
+        elif asked == "question-imap":
+            status, said = 200, json.dumps(QUESTION)
+        else:
+            value = next(value for value in (REFERENCE, RESPONSE, OTHER) if find_texts(text)["answer"] == value)
+            status, said = 200, json.dumps({"inform": [{"term": "advice", "values": [value]}]})
+        return status, {"choices": [{"finish_reason": "stop", "message": {"content": said}}]} if status == 200 else said
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def relater() -> Relater:
+    return Relater()
 
 
 @pytest.fixture
-def options(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "kept"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    return ["--llm", "openai:m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--relations", "llm"]
+def options(relater: Relater, serve: Callable[..., Any], apart: None) -> list[str]:
+    return ["--llm", "openai:m", "--base-url", serve(relater.answer).url, "--relations", "llm"]
 
 
 def read(path: Path) -> dict[str, dict[str, object]]:
@@ -97,37 +71,37 @@ def test_relate_asks_the_model_and_says_so(imapeval: Command, options: list[str]
     assert "prompt: value-relation.en.v2" in done.stdout
 
 
-def test_relate_asks_nothing_about_the_same_wording(imapeval: Command, options: list[str], server: Server):
+def test_relate_asks_nothing_about_the_same_wording(imapeval: Command, options: list[str], relater: Relater):
     done = imapeval("relate", "Computed tomography", "computed  tomography", "--json", *options)
     assert json.loads(done.stdout)["decided_by"] == "text", done.stderr
-    assert server.asked == []
+    assert relater.asked == []
 
 
-def test_the_model_overrules_the_graph_and_it_is_told(imapeval: Command, options: list[str], server: Server):
+def test_the_model_overrules_the_graph_and_it_is_told(imapeval: Command, options: list[str], relater: Relater):
     done = imapeval("relate", "ibuprofen", "NSAID", "--json", *options)
     found = json.loads(done.stdout)
     assert (found["decided_by"], found["relation"]) == ("llm", "exact")
     assert found["evidence"]["overruled"] == {"decided_by": "graph", "relation": "belonging"}
-    assert server.asked == ["value-relation"]
+    assert relater.asked == ["value-relation"]
 
 
-def test_relate_says_why_there_is_no_answer(imapeval: Command, options: list[str], server: Server):
-    server.about_other = (200, "All is well.")
+def test_relate_says_why_there_is_no_answer(imapeval: Command, options: list[str], relater: Relater):
+    relater.about_other = (200, "All is well.")
     done = imapeval("relate", REFERENCE, OTHER, *options)
     assert done.returncode == 1
     assert "relations of values: the model's completion cannot be read" in done.stderr
 
 
-def test_a_dry_run_foresees_relations(imapeval: Command, write_data: WriteData, options: list[str], server: Server):
+def test_a_dry_run_foresees_relations(imapeval: Command, write_data: WriteData, options: list[str], relater: Relater):
     command = ["score", write_data(SAMPLES), "--metrics", "imapscore", *options]
     done = imapeval(*command, "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert server.asked == []
+    assert relater.asked == []
     assert imapeval(*command, "--out", "run").returncode == 0
     (related,) = [task for task in found["tasks"] if task["name"] == "value-relation"]
     # What is in the imaps is supposed, so that nobody knows whether anything is left to be related.
-    assert related["calls"] == related["supposed"] == server.asked.count("value-relation") == 2
+    assert related["calls"] == related["supposed"] == relater.asked.count("value-relation") == 2
     assert "one fact of the reference and one of the response are related" in found["assumed"]
     # Of ready imaps there is nothing to suppose.
     imaps = ["score", write_data(SAMPLES), "--imaps", "run/imaps.jsonl", "--metrics", "imapscore", *options]
@@ -152,13 +126,13 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     imapeval: Command,
     write_data: WriteData,
     options: list[str],
-    server: Server,
+    relater: Relater,
     status: int,
     said: object,
     failure: dict[str, str],
     again: list[str],
 ):
-    server.about_other = (status, said)
+    relater.about_other = (status, said)
     command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", *options]
     done = imapeval(*command)
     assert done.returncode == 0, done.stderr
@@ -170,10 +144,10 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     assert failure.items() <= results["other"]["failure"].items()
 
     # What failed is tried again, by a server that may have been mended, and nothing that could be read is asked again.
-    before = len(server.asked)
-    server.about_other = (200, json.dumps(RELATIONS))
+    before = len(relater.asked)
+    relater.about_other = (200, json.dumps(RELATIONS))
     assert imapeval(*command).returncode == 0
-    assert server.asked[before:] == again
+    assert relater.asked[before:] == again
     assert read(Path("run/results.jsonl"))["other"]["failure"] is None
 
 
