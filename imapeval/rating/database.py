@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _BUSY_SECONDS = 30
 """How long a writer of SQLite waits for others; each holds the lock for some milliseconds."""
+
+_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Codes of SQLite for another schema, a damaged file and one of another kind."""
 
 
 def now() -> str:
@@ -99,9 +103,11 @@ class Database:
         except (IntegrityError, ProgrammingError, DataError):  # mistakes of ours, or conflicts that the caller expects
             raise
         except DatabaseError as error:
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise self.damaged(error.orig) from error
             raise ResourceError(
-                f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs and has "
-                "space."
+                f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs, can be "
+                "written and has space."
             ) from error
         # JSON in a column, or what is made of it, and rows that every study has.
         except (ValueError, TypeError, RecursionError, exc.NoResultFound, exc.MultipleResultsFound) as error:
@@ -109,9 +115,12 @@ class Database:
         except exc.TimeoutError as error:
             raise ResourceError(f"{self.place}: all connections to the database are in use. Try again.") from error
 
-    def damaged(self, error: Exception) -> ResourceError:
+    def damaged(self, error: object) -> ResourceError:
         """Return the error for content that no study can have."""
-        return ResourceError(f"{self.place}: the study is damaged ({error}). Restore a backup.")
+        return ResourceError(
+            f"{self.place}: is no study, or a damaged one ({error}). Give what `imapeval rate init` made, or restore a "
+            "backup."
+        )
 
 
 def _connect_sqlite(path: Path, *, create: bool) -> sa.Engine:

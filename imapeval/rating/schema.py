@@ -182,6 +182,17 @@ def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
     connection.exec_driver_sql(f"CREATE VIEW study_ratings AS {select}")
 
 
+def find_lacking(connection: sa.Connection) -> list[str]:
+    """Return the tables and columns of a study that a database does not have."""
+    found = sa.inspect(connection)
+    lacking = [name for name in (*metadata.tables, "study_ratings") if not found.has_table(name)]
+    for table in metadata.tables.values():
+        if table.name not in lacking:
+            there = {column["name"] for column in found.get_columns(table.name)}
+            lacking += [f"{table.name}.{column.name}" for column in table.columns if column.name not in there]
+    return lacking
+
+
 def _append_only(dialect: str) -> list[str]:
     tables = [table.name for table in APPEND_ONLY]
     if dialect == "sqlite":

@@ -296,11 +296,14 @@ def _read_settings(database: Database) -> StudySettings:
         if not sa.inspect(connection).has_table("study"):
             raise ResourceError(f"{database.place} is not a rating study. Make one with: imapeval rate init")
         row = connection.execute(sa.select(schema.study)).one()
+        lacking = schema.find_lacking(connection)
     if row.format != schema.FORMAT:
         raise ResourceError(
             f"{database.place} is a study of format {row.format}, and this version of imapeval reads {schema.FORMAT}. "
             "Install the version that made it."
         )
+    if lacking:
+        raise database.damaged(f"it lacks {', '.join(lacking)}")
     try:
         return StudySettings.model_validate(row.settings)
     except ValidationError as error:

@@ -323,6 +323,30 @@ def test_a_study_without_its_settings_is_an_error_that_names_it(sqlite_studies: 
 
 
 @pytest.mark.parametrize(
+    "change", ["DROP TABLE links", "DROP VIEW study_ratings", "ALTER TABLE answers RENAME COLUMN lang TO language"]
+)
+def test_another_schema_is_refused_before_anybody_rates(sqlite_studies: Studies, change: str):
+    sqlite_studies.make()
+    with closing(sqlite3.connect(sqlite_studies.place)) as database, database:
+        database.executescript("PRAGMA legacy_alter_table = ON; " + change)
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        sqlite_studies.open()
+
+
+def test_the_advice_for_a_damaged_study_is_a_backup_and_not_more_space(sqlite_studies: Studies, tmp_path: Path):
+    sqlite_studies.make()
+    whole = (tmp_path / "study.db").read_bytes()
+    for number, content in enumerate(
+        (whole[: len(whole) // 2], whole[:8192] + bytes(len(whole) - 8192), b"text" * 999)
+    ):
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(content)
+        with pytest.raises(ResourceError, match="backup") as caught:
+            RatingStudy(str(path))
+        assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("change", "value"),
     [("answers SET facts = ?", "{"), ("answers SET facts = ?", "[" * 100_000), ("entries SET spans = ?", "5")],
 )
