@@ -233,11 +233,16 @@ def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest:
     length = SHORTEST
     # What takes the same time for every text would hide what grows.
     enough = ENOUGH if longest == LONGEST else max(ENOUGH, 4 * min(measure(length) for _ in range(3)))
-    # The shortest first: what is slow for it would take longer for the longest than for all that follows.
-    if measure(length) < enough and measure(longest) < enough:
+    # The shortest first: what is slow for it would take longer for the longest than for all that follows. The longest
+    # next only where its time may be too short as well.
+    taken = measure(length)
+    if taken * longest < enough * length and measure(longest) < enough:
         return 1.0
-    while length < longest and measure(length) < enough:
+    while taken < enough:
+        if length >= longest:
+            return 1.0
         length *= 4
+        taken = measure(length)
     # Doubtful cases are measured again at four times the length: noise does not grow quadratically.
     for factor in (2, 4):
         short = long = float("inf")
