@@ -3,12 +3,14 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from socketserver import BaseServer
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer.main
@@ -92,6 +94,22 @@ def mount_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
             return folder
 
         yield mount
+
+
+@pytest.fixture
+def run_server() -> Iterator[Callable[..., Any]]:
+    """Run a server in a thread until the test is over, and return it."""
+    with ExitStack() as stack:
+
+        def run(server: BaseServer) -> BaseServer:
+            stack.enter_context(server)
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(server.shutdown)
+            return server
+
+        yield run
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
@@ -198,16 +197,6 @@ def dump_completion(text: str, fault: str, model: str, prompt_tokens: int, compl
 
 
 @pytest.fixture
-def start_server() -> Iterator[Callable[[int], FaultyServer]]:
+def start_server(run_server: Callable[..., FaultyServer]) -> Callable[[int], FaultyServer]:
     """Start a server with the given seed; the faults are switched on later."""
-    with ExitStack() as stack:
-
-        def start(seed: int) -> FaultyServer:
-            server = stack.enter_context(FaultyServer(seed))
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(server.shutdown)
-            return server
-
-        yield start
+    return lambda seed: run_server(FaultyServer(seed))

@@ -1,9 +1,7 @@
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -105,19 +103,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Stub]]:
+def serve(run_server: Callable[..., Any]) -> Callable[..., Stub]:
     """Start a server that answers by a function: posted JSON in, status and JSON out."""
-    with ExitStack() as stack:
-
-        def start(answer: Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]) -> Stub:
-            server = stack.enter_context(Stub(answer))
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(server.shutdown)
-            return server
-
-        yield start
+    return lambda answer: run_server(Stub(answer))
 
 
 @pytest.fixture

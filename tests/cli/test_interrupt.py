@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,13 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def slow() -> Iterator[SlowServer]:
-    with SlowServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def slow(run_server: Callable[..., SlowServer]) -> SlowServer:
+    return run_server(SlowServer())
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import re
 import stat
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 import warnings
@@ -89,13 +88,8 @@ def _complete(text: str) -> dict[str, object]:
 
 
 @pytest.fixture
-def echo() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def echo(run_server: Callable[..., EchoServer]) -> EchoServer:
+    return run_server(EchoServer())
 
 
 @pytest.fixture

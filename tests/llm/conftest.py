@@ -192,12 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def faulty():
+def faulty(run_server):
     """A server that does as it is told; see `FaultServer`."""
-    with FaultServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.closing.set()
-        server.shutdown()
-        thread.join()
+    server = run_server(FaultServer())
+    yield server
+    server.closing.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from playwright.sync_api import Browser
 
@@ -41,14 +40,9 @@ class _Page(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[str]:
+def elsewhere(run_server: Callable[..., ThreadingHTTPServer]) -> str:
     """The address of a page on another port, which is another origin."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as pages:
-        thread = threading.Thread(target=pages.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://127.0.0.1:{pages.server_port}/"
-        pages.shutdown()
-        thread.join()
+    return f"http://127.0.0.1:{run_server(ThreadingHTTPServer(('127.0.0.1', 0), _Page)).server_port}/"
 
 
 @pytest.mark.slow

@@ -1,8 +1,7 @@
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -255,13 +254,8 @@ class _Refusing(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def refusing() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-        thread.join()
+def refusing(run_server: Callable[..., ThreadingHTTPServer]) -> str:
+    return f"http://127.0.0.1:{run_server(ThreadingHTTPServer(('127.0.0.1', 0), _Refusing)).server_port}/v1"
 
 
 @pytest.mark.slow

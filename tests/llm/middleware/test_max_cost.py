@@ -95,30 +95,12 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def start_server():
-    servers = []
-
-    def start(seed: int) -> BillingServer:
-        server = BillingServer(seed)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        servers.append((server, thread))
-        return server
-
-    yield start
-    for server, thread in servers:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-async def test_the_bill_never_exceeds_the_limit(start_server, monkeypatch: pytest.MonkeyPatch, seed: int):
+async def test_the_bill_never_exceeds_the_limit(run_server, monkeypatch: pytest.MonkeyPatch, seed: int):
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
     monkeypatch.setattr(retry, "_FIRST_PROBE_INTERVAL", 0.01)
-    server = start_server(seed)
+    server = run_server(BillingServer(seed))
     ledger = Ledger(price=PRICE, max_cost=0.15)
     bare = OpenAIModel("m", base_url=server.url, timeout=0.5, concurrency=16)
     model = add_middleware(bare, ledger=ledger)

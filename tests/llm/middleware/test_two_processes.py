@@ -62,13 +62,8 @@ class Server(ThreadingHTTPServer):
 
 
 @pytest.fixture
-def server():
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def server(run_server):
+    return run_server(Server())
 
 
 PROCESS = textwrap.dedent("""

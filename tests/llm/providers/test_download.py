@@ -3,7 +3,6 @@ import errno
 import hashlib
 import random
 import shutil
-import threading
 from collections import namedtuple
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -92,23 +91,14 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def serve():
-    with Hub() as hub:
-        thread = threading.Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield hub
-        hub.shutdown()
-        thread.join()
-
-
 @pytest.fixture
-def hub(tmp_path, monkeypatch):
+def hub(tmp_path, monkeypatch, run_server):
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path))
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setattr(download, "_PAUSE", 0.0)
-    for hub in serve():
-        monkeypatch.setenv("HF_ENDPOINT", hub.url + "/")
-        yield hub
+    hub = run_server(Hub())
+    monkeypatch.setenv("HF_ENDPOINT", hub.url + "/")
+    return hub
 
 
 @pytest.fixture
@@ -216,13 +206,13 @@ def test_an_invalid_address(hub, monkeypatch, address):
         download.pull(WEIGHTS)
 
 
-def test_the_token_goes_to_the_hub_and_no_further(hub, monkeypatch):
+def test_the_token_goes_to_the_hub_and_no_further(hub, monkeypatch, run_server):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    for storage in serve():
-        hub.script = [("to", storage.url)]
-        assert download.pull(WEIGHTS).read_bytes() == CONTENT
-        assert [key for _, _, key in hub.asked] == ["Bearer hf_secret"]
-        assert [key for _, _, key in storage.asked] == [None]
+    storage = run_server(Hub())
+    hub.script = [("to", storage.url)]
+    assert download.pull(WEIGHTS).read_bytes() == CONTENT
+    assert [key for _, _, key in hub.asked] == ["Bearer hf_secret"]
+    assert [key for _, _, key in storage.asked] == [None]
 
 
 def test_the_free_space_is_checked_in_advance(hub, monkeypatch):

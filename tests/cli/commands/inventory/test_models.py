@@ -3,8 +3,7 @@ import hashlib
 import json
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,7 +28,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_server: Callable[..., ThreadingHTTPServer]) -> Path:
     """A hub on loopback that has the file of `tiny`; the folder it serves."""
     tiny = dataclasses.replace(
         weights.get("qwen3-4b"), name="tiny", size=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest()
@@ -38,13 +37,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     file = tmp_path / "hub" / tiny.repository / "resolve" / tiny.revision / tiny.file
     file.parent.mkdir(parents=True)
     file.write_bytes(CONTENT)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path / "hub"))) as server:
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield tmp_path / "hub"
-        server.shutdown()
-        thread.join()
+    server = run_server(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path / "hub"))))
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    return tmp_path / "hub"
 
 
 def test_list_for_machines_and_people(imapeval: Command):
