@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from imapeval._optional import require
 from imapeval.errors import ResourceError
 from imapeval.metrics.likelihood.logprobs import TokenLogprobs
-from imapeval.metrics.neural.models.batches import batch_by_length
+from imapeval.metrics.neural.models.inputs import batch_by_length
 from imapeval.metrics.neural.models.loading import load_model
 from imapeval.metrics.neural.models.weights import EXTRA, identify_weights
 from imapeval.types import Failure

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from weakref import WeakValueDictionary
 
 from imapeval._optional import require
-from imapeval.metrics.neural.models.batches import batch_by_length
+from imapeval.metrics.neural.models.inputs import batch_by_length
 from imapeval.metrics.neural.models.loading import LoadedModel, choose_device, keep_layers, load_model
 from imapeval.metrics.neural.models.weights import EXTRA, fetch_weights
 from imapeval.types import Lang

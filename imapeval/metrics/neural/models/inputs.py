@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval._optional import require
-from imapeval.metrics.neural.models.batches import batch_by_length
 from imapeval.metrics.neural.models.weights import EXTRA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from imapeval.metrics.neural.models.loading import LoadedModel
 
@@ -93,6 +92,27 @@ def run_in_batches(
             said = forward(_pad(torch, loaded, [rows[index] for index in batch])).float().cpu()
             found.update(zip(batch, said, strict=True))
     return torch.stack([found[index] for index in range(len(rows))])
+
+
+def batch_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Group texts of similar length, the longest first.
+
+    The longest come first so that a lack of memory shows at once and not after an hour.
+
+    Args:
+        lengths: Tokens of each text, > 0.
+        budget: Maximum number of tokens per batch, padding included: number of texts times the longest. A longer text
+            is a batch of its own.
+
+    Yields:
+        Indices into `lengths`; every index is in exactly one batch.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
+        size = max(1, budget // lengths[order[start]])
+        yield order[start : start + size]
+        start += size
 
 
 def _tokenize(

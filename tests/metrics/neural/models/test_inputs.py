@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.metrics.neural.models.batches import batch_by_length
+from imapeval.metrics.neural.models.inputs import batch_by_length
 
 
 def test_by_hand() -> None:
