@@ -5,15 +5,28 @@ They are printed beside the intervals. Each number is from the program in `bench
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.study.data.findings import Agreement, Level, Units
+    from imapeval.study.arrays import Floats
+    from imapeval.study.calibration.curve import Method
+    from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
+    from imapeval.study.data.rated import Rated
 
 FEW_ANSWERS = 100
 """Answers from which on the intervals of AC2 and of the concordance hold in 93% or more."""
+
+ENOUGH_FOR_CEILINGS = 200
+"""Answers from which on the intervals of ceilings hold in 97% or less where they are rated yes or no."""
+
+# best_of_many.py
+SIMULTANEOUS = (
+    "Within systems and over all answers, the interval of the best metric is slightly cautious (96 to 98% in place of "
+    "95%)."
+)
 
 # system_baseline.py
 BASELINE = (
@@ -29,10 +42,16 @@ CONCORDANCE = (
 )
 
 # calibration_errors.py
-LINE = (
-    "The interval of the difference is too short (83 to 88% in place of 95%) for a line that is about as good as the "
-    "mean, or is made from 20 questions."
-)
+CURVES: dict[Method, str] = {
+    "linear": (
+        "The interval of the difference is too short (83 to 88% in place of 95%) for a line that is about as good as "
+        "the mean, or is made from 20 questions."
+    ),
+    "isotonic": (
+        "The interval of the difference is slightly too short (92 to 94% in place of 95%) for a curve that is clearly "
+        "better than the mean."
+    ),
+}
 
 # score_intervals.py --part closed
 CLOSED = "With 30 answers, intervals of macro averages, AUC and PR-AUC are rather too long (up to 98% in place of 95%)."
@@ -66,7 +85,12 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
     if any(row.statistic.startswith("gwet_ac2") and row.n < FEW_ANSWERS for row in shown):
         said.append(
             f"With fewer than {FEW_ANSWERS} answers the interval of AC2 is too short where raters nearly agree (90 to "
-            "92% in place of 95%)."
+            "92% with 30 answers, in place of 95%)."
+        )
+    if any(row.statistic == "gwet_ac1" and row.n < FEW_ANSWERS for row in shown):
+        said.append(
+            f"With fewer than {FEW_ANSWERS} answers that are rated yes or no, intervals of AC1 and of the share of "
+            "equal ratings can be slightly too long (up to 98% with 30 answers, in place of 95%)."
         )
     if any(row.statistic in ("cohen_kappa", "fleiss_kappa", "krippendorff_alpha_nominal") for row in shown):
         said.append(
@@ -74,3 +98,18 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
             "in one category (up to 99.8% in place of 95%)."
         )
     return said
+
+
+def describe_ceiling_limits(rows: Sequence[Ceiling], rated: Rated) -> list[str]:
+    """Return sentences on the intervals of ceilings (score_intervals.py --part ceilings)."""
+    few = {row.dimension for row in rows if row.low is not None and row.n < ENOUGH_FOR_CEILINGS}
+    if any(name in few and _is_yes_or_no(ratings) for name, ratings in rated.by_rater.items()):
+        return [
+            f"With fewer than {ENOUGH_FOR_CEILINGS} answers that are rated yes or no, intervals of ceilings can be too "
+            "long (up to 99% with 60 answers, in place of 95%)."
+        ]
+    return []
+
+
+def _is_yes_or_no(ratings: Floats) -> bool:
+    return len({rating for rating in ratings.ravel().tolist() if not isnan(rating)}) == 2

@@ -1,9 +1,15 @@
 """Where an interval was measured to hold more or less often than it says, that stands beside it."""
 
+import numpy as np
 import pytest
 
-from imapeval.study.data.findings import Agreement, Level, Units
-from imapeval.study.interval_limits import describe_agreement_limits, describe_level_limits
+from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
+from imapeval.study.data.rated import Rated
+from imapeval.study.interval_limits import (
+    describe_agreement_limits,
+    describe_ceiling_limits,
+    describe_level_limits,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,6 +19,8 @@ from imapeval.study.interval_limits import describe_agreement_limits, describe_l
         ("gwet_ac2_quadratic", 100, 0),
         ("krippendorff_alpha_nominal", 100, 1),
         ("fleiss_kappa", 30, 1),
+        ("gwet_ac1", 30, 1),
+        ("gwet_ac1", 100, 0),
         ("icc_2_1", 30, 0),
     ],
 )
@@ -33,3 +41,24 @@ def test_agreement(statistic: str, n: int, count: int):
 )
 def test_levels(level: Level, units: Units, count: int):
     assert len(describe_level_limits([level, level], units)) == count
+
+
+@pytest.mark.parametrize(
+    ("categories", "n", "low", "count"), [(2, 60, 0.4, 1), (2, 200, 0.4, 0), (3, 60, 0.4, 0), (2, 60, None, 0)]
+)
+def test_ceilings(categories: int, n: int, low: float | None, count: int):
+    ratings = np.resize(np.arange(categories, dtype=float), (n, 2))
+    ratings[0, 0] = np.nan
+    rated = Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n),
+        systems=("",) * n,
+        metrics=(),
+        scores=np.empty((n, 0)),
+        dimensions=("d",),
+        ratings=np.nanmean(ratings, axis=1)[:, None],
+        raters=("0", "1"),
+        by_rater={"d": ratings},
+    )
+    row = Ceiling("d", "spearman", value=0.5, low=low, high=low and 0.6, n=n)
+    assert len(describe_ceiling_limits([row, row], rated)) == count

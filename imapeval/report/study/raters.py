@@ -25,7 +25,7 @@ from imapeval.report.study.metrics_as_raters import render_metrics_as_raters
 from imapeval.report.study.selection import describe_selection, select_top_metrics
 from imapeval.study.agreement.measure import find_title
 from imapeval.study.data.findings import ALL
-from imapeval.study.interval_limits import describe_agreement_limits
+from imapeval.study.interval_limits import describe_agreement_limits, describe_ceiling_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,7 @@ def render_raters(study: Study) -> Markup:
                 "metric that ties the same answers can pass it."
             ),
             *_render_ceilings(study.ceilings, study.confidence),
+            *(render_note(sentence) for sentence in describe_ceiling_limits(study.ceilings, study.rated)),
         ]
     parts += _render_corrected(study, select_top_metrics(study))
     parts += render_metrics_as_raters(study)

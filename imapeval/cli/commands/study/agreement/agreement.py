@@ -76,7 +76,7 @@ def agreement(
         print_limits([row for row in limits if row.dimension == dimension])
     _print_ceilings([row for row in ceilings if row.value is not None])
     echo("\n".join(sentences))
-    _print_notes(found, rated)
+    _print_notes(found, ceilings, rated)
 
 
 def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
@@ -143,14 +143,14 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     )
 
 
-def _print_notes(rows: "Sequence[Agreement]", rated: "Rated") -> None:
+def _print_notes(rows: "Sequence[Agreement]", ceilings: "Sequence[Ceiling]", rated: "Rated") -> None:
     from imapeval.study.agreement.measure import STATISTICS, describe_left_out
-    from imapeval.study.interval_limits import describe_agreement_limits
+    from imapeval.study.interval_limits import describe_agreement_limits, describe_ceiling_limits
 
     if any(row.value is not None for row in rows):
         left_out = describe_left_out(rated)
         echo(f"Intervals are 95% score intervals, with the variance from leaving out {left_out} in turn.")
-        for sentence in describe_agreement_limits(rows):
+        for sentence in (*describe_agreement_limits(rows), *describe_ceiling_limits(ceilings, rated)):
             echo(sentence)
     # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}

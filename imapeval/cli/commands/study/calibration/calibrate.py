@@ -66,7 +66,7 @@ def calibrate(
 
 def _print(made: "Calibration", out: Path) -> None:
     from imapeval.study.calibration.curve import describe_baseline_error
-    from imapeval.study.interval_limits import LINE
+    from imapeval.study.interval_limits import CURVES
     from imapeval.study.number_format import format_decimal
 
     errors = made.errors
@@ -86,8 +86,7 @@ def _print(made: "Calibration", out: Path) -> None:
     ]
     emit(cells, columns, title=f"{made.metric} as {made.dimension}")
     echo(describe_baseline_error(errors))
-    if made.curve.method == "linear":
-        echo(LINE)
+    echo(CURVES[made.curve.method])
     echo(
         f"A new answer's rating lies within {format_decimal(errors.half_width, digits=2)} points of the prediction in "
         f"{errors.confidence:.0%} of cases. {errors.n} answers to {errors.questions} questions; each is predicted from "
