@@ -272,14 +272,16 @@ class Output:
         home = Path(self._place).parent
         draft = self.path.parent.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
+        left = MAX_BYTES
         for place in self._list_places():
-            for file in self._storage.find(place):
+            for file in _wait_for(lambda place=place: self._storage.find(place)):
                 name = Path(file).relative_to(home)
                 if ".." in name.parts:
                     raise ValueError(f"the name {file!r} leads out of the folder")
                 copy = draft / name
                 make_private_folder(copy.parent)
-                self._storage.get_file(file, str(copy))
+                _copy(self._storage, file, copy, left=left)
+                left -= copy.stat().st_size
         if draft.exists():
             self.path.parent.rmdir()
             draft.rename(self.path.parent)

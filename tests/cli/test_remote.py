@@ -120,6 +120,8 @@ def test_a_storage_that_hangs_or_never_ends(memory: Any, monkeypatch: pytest.Mon
         monkeypatch.setattr(memory, "get_file", get_file)
         with pytest.raises(InputError, match=re.escape("memory:///data/a.jsonl")):
             read("memory:///data/a.jsonl")
+        with pytest.raises(InputError, match="memory:/+data"), Output("memory://data").open():
+            pytest.fail("opened")
     left.set()
 
 
@@ -274,7 +276,7 @@ def test_a_broken_download_leaves_the_run_as_it_was(memory: Any, monkeypatch: py
     memory.pipe_file("/runs/one/results.jsonl", b"c\n")
     output = Output("memory://runs/one")
 
-    def get_half(place: str, local: str) -> None:
+    def get_half(place: str, local: str, **_: object) -> None:
         Path(local).write_bytes(memory.cat(place)[:2])
         if place.endswith("results.jsonl"):
             raise ConnectionResetError("reset")
