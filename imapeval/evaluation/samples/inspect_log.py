@@ -7,10 +7,12 @@ import re
 import struct
 import sys
 import zlib
+from copy import copy
+from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, is_zipfile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from imapeval._optional import require
 from imapeval.errors import InputError
@@ -27,6 +29,11 @@ _READER_ERRORS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
 
 _MAX_MEMBER = 256 * 2**20
 """Maximum length of a sample in an archive, in bytes: it is held in memory."""
+
+_MAX_RATIO = 100
+"""Largest ratio of unpacked to packed bytes of an archive of more than `_MAX_MEMBER`; logs have about 10."""
+
+_ZIP_ZSTANDARD = 93
 
 _MAX_DEPTH = 1000
 """Nested brackets in a sample; Inspect's reader takes a time that grows with their square."""
@@ -100,19 +107,38 @@ def _check_archive(source: str) -> None:
     if not is_zipfile(source):
         return  # a .json log, or one that Inspect refuses
     with ZipFile(source) as archive:
+        total = sum(member.file_size for member in archive.infolist())
+        if total > max(_MAX_MEMBER, _MAX_RATIO * Path(source).stat().st_size):
+            raise ValueError(f"it has {total:,} bytes when unpacked, more than {_MAX_RATIO} times its own")
         for member in archive.infolist():
             if member.file_size > _MAX_MEMBER:
                 raise ValueError(f"{member.filename[:60]} has more than {_MAX_MEMBER:,} bytes when unpacked")
             if member.flag_bits & 1:
                 raise ValueError(f"{member.filename[:60]} is encrypted")
-            # The size is what the archive says, and true where the member can be unpacked. Python knows no Zstandard.
-            if member.compress_type in (ZIP_STORED, ZIP_DEFLATED):
-                with archive.open(member) as file:
-                    content = file.read(_MAX_MEMBER)
-                brackets = _STRING.sub(b"", content).translate(None, _NO_BRACKETS)
-                depths = accumulate(1 if bracket in b"[{" else -1 for bracket in brackets)
-                if max(depths, default=0) > _MAX_DEPTH:
-                    raise ValueError(f"{member.filename[:60]} has more than {_MAX_DEPTH} nested brackets")
+            content = _unpack(archive, member)
+            brackets = _STRING.sub(b"", content).translate(None, _NO_BRACKETS)
+            depths = accumulate(1 if bracket in b"[{" else -1 for bracket in brackets)
+            if max(depths, default=0) > _MAX_DEPTH:
+                raise ValueError(f"{member.filename[:60]} has more than {_MAX_DEPTH} nested brackets")
+
+
+def _unpack(archive: ZipFile, member: ZipInfo) -> bytes:
+    """Return the content of a member; raise `ValueError` where it is longer than the archive says."""
+    if member.compress_type in (ZIP_STORED, ZIP_DEFLATED):  # otherwise what Python reads has the length that is said
+        with archive.open(member) as file:
+            return file.read(_MAX_MEMBER)
+    if member.compress_type != _ZIP_ZSTANDARD:
+        raise ValueError(f"{member.filename[:60]} is packed in another way than Inspect packs")
+    # Python's `zipfile` cannot unpack it before 3.14; Inspect needs the package.
+    packed = copy(member)
+    packed.compress_type, packed.file_size = ZIP_STORED, member.compress_size
+    packed.CRC = None  # pyright: ignore[reportAttributeAccessIssue]  # that of the content
+    zstandard: Any = import_module("zstandard")
+    with archive.open(packed) as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        content = stream.read(member.file_size + 1)
+    if len(content) > member.file_size:
+        raise ValueError(f"{member.filename[:60]} is longer than the archive says")
+    return content
 
 
 def is_unanswered(output: Any) -> bool:

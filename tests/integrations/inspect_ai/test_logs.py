@@ -164,6 +164,49 @@ def test_a_sample_that_would_take_all_memory_or_time(
     assert len(str(caught.value)) < 1000
 
 
+def test_an_archive_of_many_samples_that_would_take_all_memory(
+    run_eval: RunEval, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(inspect_log, "_MAX_MEMBER", 2**20)
+    path = tmp_path / "log.eval"
+    with ZipFile(run_eval([sample()]).location) as log, ZipFile(path, "w", ZIP_DEFLATED) as other:
+        for name in log.namelist():
+            other.writestr(name, log.read(name))
+            if name.startswith("samples/"):
+                whole = json.loads(log.read(name)) | {"metadata": {"x": "x" * 2**19}}
+                for number in range(20):
+                    other.writestr(f"samples/n{number}_epoch_1.json", json.dumps(whole | {"id": f"n{number}"}))
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("says", [None, 100])
+def test_samples_packed_with_zstandard(run_eval: RunEval, tmp_path: Path, says: int | None):
+    """As newer versions of Inspect pack them; `says` is a false length."""
+    zstandard = pytest.importorskip("zstandard")
+    path = tmp_path / "log.eval"
+    with ZipFile(run_eval([sample()]).location) as log, ZipFile(path, "w") as other:
+        for name in log.namelist():
+            other.writestr(name, zstandard.compress(log.read(name)))
+        lengths = [log.getinfo(name).file_size if says is None else says for name in log.namelist()]
+        members = [*zip(other.filelist, lengths, strict=True)]
+        for member, length in members:
+            member.compress_type, member.file_size = 93, length
+    # The heads of the members are written before their content, and say what the directory at the end says.
+    raw = bytearray(path.read_bytes())
+    for member, length in members:
+        raw[member.header_offset + 8 : member.header_offset + 10] = (93).to_bytes(2, "little")
+        raw[member.header_offset + 22 : member.header_offset + 26] = length.to_bytes(4, "little")
+    path.write_bytes(raw)
+    if says is None:
+        assert len(read(path)) == 1
+        return
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.path == path
+
+
 def test_no_log(tmp_path: Path, run_eval: RunEval):
     log = Path(run_eval([sample()]).location)
     whole = log.read_bytes()
