@@ -120,7 +120,7 @@ def test_a_storage_that_hangs_or_never_ends(memory: Any, monkeypatch: pytest.Mon
         monkeypatch.setattr(memory, "get_file", get_file)
         with pytest.raises(InputError, match=re.escape("memory:///data/a.jsonl")):
             read("memory:///data/a.jsonl")
-        with pytest.raises(InputError, match="memory:/+data"), Output("memory://data").open():
+        with pytest.raises(InputError, match=r"memory:/+data"), Output("memory://data").open():
             pytest.fail("opened")
     left.set()
 
