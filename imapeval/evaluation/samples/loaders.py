@@ -109,8 +109,11 @@ def load_hf(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row
     datasets: Any = require("datasets", distribution="datasets", extra="hf", needed_for="Loading Hugging Face datasets")
     try:
         loaded = datasets.load_dataset(name)
-    except (OSError, ValueError) as error:  # for missing names and damaged files alike
-        raise InputError(f"{source}: cannot be loaded ({error})", fix="Check the name and the connection.") from error
+    # For missing names, scripts and damaged files alike; of these it says in the cause what is wrong.
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise InputError(
+            f"{source}: cannot be loaded ({error.__cause__ or error})", fix="Check the name, files and connection."
+        ) from error
     splits = list(loaded)
     if not split and len(splits) == 1:
         (split,) = splits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -113,7 +114,7 @@ def _find_sources(paths: Sequence[str | Path], loader: str | None, *, folder: Pa
     sources: list[tuple[str, str]] = []
     for number, path in enumerate(paths):
         path = resolve_file_url(str(path))
-        if is_url(path):
+        if is_url(path) and not re.match("hf:/(?!/)", path):  # `hf:/FOLDER` is a data set of Hugging Face's on disk
             copies = folder / str(number)
             copies.mkdir()
             sources += [(str(copy), url) for copy, url in download(path, copies, select=is_data_file)]

@@ -72,14 +72,18 @@ def test_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert [sample.id for sample in read(f"hf:{tmp_path}:train")] == ["0", "1"]
     with pytest.raises(UsageError, match=f"train, test.*hf:{tmp_path}:<split>"):
         read(f"hf:{tmp_path}")
-    with pytest.raises(InputError):
-        read(f"hf:{tmp_path}/nothing:train")
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "train.jsonl").write_text(json.dumps(rows[0]) + '\n{"id":')
+    for name in ("nothing", "cut"):
+        with pytest.raises(InputError, match=name):
+            read(f"hf:{tmp_path}/{name}:train")
 
 
 @pytest.mark.skipif(has_datasets(), reason="the package 'datasets' is installed")
-def test_hugging_face_without_the_extra():
+@pytest.mark.parametrize("source", ["hf:some/thing", "hf:/some/folder:train"])
+def test_hugging_face_without_the_extra(source: str):
     with pytest.raises(MissingExtraError, match=r"pip install 'imapeval\[hf\]'"):
-        read("hf:some/thing")
+        read(source)
 
 
 def test_hugging_face_without_a_name():
