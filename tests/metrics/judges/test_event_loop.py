@@ -14,6 +14,10 @@ from imapeval.types import Imap, Match, Pair, Relation
 ON_TEXTS = [metric for metric in build() if "+imap" not in metric.name]
 ON_IMAPS = [metric for metric in build() if metric.name in ("geval:accuracy+imap", "prometheus+imap:pairs")]
 
+FREE = 20
+"""Turns of a loop that is free. On the loop itself it would be one for each step of the judge, and a thread lets a busy
+loop have one in 5 ms."""
+
 
 class StoppedError(Exception):
     pass
@@ -48,11 +52,10 @@ async def count_turns(metric) -> int:
 
 @pytest.mark.parametrize("metric", [*ON_TEXTS, *ON_IMAPS], ids=lambda metric: metric.name)
 async def test_the_loop_goes_on_while_a_hostile_text_is_prepared(metric):
-    # On the loop itself it would be one turn for each step of the judge.
-    assert await count_turns(metric) > 100
+    assert await count_turns(metric) > FREE
 
 
 async def test_the_loop_goes_on_while_facts_are_prepared(tmp_path: Path):
     path = tmp_path / "own.md"
     path.write_text("Question: {{question}}\nFacts: {{reference_imap}}\n{{response_imap}}\nRate (1-5):\n")
-    assert await count_turns(open_prompt_metric(str(path))) > 100
+    assert await count_turns(open_prompt_metric(str(path))) > FREE
