@@ -12,9 +12,18 @@ from typer.testing import CliRunner
 from imapeval.cli.main import app
 from imapeval.types import Sample
 
+Command = Callable[..., subprocess.CompletedProcess[str]]
+"""Runs a command of imapeval; see the fixture `imapeval`."""
+
+Process = Callable[..., "subprocess.Popen[str]"]
+"""Starts one; see `imapeval_process`."""
+
+WriteData = Callable[..., Path]
+"""Writes samples to a file; see `write_data`."""
+
 
 @pytest.fixture
-def imapeval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+def imapeval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command in an empty folder, within this process: most of a process's time is its start."""
     monkeypatch.chdir(tmp_path)
 
@@ -28,7 +37,7 @@ def imapeval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., s
 
 
 @pytest.fixture
-def imapeval_process(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+def imapeval_process(tmp_path: Path) -> Process:
     """Start a command in an empty folder as a process of its own, to be killed or interrupted."""
 
     def start(*args: str | Path) -> subprocess.Popen[str]:
@@ -41,7 +50,7 @@ def imapeval_process(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def write_data(tmp_path: Path) -> Callable[..., Path]:
+def write_data(tmp_path: Path) -> WriteData:
     """Write samples to a JSONL file."""
 
     def write(samples: Sequence[Sample], name: str = "data.jsonl") -> Path:

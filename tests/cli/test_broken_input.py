@@ -2,12 +2,11 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 ROW = '{"id": "a", "question": "Why?", "reference": "So.", "response": "Because."}\n'
 

@@ -1,7 +1,5 @@
 import json
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -9,10 +7,7 @@ import pytest
 
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.types import Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-Process = Callable[..., "subprocess.Popen[str]"]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, Process, WriteData
 
 SAMPLES = [
     Sample("a", "What helps?", ("Rest and fluids.",), "Rest and fluids.", system="one"),

@@ -1,16 +1,12 @@
 """Options from imapeval.toml."""
 
-import subprocess
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from imapeval.evaluation.runs import Run
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[[Sequence[Sample]], Path]
+from tests.cli.conftest import Command, WriteData
 
 SAMPLES = [Sample("a", "What helps?", ("Rest.",), "Rest."), Sample("b", "What helps?", ("Rest.",), "Walk.")]
 

@@ -1,7 +1,6 @@
 """A G-Eval prompt of one's own, from the command line: live, foreseen, and through batches."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,8 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
+from tests.cli.conftest import Command, WriteData
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
 Json = dict[str, Any]
 Stub = Any
 

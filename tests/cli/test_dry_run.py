@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,9 @@ from imapeval.llm import tokens
 from imapeval.llm.middleware.cache import CachedModel, cache_key
 from imapeval.llm.protocol import Completion, Request, Usage, canonical_json
 from imapeval.types import Sample
+from tests.cli.conftest import Command, WriteData
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+pytestmark = pytest.mark.usefixtures("apart")
 
 IDENTITY = "openai:m@http://127.0.0.1:9/v1"
 OPTIONS = ("--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--json")
@@ -50,13 +48,6 @@ class WellBehaved:
             chinese = COUGH in request.messages[-1].content
             said = {"query": ["药物", "检查"] if chinese else ["medicine", "test"], "constraint": []}
         return Completion(json.dumps(said), "stop", "m", Usage(100, 20))
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
 
 
 def foretell(imapeval: Command, data: Path, *options: str, command: str = "score") -> dict[str, Any]:

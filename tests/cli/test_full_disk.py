@@ -20,8 +20,7 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.report.page_frame import write_page
 from imapeval.types import Sample
-
-WriteData = Callable[..., Path]
+from tests.cli.conftest import WriteData
 
 SAMPLES = [Sample(str(n), f"What helps in case {n}?", (f"Rest {n}.",), f"Ice {n}.") for n in range(40)]
 ROOM = 2_000_000

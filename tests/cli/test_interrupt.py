@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from imapeval.types import Sample
+from tests.cli.conftest import Process, WriteData
 
 SAMPLES = [Sample(str(number), f"What helps in case {number}?", ("Rest.",), f"Ice {number}.") for number in range(20)]
-WriteData = Callable[..., Path]
-
 
 TAKE_TERMINAL = """
 import fcntl, os, sys, termios
@@ -76,7 +75,7 @@ def slow(run_server: Callable[..., SlowServer]) -> SlowServer:
 
 
 @pytest.fixture
-def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Iterator[Process]:
     data = write_data(SAMPLES)
 
     # Whoever runs the tests in the background may have them ignore signals, and a process inherits that.
@@ -131,7 +130,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     ],
 )
 def test_what_is_under_way_is_finished_and_kept(
-    slow: SlowServer, start: Callable[..., subprocess.Popen[str]], command: tuple[str, ...], number: signal.Signals
+    slow: SlowServer, start: Process, command: tuple[str, ...], number: signal.Signals
 ) -> None:
     with start(*command) as process:
         wait_for(lambda: len(slow.answered) >= 6, process)
@@ -159,9 +158,7 @@ def test_what_is_under_way_is_finished_and_kept(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_second_time_it_stops_at_once(
-    slow: SlowServer, start: Callable[..., subprocess.Popen[str]], number: signal.Signals
-) -> None:
+def test_the_second_time_it_stops_at_once(slow: SlowServer, start: Process, number: signal.Signals) -> None:
     slow.seconds = 20
     with start(*SCORE) as process:
         wait_for(lambda: len(slow.begun) >= 4, process)
@@ -178,9 +175,7 @@ def test_the_second_time_it_stops_at_once(
 
 
 @pytest.mark.slow
-def test_a_terminal_that_is_closed_ends_the_run_in_order(
-    slow: SlowServer, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_terminal_that_is_closed_ends_the_run_in_order(slow: SlowServer, start: Process) -> None:
     ours, theirs = os.openpty()
     with start(*COMMANDS[0], terminal=theirs) as process:
         os.close(theirs)
@@ -192,7 +187,7 @@ def test_a_terminal_that_is_closed_ends_the_run_in_order(
 
 
 @pytest.mark.slow
-def test_under_nohup_it_goes_on(slow: SlowServer, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_under_nohup_it_goes_on(slow: SlowServer, start: Process) -> None:
     slow.seconds = 0.1
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -1,7 +1,6 @@
 """Metrics that ask a language model, from the command line to the run's files."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,7 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, WriteData
 
 SAMPLES = [
     Sample("good", "How is gout treated?", ("Take ibuprofen 400 mg.",), "Ibuprofen 400 mg helps."),

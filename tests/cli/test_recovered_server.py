@@ -1,7 +1,6 @@
 """A server whose completions are of no use, and that is mended: it is asked anew, once by each run."""
 
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,7 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, WriteData
 
 SAMPLES = [Sample(str(n), "What helps against pain?", ("Rest.",), f"Rest {n}.") for n in range(4)]
 PAGE = "<html><title>502 Bad Gateway</title></html>"

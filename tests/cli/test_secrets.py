@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.types import Sample
+from tests.cli.conftest import Command, WriteData
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
 KEY = "sk-echo-0123456789"
 PASSWORD = "pass-word-1"
 SIGNATURE = "long-value-0123456789"
@@ -30,7 +30,6 @@ BASIC = base64.b64encode(f"somebody:{PASSWORD}".encode()).decode()
 SECRETS = (KEY, PASSWORD, SIGNATURE, BASIC)
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
 COMMAND = (sys.executable, "-m", "imapeval")
-WriteData = Callable[..., Path]
 
 
 class EchoServer(ThreadingHTTPServer):

@@ -10,9 +10,7 @@ import pytest
 
 from imapeval.evaluation.runs import Run
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, Process, WriteData
 
 SAMPLES = [Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"Rest {n}.") for n in range(4)]
 QUESTION = '{"query": ["treatment"], "constraint": []}'
@@ -63,6 +61,14 @@ def check_told(usage: dict[str, Any], server: Server) -> None:
     """Check that what was really paid is within what is reported."""
     assert usage["usd"] <= server.asked * COST + 1e-9
     assert server.asked * COST <= usage["usd"] + usage["uncertain_usd"] + 1e-9
+
+
+def kill_after(calls: int, server: Server, started: subprocess.Popen[str]) -> None:
+    with started as process:
+        deadline = time.monotonic() + 60
+        while server.asked < calls and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -132,7 +138,7 @@ def test_kills_hide_nothing_of_what_was_paid(
     tmp_path: Path,
     server: Server,
     options: list[str],
-    imapeval_process: Callable[..., subprocess.Popen[str]],
+    imapeval_process: Process,
 ):
     samples = [
         Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"At home, rest {n}.") for n in range(60)
@@ -142,11 +148,7 @@ def test_kills_hide_nothing_of_what_was_paid(
     server.seconds = 0.05
     kills = 2
     for kill in range(1, kills + 1):
-        with imapeval_process(*command) as process:
-            deadline = time.monotonic() + 60
-            while server.asked < 20 * kill and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.01)
-            process.kill()
+        kill_after(20 * kill, server, imapeval_process(*command))
         # Of two at a time: what was under way may or may not have been read.
         told = Run(tmp_path / "run").manifest["usage"]
         check_told(told, server)
@@ -189,7 +191,7 @@ def test_kills_hide_nothing_where_there_is_no_run(
     tmp_path: Path,
     server: Server,
     options: list[str],
-    imapeval_process: Callable[..., subprocess.Popen[str]],
+    imapeval_process: Process,
 ):
     samples = [
         Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n) for n in range(80)
@@ -198,11 +200,7 @@ def test_kills_hide_nothing_where_there_is_no_run(
     server.seconds = 0.05
     kills = 2
     for kill in range(1, kills + 1):
-        with imapeval_process(*full) as process:
-            deadline = time.monotonic() + 60
-            while server.asked < 20 * kill and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.01)
-            process.kill()
+        kill_after(20 * kill, server, imapeval_process(*full))
         (file,) = tmp_path.glob(usage_file)
         told = json.loads(file.read_text())
         check_told(told, server)
@@ -239,7 +237,7 @@ def test_two_extractions_to_one_file_at_once(
     write_data: WriteData,
     server: Server,
     options: list[str],
-    imapeval_process: Callable[..., subprocess.Popen[str]],
+    imapeval_process: Process,
 ):
     command = ["extract", write_data(SAMPLES), "--out", "imaps.jsonl", *options]
     server.seconds = 1

@@ -1,7 +1,6 @@
 """`--votes`, from a server that says something else each time to the scores."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,7 @@ from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs import Run
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Imap, Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, WriteData
 
 ASIDES = ("mint", "lemon", "ginger", "honey", "thyme")
 """Each reading makes another one of them a fact."""

@@ -4,7 +4,6 @@ import hashlib
 import json
 import random
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
+from tests.cli.conftest import Command
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
 Json = dict[str, Any]
 Stub = Any
 Serve = Callable[..., Stub]

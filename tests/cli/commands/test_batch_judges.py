@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
+from tests.cli.conftest import Command, WriteData
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
 Json = dict[str, Any]
 Stub = Any
 Serve = Callable[..., Stub]

@@ -1,12 +1,11 @@
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 COLUMNS = ("--gold", "right", "--predicted", "given")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+    from tests.cli.conftest import Command
 
 NAMES = ["medical_prescription", "negate", "none", "replace"]
 

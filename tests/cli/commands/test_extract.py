@@ -1,8 +1,6 @@
 import json
 import os
 import stat
-import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +9,7 @@ import pytest
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.samples import read
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, WriteData
 
 SAMPLES = [
     Sample("a", "What helps against a fever?", ("Take ibuprofen.", "Drink plenty."), "Take paracetamol."),

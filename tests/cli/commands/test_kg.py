@@ -2,13 +2,11 @@
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 OBO = """format-version: 1.2
 ontology: toy

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, WriteData
 
 REFERENCE, RESPONSE, OTHER = "raise the head of the bed", "sleep with the upper body propped up", "quit cigarettes"
 SAMPLES = [

@@ -13,10 +13,7 @@ import pytest
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
 from imapeval.types import Failure, Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-Process = Callable[..., "subprocess.Popen[str]"]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, Process, WriteData
 
 SAMPLES = [
     Sample("a", "What helps?", ("Rest and fluids.",), "Rest and fluids.", system="one"),
@@ -312,7 +309,7 @@ def test_interrupted_it_says_how_to_go_on(imapeval_process: Process, write_data:
     assert "Traceback" not in errors
 
 
-def finish(process: "subprocess.Popen[str]") -> None:
+def finish(process: subprocess.Popen[str]) -> None:
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
 

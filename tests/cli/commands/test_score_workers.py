@@ -30,10 +30,7 @@ from imapeval.llm.sharing import SharedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Metric, option
 from imapeval.types import Failure, Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-Process = Callable[..., "subprocess.Popen[str]"]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, Process, WriteData
 
 
 def lines(run: Path, name: str) -> list[bytes]:

@@ -1,8 +1,6 @@
 import asyncio
 import gc
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +16,7 @@ from imapeval.graph.store.writer import write_graph
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,11 @@
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from imapeval import __version__
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 def test_metrics_for_machines_and_people(imapeval: Command):

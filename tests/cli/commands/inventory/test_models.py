@@ -2,7 +2,6 @@ import dataclasses
 import hashlib
 import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.llm.providers import weights
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 CONTENT = b"GGUF" + bytes(1000)
 

@@ -1,10 +1,8 @@
 import hashlib
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 PROMPTS = Path(__file__).parents[4] / "prompts"
 

@@ -1,14 +1,12 @@
 import csv
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture

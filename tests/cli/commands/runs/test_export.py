@@ -1,15 +1,11 @@
 """`imapeval export`: the facts of a run as texts for judges elsewhere."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 from imapeval import Scorer
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-WriteData = Callable[..., Path]
+from tests.cli.conftest import Command, WriteData
 
 SAMPLES = [
     Sample("en", "How is gout treated?", ("Rest.", "Take ibuprofen 400 mg."), "Ibuprofen helps.", system="s"),
