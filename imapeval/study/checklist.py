@@ -16,6 +16,7 @@ from imapeval.study.agreement.measure import ONLY_AVERAGES, describe_left_out, f
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.data.about import KEYS
 from imapeval.study.data.scales import describe_scale
+from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +136,8 @@ def _describe_numbers(rated: Rated) -> str:
         each_rater = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
         sentences.append(
             f"{name}: {len(own)} raters, {each_rater} ratings each; answers by number of ratings: {each}"
-            + (f"; {share:.0%} of all pairs of rater and answer are without a rating." if share > 0 else ".")
+            + (f"; {format_percent(share)} of all pairs of rater and answer are without a rating" if share > 0 else "")
+            + "."
         )
     sentences.append("No rater rated an answer twice, so that agreement of raters with themselves is unknown.")
     return " ".join(sentences)

@@ -51,8 +51,9 @@ def write_signed(value: float, digits: int) -> str:
 
 
 def write_percent(value: float, digits: int) -> str:
-    """Write a share with so many decimals, of which a percentage has two fewer: 57%."""
-    return f"{round(value, _EXACT_DIGITS):.{max(0, digits - 2)}%}"
+    """Write a share with so many decimals, 2 or more, of which a percentage has two fewer: 57%."""
+    # Rounded as a share, as `find_digits` does: 99.5% would be 100%, though .995 is not 1.00.
+    return f"{round(round(value, _EXACT_DIGITS), digits):.{digits - 2}%}"
 
 
 def write_score(value: float, digits: int) -> str:
@@ -73,6 +74,11 @@ def format_decimal(value: float, *, digits: int = 3) -> str:
 def format_signed(value: float) -> str:
     """Format a difference: +0.574, -0.020, +0.0004."""
     return write_signed(value, find_digits(value, digits=3))
+
+
+def format_percent(share: float, *, digits: int = 2) -> str:
+    """Format a share: 57%, 0%, 100%, 0.4%, 99.6%; with `digits` 3 57.4%."""
+    return write_percent(share, find_digits(share, digits=digits))
 
 
 def format_score(value: float) -> str:

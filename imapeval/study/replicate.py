@@ -17,6 +17,7 @@ from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
+from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -299,5 +300,6 @@ def _gain(what: str, paper: float, ours: Sequence[float], others: Sequence[float
     if not ours or not others:
         return Gain(what, paper, None, "one of the two was not run")
     if (base := fmean(others)) <= 0:
-        return Gain(what, paper, None, f"the others' mean correlation is {base:.3f}, so there is no ratio")
+        shown = format_number(base, digits=3)
+        return Gain(what, paper, None, f"the others' mean correlation is {shown}, so there is no ratio")
     return Gain(what, paper, fmean(ours) / base - 1)

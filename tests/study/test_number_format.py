@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from imapeval.study.number_format import (
     format_number,
     format_p,
     format_p_value,
+    format_percent,
     format_score,
     format_signed,
 )
@@ -47,6 +50,21 @@ def test_units_and_scores():
     assert [format_decimal(value) for value in (0.5, -0.0004, 3.0)] == ["0.500", "-0.0004", "3.000"]
     assert [format_signed(value) for value in (0.57, -0.0004, 0.0)] == ["+0.570", "-0.0004", "0.000"]
     assert [format_score(value) for value in (0.57444, 87.25, 0.0)] == ["0.574", "87.2", "0.000"]
+
+
+def test_only_all_are_100_percent_and_only_none_are_0():
+    shares = (0.0, 1.0, 0.57, 0.004, 0.996, 1 / 200, 199 / 200, 0.0004)
+    assert [format_percent(share) for share in shares] == [
+        "0%", "100%", "57%", "0.4%", "99.6%", "1%", "99%", "0.04%",
+    ]  # fmt: skip
+    assert [format_percent(share, digits=3) for share in (0.5744, 0.9995, 0.0005)] == ["57.4%", "99.95%", "0.1%"]
+
+
+@given(st.fractions(0, 1, max_denominator=100_000))
+def test_every_percentage_says_whether_it_is_all_or_none(share: Fraction):
+    for digits in (2, 3):
+        shown = float(format_percent(float(share), digits=digits).removesuffix("%"))
+        assert (shown == 0, shown == 100) == (share == 0, share == 1)
 
 
 def test_ends_of_an_interval_differ():

@@ -13,6 +13,7 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval, format_measure, format_p
+from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +133,7 @@ def render_orders(rows: Sequence[OrderEffect]) -> Markup:
     places = sorted({place for row in rows for place in row.by_place})
 
     def show(share: float | None) -> str:
-        return NO_VALUE if share is None else f"{share:.1%}"
+        return NO_VALUE if share is None else format_percent(share, digits=3)
 
     lines = [
         [
@@ -174,4 +175,4 @@ def render_orders(rows: Sequence[OrderEffect]) -> Markup:
 
 
 def _list_orders(row: OrderEffect) -> list[tuple[str, str]]:
-    return [(order, f"{share:.1%}") for order, share in row.by_order.items()]
+    return [(order, format_percent(share, digits=3)) for order, share in row.by_order.items()]

@@ -29,6 +29,7 @@ from imapeval.report.study.formatting import (
     pluralize,
 )
 from imapeval.study.data.findings import ALL, Correlation
+from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -105,8 +106,8 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
     said = [row.sentence for row in findings.differences if row.sentence and not row.column]
     if not findings.leaderboard:
         said += [
-            f"{row.model} chooses a right option in {row.accuracy:.1%} of the answers to {name_task(row.task)}"
-            f"{_bracket(row.low, row.high)}."
+            f"{row.model} chooses a right option in {format_percent(row.accuracy, digits=3)} of the answers to "
+            f"{name_task(row.task)}{_bracket(row.low, row.high)}."
             for row in findings.models
         ]
     said += [
@@ -118,7 +119,8 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
         of_model = [row.readings for row in findings.models if row.model == model]
         answers = sum(sum(readings.values()) for readings in of_model)
         if share := 1 - sum(readings.get("read", 0) for readings in of_model) / answers:
-            said.append(f"{share:.1%} of the answers of {model} choose no option; they count as not right.")
+            unread = format_percent(share, digits=3)
+            said.append(f"{unread} of the answers of {model} choose no option; they count as not right.")
     if findings.left_out:
         said.append(findings.describe_left_out())
     said += [*_conclude_tasks(findings)]
@@ -237,7 +239,7 @@ def _render_readings(rows: Sequence[ModelResult]) -> Markup:
             row.model,
             name_task(row.task),
             f"{(answers := sum(row.readings.values())):,}",
-            *(f"{row.readings.get(name, 0) / answers:.1%}" for name in names),
+            *(format_percent(row.readings.get(name, 0) / answers, digits=3) for name in names),
             format_coefficient(row.accuracy),
             format_coefficient(row.accuracy_of_read),
         ]

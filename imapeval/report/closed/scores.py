@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from imapeval.report.closed.comparisons import name_task
 from imapeval.report.markup import Markup, render_coefficient, render_note, render_section, render_table
 from imapeval.report.study.formatting import format_coefficient, format_interval, format_measure, format_p, label_system
+from imapeval.study.number_format import format_decimal, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ def render_scores(rows: Sequence[Cell]) -> Markup:
     def show(row: Cell | None) -> str:
         if row is None:
             return ""
-        spread = "" if row.spread is None else f" ±{row.spread:.3f}"
+        spread = "" if row.spread is None else f" ±{format_decimal(row.spread)}"
         mark = " *" if row.best and len(models) > 1 else " =" if row.as_best else ""
         return render_coefficient(
             f"{format_measure(row.mean)}{spread}{mark}", format_interval(row.low, row.high), row.items
@@ -111,5 +112,5 @@ def render_curves(rows: Sequence[TaskResult]) -> Markup:
         "curves",
         "With less training data",
         render_note("What does a model reach with a part of the training data? Below: the 95% interval and n."),
-        render_table(["task", "metric", "model", *(f"{share:.0%}" for share in shares)], lines, texts=(0, 1, 2)),
+        render_table(["task", "metric", "model", *(format_percent(share) for share in shares)], lines, texts=(0, 1, 2)),
     )

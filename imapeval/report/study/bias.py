@@ -16,7 +16,7 @@ from imapeval.report.markup import (
 )
 from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval
 from imapeval.study.data.findings import ALL
-from imapeval.study.number_format import format_decimal, write_decimal, write_percent
+from imapeval.study.number_format import format_decimal, format_percent, write_decimal
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import Study
@@ -80,7 +80,7 @@ def _render_shifts(study: Study) -> list[Markup]:
             format_interval(row.low, row.high, write=write_decimal),
             "yes" if row.shown else "",
             format_coefficient(row.standardised, digits=2),
-            *(NO_VALUE if share is None else write_percent(share, 2) for share in (row.raised, row.lowered)),
+            *(NO_VALUE if share is None else format_percent(share) for share in (row.raised, row.lowered)),
             f"{row.n:,}",
         ]
         for row in study.shifts

@@ -26,6 +26,7 @@ from imapeval.report.study.selection import describe_selection, select_top_metri
 from imapeval.study.agreement.measure import find_title
 from imapeval.study.data.findings import ALL
 from imapeval.study.interval_limits import describe_agreement_limits, describe_ceiling_limits
+from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,7 @@ def _render_differences(rows: Sequence[Differences]) -> Markup:
         [
             label_dimension(row.dimension),
             "any two" if row.first == ALL else f"{row.first} and {row.second}",
-            *(f"{row.bins[name]:.1%}" if name in row.bins else "" for name in bins),
+            *(format_percent(row.bins[name], digits=3) if name in row.bins else "" for name in bins),
             format_measure(row.mean_absolute),
             f"{row.n:,}",
         ]

@@ -25,6 +25,7 @@ from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import ALL, Ceiling, Corrected
+from imapeval.study.number_format import format_number, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -208,7 +209,7 @@ def _explain_unreliable(found: AgreementStatistic | Undefined) -> str | None:
             "ratings"
         )
     if not found.value > 0:
-        return f"raters agree no better than chance (reliability of their mean {found.value:.2f})"
+        return f"raters agree no better than chance (reliability of their mean {format_number(found.value)})"
     return None
 
 
@@ -233,8 +234,8 @@ def _find_statistics(
     tied = float(np.unique(means, return_counts=True)[1].max()) / len(means)
     if tied > _MOST_TIED:
         reason = (
-            f"{tied:.0%} of the mean ratings are equal, on a scale of more than {MOST_STEPS} steps; what a metric can "
-            "reach in ranks is known for fewer steps or fewer ties"
+            f"{format_percent(tied)} of the mean ratings are equal, on a scale of more than {MOST_STEPS} steps; what a "
+            "metric can reach in ranks is known for fewer steps or fewer ties"
         )
         return {**found, **dict.fromkeys(_OF_NORMAL, Undefined(reason))}
     return {**found, **{name: convert(function) for name, function in _OF_NORMAL.items()}}

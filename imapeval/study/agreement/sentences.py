@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.study.agreement.measure import STATISTICS
 from imapeval.study.correlation.coefficients import find_coefficient
-from imapeval.study.number_format import format_interval, format_number
+from imapeval.study.number_format import format_interval, format_number, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,9 +58,9 @@ def describe_agreement(
 def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling: Ceiling | None) -> str:
     sentences: list[str] = []
     shares = [
-        f"{words} on {rows[name].value:.0%} of answers"
+        f"{words} on {format_percent(share)} of answers"
         for name, words in (("exact", "give the same rating"), ("within_step", _name_step(rated, dimension)))
-        if name in rows and rows[name].value is not None
+        if name in rows and (share := rows[name].value) is not None
     ]
     if shares:
         sentences.append(f"{dimension}: two raters {' and '.join(shares)}.")

@@ -26,6 +26,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.data.scales import Scale
+from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -333,9 +334,10 @@ def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None
     # A random sample exceeds three standard errors once in 370 times.
     if error == 0 or abs(distance) <= 3 * error:
         return None
+    ours, others = (format_decimal(sign * float(some.mean())) for some in (scores, unrated_scores))
     return (
-        f"the rated answers have other scores (mean {sign * scores.mean():.3f}) than the unrated ones "
-        f"({sign * unrated_scores.mean():.3f}): they are not a random sample, and the estimate may be biased"
+        f"the rated answers have other scores (mean {ours}) than the unrated ones ({others}): they are not a random "
+        "sample, and the estimate may be biased"
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.number_format import format_decimal, format_percent
 from imapeval.study.robustness.statistics import (
     reversed_pairs_share,
     reversed_systems_share,
@@ -227,17 +228,20 @@ def _say(metric: str, rows: dict[StatisticName, Robustness]) -> str:
     values = {statistic: row.value for statistic, row in rows.items() if row.value is not None}
     said: list[str] = []
     if "absolute_change" in values:
-        spread = f" ({values['relative_change']:.2f} standard deviations)" if "relative_change" in values else ""
+        spread = ""
+        if "relative_change" in values:
+            spread = f" ({format_decimal(values['relative_change'], digits=2)} standard deviations)"
         said.append(f"rewording an answer moves its score by {values['absolute_change']:.3g} on average{spread}")
     if "within_sd" in values:
         said.append(f"scores that should be the same have a standard deviation of {values['within_sd']:.3g}")
     if "icc" in values:
         # Below 0 the estimate says that all of the variance is noise.
-        said.append(f"{1 - max(values['icc'], 0):.0%} of the variance comes from the {next(iter(rows.values())).kind}")
+        share = format_percent(1 - max(values["icc"], 0))
+        said.append(f"{share} of the variance comes from the {next(iter(rows.values())).kind}")
     if "reversed_pairs" in values:
-        said.append(f"{values['reversed_pairs']:.0%} of the pairs of answers change their order")
+        said.append(f"{format_percent(values['reversed_pairs'])} of the pairs of answers change their order")
     if "reversed_systems" in values:
-        said.append(f"pairs of systems change places in {values['reversed_systems']:.0%} of the cases")
+        said.append(f"pairs of systems change places in {format_percent(values['reversed_systems'])} of the cases")
     if not said:
         return f"{metric}: nothing can be said: {next(iter(rows.values())).reason}."
     return f"{metric}: {'; '.join(said)}."

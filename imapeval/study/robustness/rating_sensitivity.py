@@ -16,7 +16,7 @@ from imapeval.errors import UsageError
 from imapeval.study.correlation.base import InfluencedCoefficient
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.data.ratings.collection import average_exactly
-from imapeval.study.number_format import format_decimal
+from imapeval.study.number_format import format_decimal, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,8 +203,8 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
         )
     else:
         sentence = (
-            f"{removed} of {n} answers ({removed / n:.1%}) decide that {first} is ahead of {second} in {dimension} "
-            f"(difference {format_decimal(difference)}): without them the order turns."
+            f"{removed} of {n} answers ({format_percent(removed / n, digits=3)}) decide that {first} is ahead of "
+            f"{second} in {dimension} (difference {format_decimal(difference)}): without them the order turns."
         )
     return Fragility(first, second, dimension, difference, removed, n, ids, sentence)
 

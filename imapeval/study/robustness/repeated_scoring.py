@@ -19,6 +19,7 @@ from imapeval.metrics.base import MetricResources
 from imapeval.metrics.judges.blend import Blend
 from imapeval.metrics.judges.weighted import WeightedJudge
 from imapeval.metrics.on_imaps import MetricOnImaps
+from imapeval.study.number_format import format_percent
 from imapeval.study.robustness.score_variance import (
     Flips,
     VarianceSplit,
@@ -320,7 +321,7 @@ def _advise(repeated: RepeatedScores, saved: Mapping[str, float], cost: Mapping[
 
     def describe(step: str) -> str:
         price = f"{cost[step]:,.0f} tokens" if unit == "tokens" else f"USD {cost[step]:.2g}"
-        return f"a second {_NOUNS[step]} takes away {saved[step]:.0%} of the variance for {price} an answer"
+        return f"a second {_NOUNS[step]} takes away {format_percent(saved[step])} of the variance for {price} an answer"
 
     # Per token or dollar; what costs nothing, as completions of which no tokens are known, comes first.
     best, *others = sorted(saved, key=lambda step: saved[step] / max(cost[step], 1e-12), reverse=True)

@@ -8,6 +8,7 @@ import typer
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
+from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
     from imapeval.study.data.ratings.summary import RatingsSummary
@@ -65,7 +66,7 @@ def _print_dimensions(summaries: "Sequence[RatingsSummary]") -> None:
         Column("answers", lambda row: row.answers),
         Column("not rated", lambda row: row.missing),
         Column("low", lambda row: f"{row.low:g}"),
-        Column("mean", lambda row: f"{row.mean:.2f}"),
+        Column("mean", lambda row: format_decimal(row.mean, digits=2)),
         Column("high", lambda row: f"{row.high:g}"),
     ]
     emit(summaries, columns)
@@ -74,7 +75,7 @@ def _print_dimensions(summaries: "Sequence[RatingsSummary]") -> None:
 def _print_raters(summaries: "Sequence[RatingsSummary]", raters: Sequence[str]) -> None:
     def show(summary: "RatingsSummary", rater: str) -> str | None:
         cell = summary.by_rater.get(rater)
-        return None if cell is None else f"{cell.ratings}, {cell.mean:.2f}"
+        return None if cell is None else f"{cell.ratings}, {format_decimal(cell.mean, digits=2)}"
 
     echo("Number and mean of each rater's ratings:")
     columns = [Column("rater", lambda rater: rater, text=True)]

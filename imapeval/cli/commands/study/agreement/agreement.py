@@ -115,12 +115,13 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
 
 def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
     from imapeval.study.data.findings import ALL
-    from imapeval.study.number_format import format_decimal
+    from imapeval.study.number_format import format_decimal, format_percent
 
     columns = [
         Column("raters", lambda row: "all pairs" if row.first == ALL else f"{row.first}, {row.second}", text=True)
     ]
-    columns += [Column(name, lambda row, name=name: f"{row.bins[name]:.0%}") for row in rows[:1] for name in row.bins]
+    bins = rows[0].bins if rows else ()
+    columns += [Column(name, lambda row, name=name: format_percent(row.bins[name])) for name in bins]
     columns += [Column("mean", lambda row: format_decimal(row.mean_absolute, digits=2)), Column("n", lambda row: row.n)]
     emit(rows, columns, title=f"{dimension}: absolute difference between two raters")
 

@@ -9,6 +9,7 @@ import typer
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, require_new_file, write_lines
+from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ def _print(found: "LatentTruth") -> None:
     names = [f"{category:g}" for category in found.categories]
 
     def show(cells: "Sequence[float]", place: int) -> str:
-        return f"{cells[place]:.0%}"
+        return format_percent(cells[place])
 
     rows: list[tuple[str, str, str, Sequence[float]]] = [("all", "true", "", found.shares)]
     for rater in found.raters:
@@ -100,6 +101,6 @@ def _print(found: "LatentTruth") -> None:
 
 def _list_rows(rater: "RaterErrors", names: "Sequence[str]") -> "list[tuple[str, str, str, Sequence[float]]]":
     return [
-        (f"{rater.rater} ({rater.n})" if not place else "", f"{rater.right:.0%}" if not place else "", name, cells)
+        ("" if place else f"{rater.rater} ({rater.n})", "" if place else format_percent(rater.right), name, cells)
         for place, (name, cells) in enumerate(zip(names, rater.matrix, strict=True))
     ]

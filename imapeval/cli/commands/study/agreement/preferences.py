@@ -10,7 +10,7 @@ from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.errors import UsageError
-from imapeval.study.number_format import find_digits, format_decimal, write_percent
+from imapeval.study.number_format import format_decimal, format_percent, write_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +81,9 @@ def preferences(
 def _print_strengths(rows: "Sequence[Strength]") -> None:
     columns = [
         Column("system", lambda row: row.system, text=True, wrap=False),
-        Column("strength", lambda row: f"{row.strength:.2f}"),
+        Column("strength", lambda row: format_decimal(row.strength, digits=2)),
         Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2), wrap=False),
-        Column("preferred", lambda row: write_percent(row.win_share, find_digits(row.win_share, digits=2))),
+        Column("preferred", lambda row: format_percent(row.win_share)),
         Column(
             "95% interval",
             lambda row: format_interval(row.win_share_low, row.win_share_high, digits=2, write=write_percent),

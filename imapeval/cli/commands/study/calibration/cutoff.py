@@ -7,7 +7,7 @@ import typer
 from imapeval.cli.commands.study.inputs import Dimension, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
-from imapeval.study.number_format import format_decimal
+from imapeval.study.number_format import format_decimal, format_percent
 
 
 @expand_options
@@ -53,8 +53,8 @@ def cutoff(
     if youden.low is not None and youden.low <= 0:
         echo("The interval of the Youden index includes 0: that this cut-off is better than chance is not shown.")
     echo(
-        f"{found.n} answers to {found.questions} questions, {found.acceptable:.0%} of them acceptable; predictive "
-        "values hold where the share of acceptable answers is the same."
+        f"{found.n} answers to {found.questions} questions, {format_percent(found.acceptable)} of them acceptable; "
+        "predictive values hold where the share of acceptable answers is the same."
     )
     if found.chosen:
         echo(

@@ -46,9 +46,11 @@ def _print(found: "MetricMatrix") -> None:
 
 def _describe_clusters(found: "MetricMatrix") -> list[str]:
     """Return the merges of clusters as text, the nearest first."""
+    from imapeval.study.number_format import format_decimal
+
     groups = [[metric] for metric in found.metrics]
     merges: list[str] = []
     for first, second, distance, _ in found.merges:
         groups.append(groups[first] + groups[second])
-        merges.append(f"{distance:.3f}: {', '.join(groups[first])} with {', '.join(groups[second])}")
+        merges.append(f"{format_decimal(distance)}: {', '.join(groups[first])} with {', '.join(groups[second])}")
     return merges

@@ -9,7 +9,7 @@ from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, Stud
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
 from imapeval.errors import UsageError
-from imapeval.study.number_format import format_decimal, format_signed
+from imapeval.study.number_format import format_decimal, format_percent, format_signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
 def _print_errors(rows: "Sequence[Abstention]") -> None:
     columns = [
         Column("dimension", lambda row: row.dimension, text=True),
-        Column("abstains on", lambda row: f"{row.share:.0%}"),
+        Column("abstains on", lambda row: format_percent(row.share)),
         Column("error", lambda row: format_decimal(row.error)),
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
         Column("change", lambda row: format_signed(row.change) if row.share else None),

@@ -152,14 +152,14 @@ def repeat(
 
 
 def _print_variance(rows: "Sequence[RepeatFinding]") -> None:
-    from imapeval.study.number_format import format_number, write_coefficient
+    from imapeval.study.number_format import format_number, format_percent, write_coefficient
 
     def show_share(part: float | None, row: "RepeatFinding") -> str | None:
         if row.variance is None or part is None:
             return None
         parts = (row.variance.answers, row.variance.reading, row.variance.relating, row.variance.judging)
         total = sum(each for each in parts if each is not None)
-        return f"{part / total:.0%}" if total else "0%"
+        return format_percent(part / total) if total else "0%"
 
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
@@ -183,10 +183,12 @@ def _print_variance(rows: "Sequence[RepeatFinding]") -> None:
 
 
 def _print_flips(rows: "Sequence[RepeatFinding]") -> None:
+    from imapeval.study.number_format import format_percent
+
     flips = [(row.metric, flips) for row in rows for flips in row.flips]
 
     def show(share: float | None) -> str | None:
-        return None if share is None else f"{share:.1%}"
+        return None if share is None else format_percent(share, digits=3)
 
     columns = [
         Column("metric", lambda pair: pair[0], text=True, wrap=False),

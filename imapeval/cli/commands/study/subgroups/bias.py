@@ -76,10 +76,10 @@ def _print(rows: "Sequence[Bias]") -> None:
 
 
 def _print_shifts(rows: "Sequence[Shift]") -> None:
-    from imapeval.study.number_format import format_decimal, format_number, write_percent
+    from imapeval.study.number_format import format_decimal, format_number, format_percent
 
     def show_share(share: float | None) -> str | None:
-        return None if share is None else write_percent(share, 2)
+        return None if share is None else format_percent(share)
 
     columns = [
         Column("metric", lambda row: row.metric, text=True, wrap=False),
