@@ -9,7 +9,7 @@ import typer
 
 from imapeval.cli.output import echo
 from imapeval.errors import UsageError
-from imapeval.files import append_to_file, make_private_folder, replace_file
+from imapeval.files import append_to_file, private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -124,8 +124,8 @@ def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
 def _report_errors(file: str, run: Path) -> "Generator[Path]":
     path = Path(file)
     try:
-        make_private_folder(path.parent)
-        yield path
+        with private_folder(path.parent):
+            yield path
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {run}` writes it without "
