@@ -289,36 +289,33 @@ def judge_answer(outcomes: Mapping[str, Outcome], threshold: Threshold | None) -
     return threshold.judge(outcome) if threshold is not None and isinstance(outcome, Score) else None
 
 
-def require_contradiction_counts(metrics: Iterable[str], *, option: str) -> None:
+def require_contradiction_counts(metrics: Iterable[str]) -> None:
     """Raise a UsageError if none of the metrics counts contradictions."""
     names = list(metrics)
     if CONTRADICTIONS_METRIC not in names:
         raise UsageError(
-            f"{option}: none of the metrics counts contradictions: {', '.join(names)}. Add {CONTRADICTIONS_METRIC} to "
-            "--metrics."
+            f"--max-contradictions: none of the metrics counts contradictions: {', '.join(names)}. Add "
+            f"{CONTRADICTIONS_METRIC} to --metrics."
         )
 
 
-def check_contradictions(
-    most: int, rows: Sequence[SummaryRow], *, samples: int, option: str = "--max-contradictions"
-) -> ContradictionVerdict:
+def check_contradictions(most: int, rows: Sequence[SummaryRow], *, samples: int) -> ContradictionVerdict:
     """Return whether a run has few enough contradictions, over all systems together.
 
     Args:
         most: Maximum number.
         rows: Means of the run, from `imapeval.report.summary.summarise`.
         samples: Number of samples of the run.
-        option: Option that set the limit, for the message.
 
     Raises:
         UsageError: Nothing in the run counts contradictions.
     """
-    require_contradiction_counts(dict.fromkeys(row.metric for row in rows), option=option)
+    require_contradiction_counts(dict.fromkeys(row.metric for row in rows))
     row = next(row for row in rows if row.metric == CONTRADICTIONS_METRIC and not row.system)
     if row.n and row.contradictions is None:
         raise UsageError(
-            f"{option}: the scores of {CONTRADICTIONS_METRIC} in this run have no number of contradictions: they were "
-            "made by an earlier version. Score again."
+            f"--max-contradictions: the scores of {CONTRADICTIONS_METRIC} in this run have no number of "
+            "contradictions: they were made by an earlier version. Score again."
         )
     return ContradictionVerdict(most, row.contradictions, row.n, samples - row.n - row.failed)
 

@@ -130,7 +130,7 @@ def score(
     thresholds = parse_thresholds(checks.threshold or (), chosen, option="--threshold")
     check_ranges(thresholds, chosen, option="--threshold")
     if checks.max_contradictions is not None:
-        require_contradiction_counts((metric.name for metric in chosen), option="--max-contradictions")
+        require_contradiction_counts(metric.name for metric in chosen)
     checks.check_files()
     formats: list[TableFormat] = ["csv"]
     if format_ is not None:
