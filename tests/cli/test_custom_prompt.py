@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, Stub, WriteData
 
 Json = dict[str, Any]
-Stub = Any
 
 SAMPLES = [
     Sample("good", "How is gout treated?", ("Take ibuprofen 400 mg.",), "Ibuprofen 400 mg helps."),

@@ -12,11 +12,11 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, Stub
 
 Json = dict[str, Any]
-Stub = Any
-Serve = Callable[..., Stub]
+
+pytestmark = pytest.mark.usefixtures("apart")
 
 METRICS = "imapscore,imapscore:paper,rouge1"
 FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
@@ -78,13 +78,8 @@ def answer(body: Json) -> tuple[int, Json]:
 
 
 @pytest.fixture
-def stub(serve: Serve) -> Stub:
+def stub(serve: Callable[..., Stub]) -> Stub:
     return serve(answer)
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(apart: None) -> None:
-    """Nothing that the user keeps, and no key of theirs."""
 
 
 def write_samples(path: Path, samples: list[Sample]) -> Path:

@@ -10,11 +10,11 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, Stub, WriteData
 
 Json = dict[str, Any]
-Stub = Any
-Serve = Callable[..., Stub]
+
+pytestmark = pytest.mark.usefixtures("apart")
 
 FEVER = "What helps against a fever?"
 SAMPLES = [
@@ -83,13 +83,8 @@ def answer(body: Json) -> Json:
 
 
 @pytest.fixture
-def stub(serve: Serve) -> Stub:
+def stub(serve: Callable[..., Stub]) -> Stub:
     return serve(lambda body: (200, answer(body)))
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(apart: None) -> None:
-    """Nothing that the user keeps, and no key of theirs."""
 
 
 def export(imapeval: Command, data: Path, *options: str) -> Json:
