@@ -5,13 +5,11 @@ They are printed beside the intervals. Each number is from the program in `bench
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.study.arrays import Floats
     from imapeval.study.calibration.curve import Method
     from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
     from imapeval.study.data.rated import Rated
@@ -65,7 +63,8 @@ _LEVELS: dict[tuple[Level, Units], str] = {
     (
         "system",
         "questions",
-    ): "Intervals between systems are cautious: they hold in 98 to 100% of simulated studies with six or ten systems.",
+    ): "Intervals between systems that resample questions are cautious: they hold in 98 to 100% of simulated studies "
+    "with six or ten systems.",
     (
         "system",
         "systems",
@@ -73,9 +72,9 @@ _LEVELS: dict[tuple[Level, Units], str] = {
 }
 
 
-def describe_level_limits(levels: Iterable[Level], units: Units = "questions") -> list[str]:
-    """Return sentences on the intervals of correlations, and of their differences, at these levels."""
-    return [_LEVELS[level, units] for level in dict.fromkeys(levels) if (level, units) in _LEVELS]
+def describe_level_limits(kinds: Iterable[tuple[Level, Units]]) -> list[str]:
+    """Return sentences on the intervals of correlations, and of their differences, at levels with their units."""
+    return [_LEVELS[kind] for kind in dict.fromkeys(kinds) if kind in _LEVELS]
 
 
 def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
@@ -102,14 +101,15 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
 
 def describe_ceiling_limits(rows: Sequence[Ceiling], rated: Rated) -> list[str]:
     """Return sentences on the intervals of ceilings (score_intervals.py --part ceilings)."""
+    # Commands import this module before they are run.
+    from imapeval.study.agreement.measure import has_two_categories
+
     few = {row.dimension for row in rows if row.low is not None and row.n < ENOUGH_FOR_CEILINGS}
-    if any(name in few and _is_yes_or_no(ratings) for name, ratings in rated.by_rater.items()):
+    if any(
+        name in few and has_two_categories(ratings, rated.scales.get(name)) for name, ratings in rated.by_rater.items()
+    ):
         return [
             f"With fewer than {ENOUGH_FOR_CEILINGS} answers that are rated yes or no, intervals of ceilings can be too "
             "long (up to 99% with 60 answers, in place of 95%)."
         ]
     return []
-
-
-def _is_yes_or_no(ratings: Floats) -> bool:
-    return len({rating for rating in ratings.ravel().tolist() if not isnan(rating)}) == 2

@@ -39,10 +39,10 @@ _HARMLESS = re.compile(
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
-    r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?<=[离少缺])不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
+    r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
-    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?:心脏?|呼吸)骤停|(?<![可要能宜应得])骤停|停(?:经|搏|跳|留|车)|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
+    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?:心脏?|呼吸)骤停|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
     re.IGNORECASE,
 )
 
@@ -79,7 +79,7 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
 _DENIAL = re.compile(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
-    r"|不|无|没有?(?:必要)?|未|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
+    r"|不|(?:无|没有?)(?:必要)?|未|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
@@ -87,7 +87,7 @@ _AGAINST = re.compile(
     r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?"
     r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
     r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bgive up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
-    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|断(?=[药烟酒]|不[了掉])|远离|杜绝|拒绝|慎用|别(?=["
+    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|(?<![诊判推阻间隔])断(?=[药烟酒]|不[了掉])|远离|杜绝|拒绝|慎用|别(?=["
     + HAN
     + "])|不宜",
     re.IGNORECASE,

@@ -71,9 +71,9 @@ _FUNCTION_WORDS = frozenset(
         "you your i my he his she her they their them we our will would can could may might should shall must need needs "
         "needed do does did have has had please also then so very "
         # Verbs and phrases that only express that something is advised or done.
-        "take taking takes taken took use using used uses give giving given gives gave get getting gets got receive receiving received "
-        "receives try trying tried keep keeping continue continuing continued continues start starting started starts begin "
-        "beginning begun recommend recommended recommends recommending advise advised advises necessary required require indicated allowed fine ok okay "
+        "take taking takes taken took use using used uses give giving given gave get getting got gotten receive receiving received "
+        "try trying tried keep keeping kept continue continuing continued start starting started begin began beginning "
+        "begun recommend recommended recommending advise advised advising necessary required require indicated allowed fine ok okay "
         "yes safe treatment treat therapy stay regularly usually often always normally generally typically "
         "strictly very highly extremely quite really rather fairly almost all any most many some several",
     )

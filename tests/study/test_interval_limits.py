@@ -40,7 +40,7 @@ def test_agreement(statistic: str, n: int, count: int):
     ],
 )
 def test_levels(level: Level, units: Units, count: int):
-    assert len(describe_level_limits([level, level], units)) == count
+    assert len(describe_level_limits([(level, units), (level, units)])) == count
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,11 @@ hold off on surgery | 不需要手术 | 避免饮酒 | 已排除肿瘤 | 可以�
 不宜也不接种 | 不发热也不咳嗽 | 没有发热，也没有咳嗽
 no fever, no cough | no fever no cough | don't smoke and don't drink | avoid alcohol, avoid caffeine
 it is not, and will never be, cancer | 戒烟戒酒 | 忌烟忌酒 | 不吸烟，不喝酒 | 不吸烟不喝酒 | 没有发热没有咳嗽
-断药 | 没有必要手术
+断药 | 没有必要手术 | 无必要手术 | X线诊断不了骨折 | 减少不了疼痛
 """
 AFFIRMED = """
-心脏骤停 | 突发骤停 | 激素不可骤停 | 激素断不了 | 离不开胰岛素 | 少不了锻炼
+心脏骤停 | 突发骤停 | 激素不可骤停 | 激素切勿骤停 | 避免骤停激素 | 钙通道阻断药 | 诊断酒精性肝病 | 间断药物治疗
+激素断不了 | 离不开胰岛素 | 少不了锻炼
 surgery needed | not without risk | do not stop aspirin | never skip a dose | avoid stopping the tablets
 not only rest | nothing but rest | no doubt gout | no later than Monday | not more than 4 g | without delay
 do not hesitate to call | whether or not it hurts | gram-negative sepsis | Rh negative blood | cannot help smoking

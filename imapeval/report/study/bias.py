@@ -25,8 +25,15 @@ if TYPE_CHECKING:
 
 def render_bias(study: Study) -> Markup:
     """Return the section; "" if nothing was measured."""
-    if not study.biases:
+    if not (study.biases or study.shifts):
         return Markup("")
+    return render_section("bias", "Bias at equal ratings", *_render_biases(study), *_render_shifts(study))
+
+
+def _render_biases(study: Study) -> list[Markup]:
+    """Return what scores follow at equal ratings; nothing if nothing was measured."""
+    if not study.biases:
+        return []
     dimension = study.biases[0].dimension
     rows = [row for row in study.biases if row.dimension == dimension]
     shown = [row.sentence for row in rows if row.shown]
@@ -52,9 +59,7 @@ def render_bias(study: Study) -> Markup:
         for row in rows
     ]
     heads = ["metric", "property", "partial correlation", f"{study.confidence:.0%} interval", "shown", "n"]
-    return render_section(
-        "bias",
-        "Bias at equal ratings",
+    return [
         render_note(
             f"Spearman's partial correlation of the score with a property of the answer, given {equal}: above 0, "
             "answers with more of the property, or of the group, get better scores than equally rated others. What "
@@ -63,9 +68,8 @@ def render_bias(study: Study) -> Markup:
         ),
         render_list(shown, kind="sentences") if shown else render_note("No bias is shown."),
         render_details("All properties", render_table(heads, lines, texts=(0, 1, 4))),
-        render_details("Not measured", render_reasons(reasons)) if reasons else "",
-        *_render_shifts(study),
-    )
+        render_details("Not measured", render_reasons(reasons)) if reasons else Markup(""),
+    ]
 
 
 def _render_shifts(study: Study) -> list[Markup]:

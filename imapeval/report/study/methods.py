@@ -113,7 +113,7 @@ def describe_methods(study: Study) -> list[str]:
             f"Intervals of {study.confidence:.0%} ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
             for interval in _list_intervals(study)
         ),
-        *describe_level_limits(row.level for row in study.correlations if row.low is not None),
+        *describe_level_limits((row.level, row.units) for row in study.correlations if row.low is not None),
         "Ratings are means over the raters of an answer. An answer that a metric failed on is left out of the "
         "coefficients of that metric, and counted.",
     ]

@@ -126,14 +126,20 @@ def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...
     table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
     icc = ("icc_2_1", "icc_2_k") if _is_complete(ratings) else ("icc_1_1", "icc_1_k")
     step = None if scale is None else scale.step
-    different = len(np.unique(table[~np.isnan(table)]))
-    if different == 2 if scale is None or step is None else step == scale.high - scale.low:
+    if has_two_categories(ratings, scale):
         kappa = "cohen_kappa" if table.shape[1] == 2 else "fleiss_kappa"
         return ("exact", kappa, "gwet_ac1", "krippendorff_alpha_nominal")
     if step is not None:
         alphas = ("krippendorff_alpha_ordinal", "krippendorff_alpha_interval")
         return ("exact", "within_step", "mad", "gwet_ac2_quadratic", *alphas, *icc, "spearman")
     return ("mad", "krippendorff_alpha_interval", *icc, "pearson", "spearman")
+
+
+def has_two_categories(ratings: Floats, scale: Scale | None) -> bool:
+    """Return whether ratings are yes or no: by their scale, or by what occurs if its steps are not known."""
+    if scale is None or scale.step is None:
+        return len(np.unique(ratings[~np.isnan(ratings)])) == 2
+    return scale.step == scale.high - scale.low
 
 
 def _is_complete(ratings: Floats) -> bool:

@@ -117,7 +117,7 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         f"Seed {seed}."
     )
     if any(row.interval == "bootstrap" and row.low is not None for row in rows):
-        echo("\n".join(describe_level_limits(["system"])))
+        echo("\n".join(describe_level_limits([("system", "questions")])))
     by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.reason:

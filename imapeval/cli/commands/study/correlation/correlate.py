@@ -204,7 +204,7 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
         notes.append(f"Intervals between systems: percentiles of {resamples} resamples of questions (seed {seed}).")
     if "jackknife" in made and units == "questions":
         notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
-    notes += describe_level_limits((row.level for row in rows if row.low is not None), units)
+    notes += describe_level_limits((row.level, row.units) for row in rows if row.low is not None)
     if any(row.epsilon is not None for row in rows):
         notes.append("ties: scores that differ by at most this much count as tied; chosen for the highest accuracy.")
     # The last row of a metric is the mean, which counts every answer once, or its only row.
