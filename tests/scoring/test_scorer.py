@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from imapeval.cli.main import app
 from imapeval.errors import ServiceError, UsageError
 from imapeval.evaluation.samples import read
 from imapeval.llm.prices import Price
-from imapeval.llm.protocol import Completion, Usage
+from imapeval.llm.protocol import Completion, Request, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Metric
 from imapeval.scoring.background_loop import BackgroundLoop
@@ -94,6 +95,24 @@ def test_the_numbers_are_those_of_the_command_line(tmp_path: Path):
             if isinstance(outcome, Score)
         }
         assert values == expected
+
+
+def test_nothing_is_paid_for_once_the_run_on_disk_is_gone(tmp_path: Path):
+    out = tmp_path / "run"
+    sent = []
+
+    class Model:
+        identity, concurrency = "stub", 1
+
+        async def complete(self, _: Request) -> Completion:
+            sent.append(1)
+            if len(sent) == 3:
+                shutil.rmtree(out)
+            return Completion("3", "stop", "stub", Usage(10, 1))
+
+    with Scorer("judge", llm=Model()) as scorer, pytest.raises(UsageError):
+        scorer.score_all([{**ABSCESS, "response": str(number)} for number in range(9)], out=out)
+    assert len(sent) == 3
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ class UsageFile:
         ledger.on_change(self._write, check=self._check_space)
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Write and check nothing more."""
         self._file.close()
 
     def _check_space(self) -> None:
@@ -61,6 +61,9 @@ class UsageFile:
         Raises:
             UsageError: The file has been removed, most likely with its folder, or the disk has too little room.
         """
+        # The ledger may count other work after the run.
+        if self._file.closed:
+            return
         try:
             self._path.stat()
             disk = shutil.disk_usage(self._path.parent)

@@ -165,8 +165,10 @@ class Ledger:
             ServiceError: "over-budget": there is not enough left.
             ImapEvalError: The check of `on_change` raised it.
         """
-        if self._check is not None:
-            self._check()
+        part = _part_of(self)
+        for ledger in (self, part):
+            if ledger is not None and ledger._check is not None:
+                ledger._check()
         if self.price is None:
             return None
         cost = self.price.cost_of(Usage(tokens.bound_prompt(request), request.max_tokens))
@@ -191,7 +193,7 @@ class Ledger:
             finally:
                 with self._lock:
                     self._waiting.pop(turn, None)
-        if (part := _part_of(self)) is not None:
+        if part is not None:
             with part._lock:
                 part._hold(cost)
         return cost

@@ -13,7 +13,7 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run, RunSettings, RunWriter, usage_file
-from imapeval.llm.middleware.budget import BudgetedModel, Ledger
+from imapeval.llm.middleware.budget import BudgetedModel, Ledger, track_separately
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Message, Request, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
@@ -187,6 +187,32 @@ async def test_nothing_is_paid_for_once_the_run_is_gone(tmp_path: Path, moved: b
             await model.complete(REQUEST)
     assert len(scripted.requests) == ledger.spent.calls == 1
     assert str(folder) in str(caught.value)
+
+
+async def test_nothing_is_paid_for_once_the_run_that_counts_a_part_is_gone(tmp_path: Path):
+    scripted = ScriptedModel(["text"])
+    model = BudgetedModel(scripted, ledger := Ledger())
+    folder = tmp_path / "run"
+    with track_separately(None) as part, write(folder, part):
+        await model.complete(REQUEST)
+        shutil.rmtree(folder)
+        with pytest.raises(UsageError) as caught:
+            await model.complete(REQUEST)
+    assert len(scripted.requests) == ledger.spent.calls == 1
+    assert str(folder) in str(caught.value)
+
+
+async def test_a_run_that_is_over_stops_no_later_request(tmp_path: Path):
+    model = BudgetedModel(ScriptedModel(["text", "text"]), ledger := Ledger())
+    folder = tmp_path / "run"
+    with write(folder, ledger):
+        pass
+    shutil.rmtree(folder)
+    await model.complete(REQUEST)
+    with usage_file.add_up_usage(tmp_path / "out.jsonl", ledger):
+        pass
+    await model.complete(REQUEST)
+    assert ledger.spent.calls == 2
 
 
 def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):
