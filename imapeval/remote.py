@@ -272,9 +272,19 @@ class Output:
         home = Path(self._place).parent
         draft = self.path.parent.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        left = MAX_BYTES
+        files: dict[str, dict[str, Any]] = {}
         for place in self._list_places():
-            for file in _wait_for(lambda place=place: self._storage.find(place)):
+            files |= _wait_for(lambda place=place: self._storage.find(place, detail=True))
+        # Not every storage tells the sizes.
+        if sum(file.get("size") or 0 for file in files.values()) > MAX_BYTES:
+            raise InputError(
+                f"has more than {MAX_BYTES:,} bytes",
+                path=self._url,
+                fix="Give another URL, or copy it to this computer and give its path.",
+            )
+        left = MAX_BYTES
+        try:
+            for file in files:
                 name = Path(file).relative_to(home)
                 if ".." in name.parts:
                     raise ValueError(f"the name {file!r} leads out of the folder")
@@ -282,7 +292,10 @@ class Output:
                 make_private_folder(copy.parent)
                 _copy(self._storage, file, copy, left=left)
                 left -= copy.stat().st_size
-        if draft.exists():
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        if files:
             self.path.parent.rmdir()
             draft.rename(self.path.parent)
 

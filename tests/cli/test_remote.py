@@ -285,14 +285,28 @@ def test_a_broken_download_leaves_the_run_as_it_was(memory: Any, monkeypatch: py
         patch.setattr(memory, "get_file", get_half)
         with pytest.raises(InputError), output.open():
             pytest.fail("opened")
+    assert not [*cache_folder().rglob("*.jsonl")]
     with output.open() as folder:
         assert (folder / "corrections.jsonl").read_bytes() == b"a\nb\n"
     assert memory.cat("/runs/one/corrections.jsonl") == b"a\nb\n"
 
 
+def test_a_run_that_is_too_long_is_refused_before_it_is_copied(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.pipe({"/runs/one/manifest.json": b"x" * 10, "/runs/one/results.jsonl": b"y" * 10})
+    monkeypatch.setattr(remote, "MAX_BYTES", 19)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "get_file", lambda *_, **__: pytest.fail("copied"))
+        with pytest.raises(InputError) as caught, Output("memory://runs/one").open():
+            pytest.fail("opened")
+    assert caught.value.path == Path("memory://runs/one")
+    monkeypatch.setattr(remote, "MAX_BYTES", 20)
+    with Output("memory://runs/one").open() as folder:
+        assert len([*folder.iterdir()]) == 2
+
+
 def test_names_that_lead_out_of_the_folder(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "find", lambda _: ["/runs/one/../../../escaped"])
+        patch.setattr(memory, "find", lambda _, detail: {"/runs/one/../../../escaped": {}})
         with pytest.raises(InputError, match="escaped"), Output("memory://runs/one").open():
             pytest.fail("opened")
     with pytest.raises(InputError):
