@@ -295,15 +295,15 @@ def _read_settings(database: Database) -> StudySettings:
     with database.read() as connection:
         if not sa.inspect(connection).has_table("study"):
             raise ResourceError(f"{database.place} is not a rating study. Make one with: imapeval rate init")
+        # Another format may have other columns.
+        if (found := connection.execute(sa.select(schema.study.c.format)).scalar_one()) != schema.FORMAT:
+            raise ResourceError(
+                f"{database.place} is a study of format {found}, and this version of imapeval reads {schema.FORMAT}. "
+                "Install the version that made it."
+            )
+        if lacking := schema.find_lacking(connection):
+            raise database.damaged(f"it lacks {', '.join(lacking)}")
         row = connection.execute(sa.select(schema.study)).one()
-        lacking = schema.find_lacking(connection)
-    if row.format != schema.FORMAT:
-        raise ResourceError(
-            f"{database.place} is a study of format {row.format}, and this version of imapeval reads {schema.FORMAT}. "
-            "Install the version that made it."
-        )
-    if lacking:
-        raise database.damaged(f"it lacks {', '.join(lacking)}")
     try:
         return StudySettings.model_validate(row.settings)
     except ValidationError as error:

@@ -333,6 +333,14 @@ def test_another_schema_is_refused_before_anybody_rates(sqlite_studies: Studies,
         sqlite_studies.open()
 
 
+def test_the_advice_for_a_study_of_another_format_is_its_version(sqlite_studies: Studies):
+    sqlite_studies.make()
+    with closing(sqlite3.connect(sqlite_studies.place)) as database, database:
+        database.executescript("UPDATE study SET format = format + 1; ALTER TABLE study DROP COLUMN created_at")
+    with pytest.raises(ResourceError, match=r"study\.db.*version"):
+        sqlite_studies.open()
+
+
 def test_the_advice_for_a_damaged_study_is_a_backup_and_not_more_space(sqlite_studies: Studies, tmp_path: Path):
     sqlite_studies.make()
     whole = (tmp_path / "study.db").read_bytes()
