@@ -144,7 +144,7 @@ def _print_open(found: "OpenFindings") -> None:
 
 
 def _print_models(rows: "Sequence[ModelResult]") -> None:
-    from imapeval.study.number_format import format_decimal
+    from imapeval.study.number_format import format_decimal, format_percent
 
     not_read = {name: None for row in rows for name in row.readings if name != "read"}
     columns = [
@@ -166,7 +166,11 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
         Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
     ]
     columns += [
-        Column(name, lambda row, name=name: f"{row.readings.get(name, 0) / sum(row.readings.values()):.1%}", wrap=False)
+        Column(
+            name,
+            lambda row, name=name: format_percent(row.readings.get(name, 0) / sum(row.readings.values()), digits=3),
+            wrap=False,
+        )
         for name in not_read
     ]
     if not_read:
@@ -186,8 +190,10 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
 
 
 def _print_orders(rows: "Sequence[OrderEffect]") -> None:
+    from imapeval.study.number_format import format_percent
+
     def show(share: float | None) -> str | None:
-        return None if share is None else f"{share:.1%}"
+        return None if share is None else format_percent(share, digits=3)
 
     columns = [
         Column("task", lambda row: row.task, text=True),
@@ -267,7 +273,7 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
 
 
 def _print_curves(found: "ClosedFindings") -> None:
-    from imapeval.study.number_format import format_decimal, format_interval, write_decimal
+    from imapeval.study.number_format import format_decimal, format_interval, format_percent, write_decimal
 
     cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
     shares = sorted({share for *_, share in cells})
@@ -283,7 +289,7 @@ def _print_curves(found: "ClosedFindings") -> None:
         Column("task", lambda row: row[0], text=True, wrap=False),
         Column("metric", lambda row: row[1], text=True, wrap=False),
         Column("model", lambda row: row[2], text=True),
-        *(Column(f"{share:.0%}", lambda row, share=share: show(cells.get((*row, share)))) for share in shares),
+        *(Column(format_percent(share), lambda row, share=share: show(cells.get((*row, share)))) for share in shares),
     ]
     emit(rows, columns, title="By share of the training data, with 95% intervals", width=UNLIMITED)
 

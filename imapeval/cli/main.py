@@ -21,7 +21,7 @@ from imapeval.cli.config import read_config, walk_commands
 from imapeval.cli.options import spell_option
 from imapeval.cli.output import echo
 from imapeval.errors import ImapEvalError
-from imapeval.redaction import redact
+from imapeval.redaction import redact_warnings
 from imapeval.remote import is_url
 
 
@@ -36,7 +36,7 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:  # typer may bundle its own click, so the type of the context has no fixed name
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                redact_warnings()
                 return super().invoke(ctx)
         except ImapEvalError as error:
             echo(f"imapeval: {error}", err=True)
@@ -56,11 +56,6 @@ class _Commands(TyperGroup):
                 err=True,
             )
             raise typer.Exit(2) from error
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print a warning of a package, which may quote what it has read."""
-    echo(redact(f"{category.__name__}: {message}"), err=True)
 
 
 app = typer.Typer(

@@ -210,7 +210,8 @@ def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
     ]
     emit(rows, columns)
     echo("95% Wilson score intervals; what is no share of answers has its variance from leaving out each in turn.")
-    if any(row.n < FEW_ANSWERS for row in rows):
+    shown = (row.metric for row in rows if row.low is not None and row.n < FEW_ANSWERS)
+    if any(name in ("auc", "pr-auc") or name.endswith("-macro") for name in shown):
         echo(CLOSED)
     for reason in dict.fromkeys(row.reason for row in rows if row.reason is not None):
         echo(f"Undefined: {', '.join(row.metric for row in rows if row.reason == reason)}: {reason}.")

@@ -286,7 +286,7 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
 
 def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
     """Print how far repeated scores move, and which answers lie too close to the threshold of their metric."""
-    from imapeval.study.number_format import format_score
+    from imapeval.study.number_format import format_percent, format_score
 
     if not spreads:
         return
@@ -305,8 +305,11 @@ def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
             for word in ("pass", "fail", "too close to call")
         ]
         columns += [
-            Column("one score\nflips", lambda row: None if row.flips is None else f"{row.flips:.1%}"),
-            Column("the mean\nflips", lambda row: None if row.flips_of_mean is None else f"{row.flips_of_mean:.1%}"),
+            Column("one score\nflips", lambda row: None if row.flips is None else format_percent(row.flips, digits=3)),
+            Column(
+                "the mean\nflips",
+                lambda row: None if row.flips_of_mean is None else format_percent(row.flips_of_mean, digits=3),
+            ),
         ]
     emit(spreads, columns, title="Repeated scores", width=UNLIMITED)
     for row in judged:

@@ -211,7 +211,7 @@ class Run:
         return list(self.find_imaps())
 
     def find_imaps(self, ids: Container[str] | None = None) -> Iterator[ImapRecord]:
-        """Yield the imaps of all samples one by one, or of the given ones without parsing the matches of others.
+        """Yield the imaps of all samples one by one, or of the given ones without checking the matches of others.
 
         An incomplete last line and repeated lines are skipped.
 
@@ -230,7 +230,9 @@ class Run:
             first = begins.setdefault(key, begin)
             if first == begin:
                 yield record
-            elif imap_files.parse_record(_read_line(path, first), path=path, number=number) != record:
+            elif (other := _read_line(path, first)) != line and imap_files.parse_record(
+                other, path=path, number=number
+            ) != record:
                 raise InputError(
                     f"the imap of {record.id[:60]!r} differs from line {_find_line_number(path, first)}",
                     path=path,
@@ -239,7 +241,7 @@ class Run:
                 )
 
     def stream_responses(self) -> Iterator[tuple[str, tuple[Pair, ...]]]:
-        """Yield the sample's id and the response's pairs of every imap, without parsing matches."""
+        """Yield the sample's id and the response's pairs of every imap, without checking matches."""
         path = self.folder / IMAPS
         for number, line in enumerate(complete_lines(path), 1):
             yield imap_files.parse_response_pairs(line, path=path, number=number)

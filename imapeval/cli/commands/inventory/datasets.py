@@ -77,6 +77,8 @@ def _count_tokens(files: "Sequence[Path]", names: "Sequence[str]", columns: "Seq
 
 
 def _print_tokens(rows: "Sequence[WordTokens]", *, json_output: bool) -> None:
+    from imapeval.study.number_format import format_percent
+
     columns = [
         Column("task", lambda row: row.task, text=True),
         Column("lang", lambda row: row.lang, text=True),
@@ -84,7 +86,11 @@ def _print_tokens(rows: "Sequence[WordTokens]", *, json_output: bool) -> None:
         Column("texts", lambda row: row.texts, wrap=False),
         Column("words", lambda row: row.words, wrap=False),
         Column("tokens\nper word", lambda row: f"{row.tokens_per_word:.2f}", wrap=False),
-        Column("words kept\nwhole", lambda row: None if row.whole is None else f"{row.whole:.1%}", wrap=False),
+        Column(
+            "words kept\nwhole",
+            lambda row: None if row.whole is None else format_percent(row.whole, digits=3),
+            wrap=False,
+        ),
         Column("per word,\nby text", lambda row: f"{row.by_text:.2f}", wrap=False),
     ]
     emit(rows, columns, title="Tokens per word", as_json=json_output, width=UNLIMITED)

@@ -20,11 +20,12 @@ def export(
 ) -> None:
     """Write the imaps and matches of a run as text for the prompt of another judge, one line per answer."""
     from imapeval.evaluation.runs import Run
+    from imapeval.evaluation.samples.spool import spool
     from imapeval.explain.context import iterate_contexts
 
     run = Run(folder)
     path = require_new_file(out or Path(f"{folder.resolve().name}-context.jsonl"))
-    lines = list(iterate_contexts(run))
+    lines = spool(iterate_contexts(run))
     with_imaps = sum(line["context"] is not None for line in lines)
     if not with_imaps:
         raise InputError(

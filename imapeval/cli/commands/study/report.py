@@ -17,6 +17,7 @@ from imapeval.cli.commands.study.inputs import (
 )
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import echo, emit_json
+from imapeval.errors import UsageError
 from imapeval.files import private_folder
 
 
@@ -77,6 +78,8 @@ def report(
     told = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
     altered_scores = read_altered(altered or ())
     joined = options.read(folders)
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is not a folder. Choose another with --out.")
     # The folder is made before minutes are spent on its content.
     with private_folder(out):
         study = compute_study(
