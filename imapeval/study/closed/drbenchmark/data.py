@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -63,12 +64,10 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
         rows, names = _read_columns(path, (task.id, task.gold, *task.texts))
         labels = names.get(task.gold) or labels
         for row in rows:
-            if row[task.id] is None or str(row[task.id]) in gold:
-                told = (
-                    f"two items, or more, have the id {row[task.id]!r}"
-                    if row[task.id] is not None
-                    else "an item has no id"
-                )
+            if row[task.id] is None:
+                raise InputError("an item has no id", path=path, fix="Save the data set again.")
+            if str(row[task.id]) in gold:
+                told = f"two items, or more, have the id {short_repr(row[task.id])}"
                 raise InputError(told, path=path, fix="Save the data set again.")
             try:
                 gold[str(row[task.id])] = parse_answer(row[task.gold], task, labels)
@@ -93,17 +92,19 @@ def _is_of(path: Path, folder: Path, task: BenchmarkTask) -> bool:
 
 def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
     """Return the rows, and the class names of each column that holds class numbers."""
-    needed_for = "Data sets on disk"
     refuse_stream(path)
+    pyarrow: Any = require("pyarrow", distribution="pyarrow", extra="parquet", needed_for="Data sets on disk")
+    wanted = [*dict.fromkeys(columns)]
     try:
         if path.suffix == ".parquet":
-            parquet: Any = require("pyarrow.parquet", distribution="pyarrow", extra="parquet", needed_for=needed_for)
-            table = parquet.read_table(path, columns=[*dict.fromkeys(columns)])
+            table = import_module("pyarrow.parquet").read_table(path, columns=wanted)
         else:
-            ipc: Any = require("pyarrow.ipc", distribution="pyarrow", extra="parquet", needed_for=needed_for)
-            table = ipc.open_stream(path).read_all().select([*dict.fromkeys(columns)])
+            table = pyarrow.ipc.open_stream(path).read_all().select(wanted)
+        # Otherwise wrong offsets in a damaged file of Arrow end the process.
+        table.validate(full=True)
         rows = table.to_pylist()
-    except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from these
+    # pyarrow raises these for files that are of another format, are damaged, or lack a column.
+    except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError, KeyError) as error:
         raise InputError(f"cannot be read ({error})", path=path, fix=f"It has to have {', '.join(columns)}.") from error
     metadata: dict[bytes, bytes] = table.schema.metadata or {}
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -80,6 +81,29 @@ def test_items_of_a_data_set_that_would_be_lost(tmp_path: Path, ids: list[str | 
     path = tmp_path / "PxCorpus" / "test.parquet"
     path.parent.mkdir()
     pq.write_table(pa.table({"id": ids, "text": ["x", "y"], "label": ["none", "negate"]}), path)
+    with pytest.raises(InputError) as caught:
+        read_data(tmp_path, TASKS["PxCorpus CLS"])
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("whole", "damaged"),
+    [
+        (struct.pack("<3i", 0, 3, 7), struct.pack("<3i", 0, 1 << 30, 2**31 - 1)),
+        (b"abcdefg", b"\xff" * 7),
+        (b"\x01\x05\x10", b"\x01\x02\x10"),  # texts become integers without a length
+    ],
+    ids=["offsets", "text", "type"],
+)
+def test_a_data_set_whose_values_are_damaged(tmp_path: Path, whole: bytes, damaged: bytes):
+    path = tmp_path / "PxCorpus" / "test.arrow"
+    path.parent.mkdir()
+    table = pa.table({"id": ["abc", "defg"], "text": ["x", "y"], "label": ["none", "negate"]})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+    raw = path.read_bytes()
+    assert whole in raw
+    path.write_bytes(raw.replace(whole, damaged))
     with pytest.raises(InputError) as caught:
         read_data(tmp_path, TASKS["PxCorpus CLS"])
     assert caught.value.path == path
