@@ -1,7 +1,7 @@
 """Removes secrets, and characters that control a terminal, from texts that are shown or stored.
 
 Errors, failures and log records are redacted when they are created, replies of servers when they arrive, command lines
-when they are recorded, and the output of the program when it is printed.
+when they are recorded, and the output of the program and warnings of packages when they are printed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import json
 import logging
 import os
 import re
-from typing import TYPE_CHECKING
+import sys
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote
 
 if TYPE_CHECKING:
@@ -109,6 +112,18 @@ def get_logger(name: str) -> logging.Logger:
     # Adding a filter twice has no effect.
     logger.addFilter(_redact_record)
     return logger
+
+
+def redact_warnings() -> None:
+    """Print warnings redacted from now on: those of packages may quote what they have read."""
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    # As in Python itself, a warning is lost where there is no stderr or it cannot be written.
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(make_printable(redact(f"{category.__name__}: {message}")), file=sys.stderr)
 
 
 def _redact_record(record: logging.LogRecord) -> bool:

@@ -22,7 +22,7 @@ from imapeval.evaluation.runs import Result
 from imapeval.evaluation.stores import InMemoryStore
 from imapeval.llm.protocol import STOPPED
 from imapeval.llm.sharing import ModelServer
-from imapeval.redaction import get_logger
+from imapeval.redaction import get_logger, redact_warnings
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ class BatchScorer:
         store = InMemoryStore(finished)
         try:
             if self._parts is None:
+                # Here rather than where processes start, so that it holds for the actors of Ray too.
+                redact_warnings()
                 self._parts = self.open_parts()
             parts = self._parts
             work = evaluate_to_store(

@@ -20,6 +20,9 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.errors import UsageError
+from imapeval.evaluation.pipeline import Pipeline
+from imapeval.evaluation.workers import BatchScorer
 from imapeval.types import Sample
 from tests.cli.conftest import Command, WriteData
 
@@ -311,6 +314,20 @@ def test_a_warning_of_a_package_is_printed_as_everything_is(
 
     monkeypatch.setattr("imapeval.evaluation.samples.shipped_samples", warn)
     shown = imapeval("datasets").stderr + capfd.readouterr().err
+    assert "u001b[2J" in shown
+    assert not re.search(f"{KEY}|{SIGNATURE}|[\x1b\x07\x9b\u202e]", shown)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_in_a_worker_is_printed_likewise(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def warn() -> Pipeline:
+        warnings.warn(f"{ESCAPES} https://h?key={SIGNATURE} {KEY}", stacklevel=1)
+        raise UsageError("no pipeline")
+
+    BatchScorer(warn, "mean").score([], {})
+    shown = capfd.readouterr().err
     assert "u001b[2J" in shown
     assert not re.search(f"{KEY}|{SIGNATURE}|[\x1b\x07\x9b\u202e]", shown)
 

@@ -104,7 +104,7 @@ def test_nothing_is_paid_for_once_the_run_on_disk_is_gone(tmp_path: Path):
     class Model:
         identity, concurrency = "stub", 1
 
-        async def complete(self, _: Request) -> Completion:
+        async def complete(self, request: Request) -> Completion:
             sent.append(1)
             if len(sent) == 3:
                 shutil.rmtree(out)
