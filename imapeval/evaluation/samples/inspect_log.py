@@ -109,7 +109,7 @@ def _check_archive(source: str) -> None:
     with ZipFile(source) as archive:
         total = sum(member.file_size for member in archive.infolist())
         if total > max(_MAX_MEMBER, _MAX_RATIO * Path(source).stat().st_size):
-            raise ValueError(f"it has {total:,} bytes when unpacked, more than {_MAX_RATIO} times its own")
+            raise ValueError(f"it has {total:,} bytes when unpacked, more than {_MAX_RATIO} times its packed size")
         for member in archive.infolist():
             if member.file_size > _MAX_MEMBER:
                 raise ValueError(f"{member.filename[:60]} has more than {_MAX_MEMBER:,} bytes when unpacked")
@@ -134,7 +134,9 @@ def _unpack(archive: ZipFile, member: ZipInfo) -> bytes:
     packed.compress_type, packed.file_size = ZIP_STORED, member.compress_size
     packed.CRC = None  # pyright: ignore[reportAttributeAccessIssue]  # that of the content
     zstandard: Any = import_module("zstandard")
-    with archive.open(packed) as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+    unpacker = zstandard.ZstdDecompressor()
+    # Inspect's reader goes through all frames, too.
+    with archive.open(packed) as file, unpacker.stream_reader(file, read_across_frames=True) as stream:
         content = stream.read(member.file_size + 1)
     if len(content) > member.file_size:
         raise ValueError(f"{member.filename[:60]} is longer than the archive says")

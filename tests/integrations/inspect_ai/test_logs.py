@@ -181,14 +181,14 @@ def test_an_archive_of_many_samples_that_would_take_all_memory(
     assert caught.value.path == path
 
 
-@pytest.mark.parametrize("says", [None, 100])
-def test_samples_packed_with_zstandard(run_eval: RunEval, tmp_path: Path, says: int | None):
-    """As newer versions of Inspect pack them; `says` is a false length."""
+@pytest.mark.parametrize(("says", "more"), [(None, b""), (100, b""), (None, b" " * 100)])
+def test_samples_packed_with_zstandard(run_eval: RunEval, tmp_path: Path, says: int | None, more: bytes):
+    """As newer versions of Inspect pack them; `says` is a false length, and `more` a second frame beyond the length."""
     zstandard = pytest.importorskip("zstandard")
     path = tmp_path / "log.eval"
     with ZipFile(run_eval([sample()]).location) as log, ZipFile(path, "w") as other:
         for name in log.namelist():
-            other.writestr(name, zstandard.compress(log.read(name)))
+            other.writestr(name, zstandard.compress(log.read(name)) + zstandard.compress(more))
         lengths = [log.getinfo(name).file_size if says is None else says for name in log.namelist()]
         members = [*zip(other.filelist, lengths, strict=True)]
         for member, length in members:
@@ -199,7 +199,7 @@ def test_samples_packed_with_zstandard(run_eval: RunEval, tmp_path: Path, says: 
         raw[member.header_offset + 8 : member.header_offset + 10] = (93).to_bytes(2, "little")
         raw[member.header_offset + 22 : member.header_offset + 26] = length.to_bytes(4, "little")
     path.write_bytes(raw)
-    if says is None:
+    if says is None and not more:
         assert len(read(path)) == 1
         return
     with pytest.raises(InputError) as caught:
