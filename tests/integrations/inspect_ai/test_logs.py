@@ -181,7 +181,9 @@ def test_an_archive_of_many_samples_that_would_take_all_memory(
     assert caught.value.path == path
 
 
-@pytest.mark.parametrize(("says", "more"), [(None, b""), (100, b""), (None, b" " * 100)])
+@pytest.mark.parametrize(
+    ("says", "more"), [(None, b""), (100, b""), (None, b" " * 100)], ids=["whole", "false length", "second frame"]
+)
 def test_samples_packed_with_zstandard(run_eval: RunEval, tmp_path: Path, says: int | None, more: bytes):
     """As newer versions of Inspect pack them; `says` is a false length, and `more` a second frame beyond the length."""
     zstandard = pytest.importorskip("zstandard")
