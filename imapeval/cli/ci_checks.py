@@ -87,13 +87,10 @@ class CheckOptions:
         if self.max_contradictions is not None:
             verdicts.append(check_contradictions(self.max_contradictions, rows, samples=count))
         if self.junit is not None or self.summary is not None:
-            from imapeval.evaluation.samples import index_samples
-            from imapeval.explain.answers import collect_answers
+            from imapeval.explain.answers import open_answers
 
-            samples = run.open_samples()
+            answers = open_answers(run)
             signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-            results = run.stream_results(index_samples(samples))
-            answers = collect_answers(samples, results, run.find_imaps(), metrics=list(signatures))
             name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
             if self.junit is not None:
                 from imapeval.report.junit import iterate_junit

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from imapeval.evaluation.ids import IdIndex
+    from imapeval.evaluation.runs import Run
     from imapeval.types import Sample
 
 _Item = TypeVar("_Item", Result, ImapRecord)
@@ -70,7 +71,28 @@ def collect_answers(
     samples: Sequence[Sample], results: Iterable[Result], imaps: Iterable[ImapRecord], *, metrics: Sequence[str]
 ) -> Sequence[ScoredAnswer]:
     """Return the answers in the order of the data; each is made whenever it is asked for."""
+    return _collect(samples, index_samples(samples), results, imaps, metrics)
+
+
+def open_answers(run: Run) -> Sequence[ScoredAnswer]:
+    """Return the answers of a run, as `collect_answers` does.
+
+    Raises:
+        InputError: The run cannot be read.
+    """
+    samples = run.open_samples()
     index = index_samples(samples)
+    metrics = list(run.manifest["settings"]["metrics"])
+    return _collect(samples, index, run.stream_results(index), run.find_imaps(), metrics)
+
+
+def _collect(
+    samples: Sequence[Sample],
+    index: IdIndex,
+    results: Iterable[Result],
+    imaps: Iterable[ImapRecord],
+    metrics: Sequence[str],
+) -> Sequence[ScoredAnswer]:
     results_by_place, records_by_place = _ByPlace(results, index), _ByPlace(imaps, index)
 
     def make(place: int) -> ScoredAnswer:

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from imapeval.evaluation.samples import index_samples
-from imapeval.explain.answers import collect_answers
+from imapeval.explain.answers import open_answers
 from imapeval.explain.comparison import compare, write_markdown
 from imapeval.llm.structured.templates import neutralise
 from imapeval.metrics.judges.prompts.imap_text import render_imap
@@ -64,10 +63,7 @@ def iterate_contexts(run: Run) -> Iterator[dict[str, Any]]:
     Raises:
         InputError: The run cannot be read.
     """
-    metrics = list(run.manifest["settings"]["metrics"])
-    samples = run.open_samples()
-    results = run.stream_results(index_samples(samples))
-    for answer in collect_answers(samples, results, run.find_imaps(), metrics=metrics):
+    for answer in open_answers(run):
         yield _answer_to_context(answer)
 
 

