@@ -1,16 +1,51 @@
-"""Oracle: the reference implementation, `pce.py` of google-research/mt-metrics-eval (Thompson et al. 2024), whose
-p-values are shares of random swaps; ours are compared with all swaps that there are."""
+"""Oracles: all swaps that there are, and numbers of the reference implementation, mt_metrics_eval/pce.py of
+google-research/mt-metrics-eval (Thompson et al. 2024) at commit 1b47eab408777108168d4568ebc2665cfe5c8686."""
 
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
+from imapeval.study.correlation import soft_pairwise_accuracy
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.soft_pairwise_accuracy import permutation_p_values, soft_accuracy
 from imapeval.study.data.rated import Rated
 
 NAN = float("nan")
+
+
+# Three columns for four systems on 14 questions: the ratings, a metric that resembles them, one that does not.
+RATINGS = """
+-.432 -1.130 .674 -1.108 2.014 .924 -.359 .571 1.612 2.834 -.923 1.065 .518 -.280
+1.392 .807 1.376 -.226 .298 .695 .320 .317 -.468 .426 .488 .239 .285 .996
+-.159 1.197 .347 .556 .309 1.399 1.261 .506 .061 2.356 1.039 -.646 .496 .388
+1.822 .873 .361 2.438 -.893 -.314 .577 .586 .973 1.089 2.098 -.420 4.084 1.711
+"""
+CLOSE = """
+-1.050 -1.587 .288 -2.893 2.335 .035 -.793 -.306 1.134 2.853 -1.952 2.278 -.502 -.679
+1.372 1.304 1.544 -.201 .686 .984 -.464 .771 -1.001 -.509 .395 -.183 .457 1.207
+-.667 1.423 .271 -.774 1.516 1.364 1.107 1.156 -1.094 1.771 1.751 -2.214 -.226 1.674
+2.262 .049 .365 2.994 -1.563 -.335 .821 .585 2.163 1.148 1.943 -.270 3.750 1.035
+"""
+OTHER = """
+.330 -.078 2.415 2.716 .197 -2.217 .214 1.248 -.046 1.267 1.219 -.035 .343 -.395
+-.436 -1.118 -.541 1.468 -.320 1.087 .320 -1.502 -.100 -.463 -1.233 -.473 1.216 1.211
+-.220 -.521 .152 .535 1.505 -.386 -.746 .140 -1.791 .059 .614 -1.708 1.079 -.435
+.085 .009 .137 .254 -.315 -1.701 1.153 .160 .813 .527 1.497 .261 -.242 2.990
+"""
+# Of compute_pairwise_p_values(numbers, num_permutations=1_000_000, seed=4), the upper triangle; and of
+# compute_one_minus_pce.
+REFERENCE_PS = {
+    RATINGS: (0.570941, 0.737857, 0.864826, 0.731818, 0.918419, 0.845157),
+    CLOSE: (0.818214, 0.822226, 0.928424, 0.557296, 0.884709, 0.821974),
+    OTHER: (0.115631, 0.039023, 0.395142, 0.431400, 0.878116, 0.890105),
+}
+REFERENCE_ACCURACIES = (0.8955575, 0.6650838)
+
+
+def read_numbers(text: str) -> np.ndarray:
+    """Return numbers of shape (systems, questions)."""
+    return np.array([[float(number) for number in line.split()] for line in text.split("\n") if line])
 
 
 def swap_all(first: np.ndarray, second: np.ndarray) -> float:
@@ -43,6 +78,35 @@ def test_the_reference_s_worked_example():
     second = np.array([0.2, 0.3, 0.1, 0.4, 0.0])[:, None]
     (p,) = permutation_p_values(first, second, generator=np.random.default_rng(0))
     assert p == pytest.approx(1 / 64, abs=spread(1 / 32))
+
+
+def test_numbers_of_the_reference(monkeypatch: pytest.MonkeyPatch):
+    """Both draw swaps at random, so each p-value has a standard error: .0016 of 100,000 swaps at p = .5, .0005 of
+    1,000,000. The tolerance is four standard errors of their difference; an accuracy, 1 minus a mean of |p - q|, may
+    differ by those of p and q together. Sums hardly tie (at most 6 of the 16,384 ways to swap are as extreme), so that
+    mid-p makes no difference."""
+    monkeypatch.setattr(soft_pairwise_accuracy, "PERMUTATIONS", 100_000)
+    numbers = np.stack([read_numbers(text) for text in (CLOSE, OTHER, RATINGS)], axis=-1)
+    generator = np.random.default_rng(0)
+    ours = np.stack([permutation_p_values(*pair, generator=generator) for pair in combinations(numbers, 2)], axis=-1)
+    theirs = np.array([REFERENCE_PS[text] for text in (CLOSE, OTHER, RATINGS)])
+    tolerance = 4 * np.sqrt(theirs * (1 - theirs) * (1 / 100_000 + 1 / 1_000_000))
+    assert tolerance.max() < 0.0067
+    assert (np.abs(ours - theirs) < tolerance).all()
+    assert soft_accuracy(theirs[:2], theirs[2:])[:, 0] == pytest.approx(REFERENCE_ACCURACIES, abs=1e-6)
+    assert soft_accuracy(ours[:2], ours[2:])[:, 0] == pytest.approx(REFERENCE_ACCURACIES, abs=2 * 0.0067)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_accuracies_are_the_reference_s(seed: int):
+    """With 1,000 swaps four standard errors of a p-value are .063 at most, and of a mean over six pairs .026."""
+    ratings, *scores = (read_numbers(text).ravel() for text in (RATINGS, CLOSE, OTHER))
+    rated = Rated(
+        tuple(map(str, range(56))), np.tile(np.arange(14), 4), tuple(f"s{row // 14}" for row in range(56)),
+        ("close", "other"), np.column_stack(scores), ("x",), ratings[:, None],
+    )  # fmt: skip
+    rows = correlate(rated, levels=["system"], coefficients=["soft_pairwise_accuracy"], resamples=20, seed=seed)
+    assert [row.value for row in rows] == pytest.approx(REFERENCE_ACCURACIES, abs=2 * 0.026)
 
 
 def test_tied_systems_are_even():
