@@ -26,11 +26,10 @@ from imapeval.text.normalise import is_short_name, normalise
 from imapeval.text.stages import strip_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
-    from imapeval.graph.linking.features import CandidateSet
     from imapeval.graph.model import ConceptType, LinkKind
     from imapeval.graph.store.graph import Graph
     from imapeval.types import Lang
@@ -85,7 +84,7 @@ class Linker:
         self._words = _Vocabulary(graph)
         self._lock = Lock()
         self._finder: CandidateFinder | None = None
-        self._links: dict[tuple[Lang, tuple[ConceptType, ...] | None, str], tuple[Link, ...]] = {}
+        self._links: dict[tuple[Lang, str], tuple[Link, ...]] = {}
 
     def search(
         self,
@@ -94,7 +93,6 @@ class Linker:
         lang: Lang,
         k: int = 10,
         types: Sequence[ConceptType] | None = None,
-        prefer: Collection[ConceptType] = (),
     ) -> list[Candidate]:
         """Return the concepts that a text most likely means, likeliest first.
 
@@ -103,103 +101,84 @@ class Linker:
             lang: Its language. Names of the other language are found too.
             k: Maximum number of concepts.
             types: Only concepts of these types; None allows all.
-            prefer: Types that the text is expected to have; other types rank lower where the evidence is equal.
         """
-        return self.search_many([text], lang=lang, k=k, types=types, prefer=prefer)[0]
+        return self.search_many([text], lang=lang, k=k, types=types)[0]
 
     def search_many(
-        self,
-        texts: Sequence[str],
-        *,
-        lang: Lang,
-        k: int = 10,
-        types: Sequence[ConceptType] | None = None,
-        prefer: Collection[ConceptType] = (),
+        self, texts: Sequence[str], *, lang: Lang, k: int = 10, types: Sequence[ConceptType] | None = None
     ) -> list[list[Candidate]]:
         """Return the result of `search` for each text, in less time than separate calls."""
         if not texts:
             return []
-
-        def have_type(one: CandidateSet, wanted: Collection[ConceptType]) -> list[bool]:
-            return [self._graph.concept(concept).type in wanted for concept in one.concepts]
-
         found = self._get_finder().find_many(texts, lang=lang)
         if types is not None:
-            found = [one.filter(have_type(one, types)) for one in found]
-        return [rank_candidates(one, have_type(one, prefer) if prefer else None, k=k) for one in found]
+            found = [one.filter([self._graph.concept(c).type in types for c in one.concepts]) for one in found]
+        return [rank_candidates(one, k=k) for one in found]
 
-    def link_many(
-        self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
-    ) -> list[tuple[Link, ...]]:
+    def link_many(self, values: Sequence[str], *, lang: Lang) -> list[tuple[Link, ...]]:
         """Return the links of each value, most trusted first; empty where no concept is found.
 
         Args:
             values: Short phrases; clauses are linked only where they are names exactly as written.
             lang: Language of the values. Names of the other language are found too.
-            types: Only concepts of these types; None allows all.
         """
-        allowed = None if types is None else tuple(types)
         with self._lock:
-            links = {
-                value: self._links[lang, allowed, value] for value in values if (lang, allowed, value) in self._links
-            }
-        links |= self._link_new([value for value in dict.fromkeys(values) if value not in links], lang, allowed)
+            links = {value: self._links[lang, value] for value in values if (lang, value) in self._links}
+        links |= self._link_new([value for value in dict.fromkeys(values) if value not in links], lang)
         return [links[value] for value in values]
 
-    def _link_new(
-        self, values: Sequence[str], lang: Lang, types: tuple[ConceptType, ...] | None
-    ) -> dict[str, tuple[Link, ...]]:
+    def _link_new(self, values: Sequence[str], lang: Lang) -> dict[str, tuple[Link, ...]]:
         """Return the links of distinct values, and cache them."""
-        links = {value: self._link_by_name(value, types) for value in values}
+        links = {value: self._link_by_name(value) for value in values}
         unknown = [value for value in values if not links[value] and phrases.is_phrase(normalise(value))]
         promising = self._prefilter(unknown)
-        ranked = dict(zip(promising, self.search_many(promising, lang=lang, types=types, k=_RANKED), strict=True))
+        ranked = dict(zip(promising, self.search_many(promising, lang=lang, k=_RANKED), strict=True))
         for value in unknown:
             links[value] = self._link_likely(normalise(value), ranked.get(value, ()))
             if not links[value] and not phrases.is_enumeration(value):
-                links[value] = self._link_by_head(normalise(value), types)
+                links[value] = self._link_by_head(normalise(value))
         with self._lock:
-            self._links.update(((lang, types, value), found) for value, found in links.items())
+            self._links.update(((lang, value), found) for value, found in links.items())
             for key in list(islice(self._links, max(0, len(self._links) - _CACHED_LINKS))):
                 del self._links[key]
         return links
 
-    def _link_by_name(self, value: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+    def _link_by_name(self, value: str) -> tuple[Link, ...]:
         norm = normalise(value)
         for spelling in (norm, *spelling_variants(norm)):
-            if found := self._name_links(spelling, "exact", 1.0, types):
-                return found + self._link_treatments(norm, types)
-        if found := self._link_narrower(norm, types):
+            if found := self._name_links(spelling, "exact", 1.0):
+                return found + self._link_treatments(norm)
+        if found := self._link_narrower(norm):
             return found
         outside, *inside = phrases.split_brackets(value) or ("",)
         # Text in brackets that is not a name narrows the text outside: "diabetes (type 1)".
         narrowed = not all(map(self._lookup, inside))
-        if narrowed and (found := self._name_links(normalise(f"{inside[0]} {outside}"), "brackets", 1.0, types)):
+        if narrowed and (found := self._name_links(normalise(f"{inside[0]} {outside}"), "brackets", 1.0)):
             return found
-        if found := self._name_links(outside, "kind" if narrowed else "brackets", 1.0, types):
+        if found := self._name_links(outside, "kind" if narrowed else "brackets", 1.0):
             return () if any(map(is_negated, inside)) else found
         for part in inside if is_short_name(outside) else ():
-            if found := self._name_links(part, "brackets", _INSIDE_SCORE, types):
+            if found := self._name_links(part, "brackets", _INSIDE_SCORE):
                 return found
         for form in filter(phrases.is_phrase, (norm, outside)):
             for rest, kind in phrases.strip_light_words(form):
                 how = "kind" if narrowed and form == outside else "core"
-                if found := self._name_links(rest, how, _CORE_SCORE, _intersect_types(types, kind)):
+                if found := self._name_links(rest, how, _CORE_SCORE, kind):
                     return found
-            if found := self._link_treatments(form, types):
+            if found := self._link_treatments(form):
                 return found
         for spelling in (phrases.invert_genitive(norm), *self._expand_abbreviation(norm)):
-            if found := self._name_links(spelling, "core", _CORE_SCORE, types):
+            if found := self._name_links(spelling, "core", _CORE_SCORE):
                 return found
         return ()
 
-    def _link_narrower(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
-        scoped = self._graph.lookup_scoped(norm, types=types)
+    def _link_narrower(self, norm: str) -> tuple[Link, ...]:
+        scoped = self._graph.lookup_scoped(norm)
         return _make_links([(concept, norm, _CORE_SCORE) for concept, scope in scoped if scope == "narrow"], "kind")
 
-    def _link_treatments(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+    def _link_treatments(self, norm: str) -> tuple[Link, ...]:
         for agent in phrases.find_treatment_agents(norm):
-            if found := self._name_links(agent, "treatment", _TREATMENT_SCORE, _intersect_types(types, "drug")):
+            if found := self._name_links(agent, "treatment", _TREATMENT_SCORE, "drug"):
                 return found
         return ()
 
@@ -210,10 +189,10 @@ class Linker:
                 for name in self._graph.names(concept, lang="zh"):
                     yield norm.replace(abbreviation, normalise(name.text))
 
-    def _name_links(
-        self, norm: str, how: LinkKind, score: float, types: tuple[ConceptType, ...] | None
-    ) -> tuple[Link, ...]:
-        return _make_links([(concept, norm, score) for concept in self._lookup(norm, types=types)], how)
+    def _name_links(self, norm: str, how: LinkKind, score: float, kind: ConceptType | None = None) -> tuple[Link, ...]:
+        """Return the links to the concepts with a name, of the given type if any."""
+        concepts = self._lookup(norm, types=None if kind is None else (kind,))
+        return _make_links([(concept, norm, score) for concept in concepts], how)
 
     def _get_finder(self) -> CandidateFinder:
         with self._lock:
@@ -264,14 +243,13 @@ class Linker:
                 links.append(Link(candidate.concept, candidate.name, how, round(score, 3), other))
         return tuple(links)
 
-    def _link_by_head(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
-        allowed = _HEAD_TYPES if types is None else tuple(kind for kind in _HEAD_TYPES if kind in types)
+    def _link_by_head(self, norm: str) -> tuple[Link, ...]:
         # Without the stage, which would be most of the characters of a value such as "stage 4 CKD".
         subject = strip_stage(norm)
         for head, modifier in phrases.find_heads(norm):
             if len(head) < HEAD_SHARE * len(subject):
                 continue
-            concepts = [c for c in self._lookup(head, types=allowed) if not self._graph.is_general(c)]
+            concepts = [c for c in self._lookup(head, types=_HEAD_TYPES) if not self._graph.is_general(c)]
             if concepts and not self._is_stopped(head) and self._is_modifier(modifier):
                 return _make_links([(concept, head, len(head) / len(norm)) for concept in concepts], "kind")
         return ()
@@ -310,13 +288,6 @@ class _Vocabulary:
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.modifier_count(word) is not None
-
-
-def _intersect_types(types: tuple[ConceptType, ...] | None, kind: ConceptType | None) -> tuple[ConceptType, ...] | None:
-    """Return the types that both allow; None allows all."""
-    if kind is None:
-        return types
-    return (kind,) if types is None or kind in types else ()
 
 
 def _make_links(hits: Sequence[tuple[str, str, float]], how: LinkKind) -> tuple[Link, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 from imapeval.graph.linking.features import FEATURES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from imapeval.graph.arrays import Floats
     from imapeval.graph.linking.features import CandidateSet
@@ -60,9 +60,6 @@ NONE_LOGIT = 2.614
 LINK_THRESHOLD = 0.8
 """Minimum probability of a link (docs/graph.md has the precision)."""
 
-_PREFERRED_TYPE_LOGIT = math.log(4)
-"""Added for a preferred type, as if its concepts were four times as frequent. Chosen, not measured."""
-
 MODEL_FEATURES = (*FEATURES, *(f"{feature} behind" for feature in RELATIVE_FEATURES))
 """The weighted features: the columns that `add_relative_features` returns."""
 
@@ -94,19 +91,9 @@ def add_relative_features(features: Floats) -> Floats:
     return np.hstack([features, compared.max(axis=0, initial=0.0) - compared])
 
 
-def rank_candidates(
-    found: CandidateSet, preferred: Sequence[bool] | None = None, *, k: int | None = None
-) -> list[Candidate]:
-    """Return the candidates of a text, likeliest first.
-
-    Args:
-        found: The candidates and their features.
-        preferred: Whether each is of an expected type; None where no type is expected.
-        k: Maximum number; None returns all.
-    """
+def rank_candidates(found: CandidateSet, *, k: int | None = None) -> list[Candidate]:
+    """Return the candidates of a text, likeliest first; at most `k`, if given."""
     logits = add_relative_features(found.features) @ _WEIGHT_VECTOR
-    if preferred is not None:
-        logits = logits + _PREFERRED_TYPE_LOGIT * np.array(preferred, dtype=float)
     # Subtracted to keep the exponentials finite; it cancels out.
     top = max(float(logits.max(initial=NONE_LOGIT)), NONE_LOGIT)
     masses = np.exp(logits - top)

@@ -143,26 +143,19 @@ class Graph(Hierarchy):
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
-        return tuple(dict.fromkeys([curie for curie, _ in self._find_named(text, _EXACT, types)]))
+        found = self._find_named(text, _EXACT)
+        return tuple(dict.fromkeys([curie for curie, kind, _ in found if types is None or kind in types]))
 
-    def lookup_scoped(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[tuple[str, Scope], ...]:
+    def lookup_scoped(self, text: str) -> tuple[tuple[str, Scope], ...]:
         """Return (concept id, scope) for the concepts of which the text is a narrower, broader or related name.
 
         Narrower names come first, then broader, then related ones. Exact names are those of `lookup`.
-
-        Args:
-            text: Any wording in English or Chinese; normalised here.
-            types: Only concepts of these types; None allows all.
         """
-        named = self._find_named(text, _INEXACT, types)
-        return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, scope in named))
+        return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, _, scope in self._find_named(text, _INEXACT)))
 
-    def _find_named(self, text: str, statement: str, types: Sequence[ConceptType] | None) -> list[tuple[str, int]]:
+    def _find_named(self, text: str, statement: str) -> list[tuple[str, ConceptType, int]]:
         # Text that is only punctuation has an empty normal form, and so have such names.
-        if not (norm := normalise(text)):
-            return []
-        rows = self._database.query(statement, (norm,))
-        return [(curie, scope) for curie, kind, scope in rows if types is None or kind in types]
+        return self._database.query(statement, (norm,)) if (norm := normalise(text)) else []
 
     def names_at(self, rows: Sequence[int]) -> list[NameRow]:
         """Return the names with these row ids (see `all_names`), in the order of the ids.

@@ -7,10 +7,7 @@ from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index.names import NameIndex
 from imapeval.graph.index.ngram_index import NgramIndex
 from imapeval.graph.linking.linker import Linker
-from imapeval.graph.linking.phrases import (
-    is_phrase,
-    strip_light_words,
-)
+from imapeval.graph.linking.phrases import is_phrase, strip_light_words
 from imapeval.graph.linking.spelling import bigram_overlap, is_similar_enough, may_be_misspelling, rate_similarity
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
@@ -60,9 +57,8 @@ def linker(tmp_path_factory):
         yield Linker(graph, encoder, index, NgramIndex.build(graph))
 
 
-def link(linker, value, **options):
-    lang = "en" if value.isascii() else "zh"
-    [links] = linker.link_many([value], lang=lang, **options)
+def link(linker, value):
+    [links] = linker.link_many([value], lang="en" if value.isascii() else "zh")
     return [(found.concept, found.how) for found in links]
 
 
@@ -140,12 +136,6 @@ def test_ambiguous_name_gives_all_concepts_and_the_runner_up(linker):
     assert links[1].runner_up == ("x:cold", 1.0)
 
 
-def test_types_restrict_all_kinds_of_links(linker):
-    assert link(linker, "cold", types=["symptom"]) == [("s:cold", "exact")]
-    for value in ("amoxicillin", "amoxicillin capsules", "amoxicillin therapy", "amoxicilin", "amoxicillin 5 mg"):
-        assert link(linker, value, types=["disease"]) == []
-
-
 def test_order_and_duplicates_of_the_values_are_kept(linker):
     values = ["amoxicillin", "nothing known", "阿莫西林", "amoxicillin"]
     links = linker.link_many(values, lang="en")
@@ -162,7 +152,7 @@ def test_a_batch_has_the_candidates_of_single_searches(linker):
     assert linker.search_many([], lang="en") == []
 
 
-def test_links_are_cached_by_types(linker, monkeypatch):
+def test_links_are_cached(linker, monkeypatch):
     asked = []
     search_many = Linker.search_many
     monkeypatch.setattr(
@@ -172,8 +162,6 @@ def test_links_are_cached_by_types(linker, monkeypatch):
     assert asked == ["amoxicillim"]  # the letters of the other promise nothing
     assert linker.link_many(["blorptic zanfilation", "amoxicillim"], lang="en") == first[::-1]
     assert asked == ["amoxicillim"]
-    assert linker.link_many(["amoxicillim"], lang="en", types=["disease"]) == [()]
-    assert linker.link_many(["amoxicillim"], lang="en") == first[:1]
 
 
 def test_the_number_of_cached_links_is_limited(linker, monkeypatch):

@@ -45,10 +45,3 @@ def test_k_does_not_change_scores():
     found = make_found([0.1, 0.5, 0.9])
     assert rank_candidates(found, k=2) == rank_candidates(found)[:2]
     assert rank_candidates(make_found([])) == []
-
-
-def test_an_expected_type_counts_four_times():
-    found = make_found([0.5, 0.5])
-    first, second = rank_candidates(found, [False, True])
-    assert (first.concept, second.concept) == ("x:1", "x:0")
-    assert first.score == pytest.approx(4 * second.score)
