@@ -20,7 +20,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from imapeval.redaction import make_printable, redact
+from imapeval.redaction import redact_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +30,7 @@ class ImapEvalError(Exception):
     """Base class of all errors that imapeval raises. Secrets in the message are redacted."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(make_printable(redact(message)))
+        super().__init__(redact_message(message))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By default an exception is unpickled from its message alone, and `__init__` takes more.

@@ -17,7 +17,7 @@ import sys
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,16 @@ _MIN_URL_VALUE_LENGTH = 16
 """Minimum length of a secret that is searched for in texts. Longer for single words, because servers without access
 control get keys such as "EMPTY", "anything" or "ollama", which is also a host name; and for values in the query of a
 URL, which are mostly versions or names."""
+
+_MIN_LOGIN_LENGTH = 4
+"""Minimum length of a user, password or value in a URL that is searched for as a word. Three characters are too often a
+unit, an amount or an ordinary word."""
+
+_SECRET_NAME = re.compile("key|token|sig|secret|pass|pwd|auth|cred|code|user|login", re.I)
+"""Part of the name of a URL's value that may be secret whatever its length."""
+
+_WORD_CHARACTER = r"[0-9A-Za-z\u00c0-\u024f]"
+"""What continues a word; other scripts do not separate words, or not from Latin ones."""
 
 _LOGIN = r"""[^\s/?#"'<>\\:@[]*:(?!\d+(?:[/?#\\\s]|$))(?:[^\s?#"'<>]{0,500}@|[^\s"'<>]{0,500}@)"""
 """User and password, where what follows the colon is no port. A password may hold "/", "?", "#" and "@", although these
@@ -62,6 +72,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 """From Base64 to its variant for URLs (RFC 4648, section 5)."""
 
 _registered: set[str] = set()
+_logins: set[str] = set()
 
 
 def register_secret(secret: str) -> None:
@@ -70,30 +81,52 @@ def register_secret(secret: str) -> None:
 
 
 def register_url_secrets(url: str) -> None:
-    """Redact the user, the password and the long query values of a URL from now on."""
+    """Redact the user, the password, and values in the query of a URL from now on.
+
+    A user or password that is a short word is none where the rest of the address has the same word.
+    """
     rest = url.partition("://")[2]
     # A password that is not quoted as it should be may hold any character, and begin like a port.
     found = re.match(r"[^/?#:@[]*:(?:[^?#]*@|.*@)|[^/?#]*@", rest, re.S)
     if found:
         user, _, password = found[0][:-1].partition(":")
-        basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
-        for secret in (user, password, unquote(user), unquote(password), basic):
-            register_secret(secret)
-    for _, value in parse_qsl(rest.partition("?")[2].partition("#")[0]):
+        login = f"{unquote(user)}:{unquote(password)}"
+        basic = base64.b64encode(login.encode()).decode()
+        secrets = {user, password, unquote(user), unquote(password), login, basic}
+        _registered.update(secrets)
+        _logins.update(secrets.difference(re.findall(r"\w+", rest[found.end() :].partition("?")[0])))
+    for name, value in parse_qsl(rest.partition("?")[2].partition("#")[0]):
         if len(value) >= _MIN_URL_VALUE_LENGTH:
             register_secret(value)
+        if _SECRET_NAME.search(name):
+            _logins.add(value)
 
 
 def hide_secrets(text: str) -> str:
-    """Return the text without registered secrets and those in environment variables."""
+    """Return the text without registered secrets and those in environment variables, but for short words."""
     secrets = frozenset(_registered).union(filter(None, map(os.environ.get, _SECRET_VARIABLES)), _find_header_secrets())
     pattern = _compile_pattern(secrets)
+    return text if pattern is None else pattern.sub(HIDDEN, text)
+
+
+def hide_logins(text: str) -> str:
+    """Return the text without the users, passwords and values of URLs that are short, where they stand as a word.
+
+    For texts that a server or a package may have written. In others, such as paths and the names of fields, the same
+    words have another meaning.
+    """
+    pattern = _compile_login_pattern(frozenset(_logins))
     return text if pattern is None else pattern.sub(HIDDEN, text)
 
 
 def redact(text: str) -> str:
     """Return the text without known secrets and without possible secrets in URLs and Authorization headers."""
     return _AUTHORIZATION.sub(rf"\1{HIDDEN}", _ADDRESS.sub(_redact_address, hide_secrets(text)))
+
+
+def redact_message(text: str) -> str:
+    """Return a message, which may quote a server or a package, without secrets and control characters."""
+    return make_printable(hide_logins(redact(text)))
 
 
 def make_printable(text: str) -> str:
@@ -123,13 +156,13 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     # As in Python itself, a warning is lost where there is no stderr or it cannot be written.
     if sys.stderr is not None:
         with suppress(OSError):
-            print(make_printable(redact(f"{category.__name__}: {message}")), file=sys.stderr)
+            print(redact_message(f"{category.__name__}: {message}"), file=sys.stderr)
 
 
 def _redact_record(record: logging.LogRecord) -> bool:
-    record.msg, record.args = make_printable(redact(record.getMessage())), ()
+    record.msg, record.args = redact_message(record.getMessage()), ()
     if record.exc_info:
-        record.exc_text = make_printable(redact(logging.Formatter().formatException(record.exc_info)))
+        record.exc_text = redact_message(logging.Formatter().formatException(record.exc_info))
     return True
 
 
@@ -159,9 +192,32 @@ def _find_header_secrets() -> Iterator[str]:
 @functools.lru_cache(maxsize=8)
 def _compile_pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
     lines = {line.strip() for secret in secrets for line in (secret, *secret.splitlines())}
-    spellings = {spelling for line in lines if _is_secret(line) for spelling in _spellings(line)}
+    spellings = {
+        spelling for line in lines if _is_secret(line) for spelling in (*_spellings(line), *_encode_base64(line))
+    }
     # Longest first: one may be a prefix of another.
     return re.compile("|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))) if spellings else None
+
+
+@functools.lru_cache(maxsize=8)
+def _compile_login_pattern(logins: frozenset[str]) -> re.Pattern[str] | None:
+    words: set[str] = set()
+    parts: set[str] = set()
+    for login in logins:
+        if len(login) >= _MIN_LOGIN_LENGTH and login not in HIDDEN:
+            encoded = base64.b64encode(login.encode(errors="surrogateescape")).decode()
+            words |= {*_spellings(login), encoded, encoded.rstrip("=")}
+            parts |= {part for part in _encode_base64(login) if len(part) >= _MIN_LENGTH}
+    found = {part: re.escape(part) for part in parts} | {word: _match_word(word) for word in words - parts}
+    return re.compile("|".join(found[text] for text in sorted(found, key=len, reverse=True))) if found else None
+
+
+def _match_word(word: str) -> str:
+    """Return a pattern of a word where no other word goes on; an escape before it, of JSON or a URL, is no word."""
+    literal = re.escape(word)
+    escapes = (r"\\[bfnrt]", r"\\u[0-9a-fA-F]{4}", "%[0-9a-fA-F]{2}")
+    before = "|".join([f"(?<!{_WORD_CHARACTER}{literal})", *(f"(?<={escape}{literal})" for escape in escapes)])
+    return f"{literal}(?!{_WORD_CHARACTER})(?:{before})"
 
 
 def _is_secret(text: str) -> bool:
@@ -169,7 +225,7 @@ def _is_secret(text: str) -> bool:
 
 
 def _spellings(secret: str) -> set[str]:
-    """Return the spellings of a secret in JSON, in Python reprs, in HTML, in URLs and in Base64."""
+    """Return the spellings of a secret in JSON, in Python reprs, in HTML and in URLs."""
     plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
     escaped = html.escape(secret)
     return {
@@ -177,8 +233,7 @@ def _spellings(secret: str) -> set[str]:
         *(text.replace("/", r"\/") for text in plain),
         "".join(f"\\u{ord(character):04x}" for character in secret),
         *(escaped, escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"), html.escape(secret, quote=False)),
-        *(quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe="")),
-        *_encode_base64(secret),
+        *(quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe=""), quote_plus(secret)),
     }
 
 

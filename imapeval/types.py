@@ -11,7 +11,7 @@ from enum import StrEnum
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.redaction import make_printable, redact
+from imapeval.redaction import hide_logins, redact, redact_message
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -267,10 +267,10 @@ class Failure:
     raw: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", make_printable(redact(self.message)))
+        object.__setattr__(self, "message", redact_message(self.message))
         if self.raw is not None:
             # Redact more than is kept, so that no half of a secret is left.
-            raw = redact(self.raw[: 2 * MAX_RAW_CHARACTERS])
+            raw = hide_logins(redact(self.raw[: 2 * MAX_RAW_CHARACTERS]))
             object.__setattr__(
                 self, "raw", raw if len(raw) <= MAX_RAW_CHARACTERS else raw[: MAX_RAW_CHARACTERS - len(_CUT)] + _CUT
             )

@@ -11,10 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import InputError, ProviderError, UsageError
-from imapeval.redaction import get_logger, hide_secrets, make_printable, redact, register_secret, register_url_secrets
+from imapeval.redaction import (
+    get_logger,
+    hide_logins,
+    hide_secrets,
+    make_printable,
+    redact,
+    redact_message,
+    register_secret,
+    register_url_secrets,
+)
 from imapeval.types import MAX_RAW_CHARACTERS, Failure
 
 KEY = "sk-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _forget(monkeypatch):
+    """Start without secrets of other tests."""
+    monkeypatch.setattr("imapeval.redaction._registered", set())
+    monkeypatch.setattr("imapeval.redaction._logins", set())
 
 
 @pytest.fixture
@@ -178,3 +194,75 @@ def test_a_password_that_is_not_quoted_is_hidden_wherever_it_is_echoed(sign):
     register_url_secrets(url)
     for text in (url, f"no login with '{password}'", f"{url}?sig=a, {url}"):
         assert "w0rd" not in redact(text)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["anna", "hunter", "1234", "p4ss", "pa:s", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801\u5bc6\u7801"],
+)
+@pytest.mark.parametrize("place", ["{}:other-1@h", "someone-1:{}@h", "{}@h", "h/v1?key={}", "h/v1?v=1&access_token={}"])
+def test_a_short_login_is_hidden_wherever_it_is_echoed(secret, place):
+    address = f"//{place.format(quote(secret))}"
+    register_url_secrets(f"https:{address}")
+    encoded = base64.b64encode(secret.encode()).decode()
+    for text in (
+        f"no access for {secret}.",
+        f"'{secret}'",
+        f'{{"user":"{secret}"}}',
+        f"user={secret}&x",
+        f"user_{secret}_",
+        f"\u7528\u6237{secret}\u4e0d\u5b58\u5728",
+        f"a\\n{secret}\\tb",
+        f"a\\u000a{secret}",
+        f"%20{secret}%20",
+        f"?user={quote(secret)}",
+        f"[{json.dumps(secret)}]",
+        f"Basic {encoded}",
+        secret,
+    ):
+        shown = hide_logins(text)
+        assert "[redacted]" in shown, text
+        assert not any(each in shown for each in (secret, quote(secret), json.dumps(secret)[1:-1], encoded)), text
+        assert hide_logins(shown) == shown
+
+
+def test_the_header_made_of_a_login_is_hidden_whatever_its_length():
+    register_url_secrets("http://me:pw@h/v1")
+    login = base64.b64encode(b"me:pw").decode()
+    assert redact_message(f"got {login}, which is me:pw") == "got [redacted], which is [redacted]"
+    assert redact_message("tell me: pw is short") == "tell me: pw is short"
+
+
+def test_a_login_is_hidden_in_the_base64_of_what_holds_it():
+    register_url_secrets("http://someone:hunter@h/v1")
+    for before in ("", "a", "ab"):
+        encoded = base64.b64encode(f"{before} hunter and more".encode()).decode()
+        assert "[redacted]" in hide_logins(encoded)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["it passes", "a bypass", "pass\u00e9", "Pass", "12345", "the annals", "hosted at clinic", "version 2024-10-21"],
+)
+def test_a_short_login_is_hidden_as_a_word_only(text):
+    for address in ("pass:1234@clinic:1/v1", "anna@h", "clinic:pw@clinic/v1?version=2024-10-21", "redacted:to@h"):
+        register_url_secrets(f"http://{address}")
+    assert redact_message(text) == text
+    assert redact_message("pass") == "[redacted]"
+
+
+def test_a_short_login_is_hidden_in_errors_failures_and_log_lines(caplog):
+    register_url_secrets("http://anna:hunter@h/v1")
+    told = "no access for anna with 'hunter'"
+    failure = Failure("llm", "server", told, told)
+    get_logger("imapeval.test").warning("%s", told)
+    for text in (str(UsageError(told)), failure.message, str(failure.raw), caplog.text):
+        assert "anna" not in text
+        assert "hunter" not in text
+
+
+def test_what_the_program_says_itself_is_not_searched_for_short_logins():
+    """A path or a field of JSON may have the same name."""
+    register_url_secrets("http://runs:score@h/v1")
+    assert redact("imapeval score --out runs/a") == "imapeval score --out runs/a"
+    assert hide_secrets('{"score": 1}') == '{"score": 1}'

@@ -14,7 +14,7 @@ import sys
 import urllib.error
 import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -31,6 +31,8 @@ PASSWORD = "pass-word-1"
 SIGNATURE = "long-value-0123456789"
 BASIC = base64.b64encode(f"somebody:{PASSWORD}".encode()).decode()
 SECRETS = (KEY, PASSWORD, SIGNATURE, BASIC)
+SHORT = ("quark", "zebra", "4711")
+"""User, password and value of a query."""
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
 COMMAND = (sys.executable, "-m", "imapeval")
 
@@ -60,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.paths.append(self.path)
         login = self.headers.get("Authorization") or ""
         plain = base64.b64decode(login[6:]).decode() if login.startswith("Basic ") else ""
-        sent = f"{self.path} {login} {plain} {ESCAPES}"
+        sent = f"{self.path} {login} {plain} {' and '.join(plain.split(':'))} {ESCAPES}"
         match self.server.form:
             case "completion":
                 status, reply = 200, _complete(f"I was sent {sent}.")
@@ -74,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
                 status, reply = 200, {"unknown": sent}
         content = json.dumps(reply, ensure_ascii=False).encode()
         if self.server.escaped:
-            for secret in SECRETS:
+            for secret in (*SECRETS, *SHORT):
                 content = content.replace(secret.encode(), "".join(f"\\u{ord(each):04x}" for each in secret).encode())
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
@@ -107,6 +109,7 @@ def run(imapeval: Command, monkeypatch: pytest.MonkeyPatch, apart: None) -> Iter
         monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, args)])
         # A process knows no secrets of those before it.
         monkeypatch.setattr("imapeval.redaction._registered", set())
+        monkeypatch.setattr("imapeval.redaction._logins", set())
         return imapeval(*args)
 
     before = os.umask(0o022)
@@ -126,13 +129,13 @@ def run_process(folder: Path, *args: str | Path, **environment: str) -> subproce
     )
 
 
-def check(folder: Path, done: subprocess.CompletedProcess[str]) -> None:
+def check(folder: Path, done: subprocess.CompletedProcess[str], secrets: Iterable[str] = SECRETS) -> None:
     """Look for secrets and escape sequences, and at the modes of all files but the data."""
     printed = done.stdout + done.stderr
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", printed)
     files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("data.jsonl", ".lock")]
     assert files
-    for secret in SECRETS:
+    for secret in secrets:
         assert secret[:10] not in printed
         assert [path for path in files if secret[:10].encode() in path.read_bytes()] == []
     assert {path: oct(path.stat().st_mode) for path in files if path.stat().st_mode & 0o077} == {}
@@ -176,6 +179,18 @@ def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: Echo
     if form == "refused key":
         assert "To resume: imapeval score" in done.stderr
     check(data.parent, done)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_login_of_short_words_is_nowhere(form: str, escaped: bool, echo: EchoServer, data: Path, run: Command):
+    user, password, value = SHORT
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+    echo.form, echo.escaped = form, escaped
+    done = run(*SCORE, "--base-url", f"{echo.url.replace('//', f'//{user}:{password}@')}?key={value}")
+    assert echo.paths[0] == f"/v1/chat/completions?key={value}"
+    check(data.parent, done, (*SHORT, encoded))
+    check(data.parent, run("report", "run"), (*SHORT, encoded))
 
 
 def test_batches_are_their_owners_and_keep_no_secret(data: Path, run: Command, monkeypatch: pytest.MonkeyPatch):

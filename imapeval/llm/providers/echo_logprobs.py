@@ -16,6 +16,7 @@ from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.protocol import Completion, Token
 from imapeval.llm.providers import chat_format
 from imapeval.llm.providers.token_counts import parse_usage
+from imapeval.redaction import hide_logins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,8 @@ def parse_reply(content: bytes | str, request: Request, *, who: str) -> Completi
             raw=" ".join(found.tokens),
             tokens=(usage.prompt_tokens, usage.completion_tokens),
         )
-    return Completion("", choice.finish_reason or "", reply.model or "", usage, tokens=tuple(tokens))
+    reason, model = hide_logins(choice.finish_reason or ""), hide_logins(reply.model or "")
+    return Completion("", reason, model, usage, tokens=tuple(tokens))
 
 
 def raise_if_unsupported(fault: chat_format.ErrorReply, *, who: str) -> None:

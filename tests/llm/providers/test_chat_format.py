@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.protocol import Message, Request, Usage
 from imapeval.llm.providers import chat_format
+from imapeval.redaction import register_url_secrets
 
 SCHEMA = {"type": "object"}
 REQUEST = Request((Message("user", "头痛?"),), SCHEMA, max_tokens=9)
@@ -375,3 +376,18 @@ def test_no_reply_crashes_the_reader(content):
     with contextlib.suppress(ProviderError, ServiceError):
         assert chat_format.parse_reply(content, REQUEST, who=WHO).text.strip()
     chat_format.to_error(chat_format.ErrorReply.parse(400, content.decode(errors="replace")), REQUEST, who=WHO)
+
+
+@pytest.mark.parametrize("text", ["Take a rest.", "\\u0072\\u0065\\u0073\\u0074", "(rest)"])
+def test_a_completion_that_repeats_a_login_is_a_failure(text, monkeypatch):
+    """A word that is missing might change what is read."""
+    monkeypatch.setattr("imapeval.redaction._registered", set())
+    monkeypatch.setattr("imapeval.redaction._logins", set())
+    reply = f'{{"choices": [{{"message": {{"content": "{text}"}}}}], "usage": {{"prompt_tokens": 5}}}}'
+    assert chat_format.parse_reply(reply, REQUEST, who=WHO).text
+    register_url_secrets("http://rest@h/v1")
+    with pytest.raises(ProviderError) as failed:
+        chat_format.parse_reply(reply, REQUEST, who=WHO)
+    assert failed.value.kind == "repeats-login"
+    assert failed.value.tokens == (5, 0)
+    assert "[redacted]" in str(failed.value.raw)
