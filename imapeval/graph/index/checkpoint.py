@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Self
@@ -12,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from imapeval.files import make_private_folder
+from imapeval.files import lock_file, make_private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,14 +118,15 @@ class VectorCheckpoint:
         return rows[numbers].astype(np.float32)
 
     def _wait_for_lock(self) -> IO[bytes]:
+        path = self.folder / "lock"
         while True:
             make_private_folder(self.folder)
-            path = self.folder / "lock"
             with suppress(FileNotFoundError):  # the folder was removed in between
-                file = path.open("ab")
-                while not _try_lock(file):
+                file = lock_file(path)
+                if file is None:
                     self.waited = True
                     time.sleep(_POLL_SECONDS)
+                    continue
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                         return file
@@ -151,22 +151,4 @@ class VectorCheckpoint:
 
     def _write_journal(self, rows: int) -> None:
         self._journal = self._journal.model_copy(update={"rows": rows})
-        new = self.folder / "journal.new"
-        new.write_text(self._journal.model_dump_json(), encoding="utf-8")
-        new.replace(self.folder / "journal.json")
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    # The operating system releases the lock when the process ends, however it ends.
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # how the two systems report that another process holds it
-        return False
-    return True
+        replace_file(self.folder / "journal.json", self._journal.model_dump_json().encode())
