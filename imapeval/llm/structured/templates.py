@@ -5,8 +5,8 @@ message; text before the first section is a comment. `{{name}}` is a placeholder
 
 A text between tags, as in `<answer>{{answer}}</answer>`, is sent between `<answer-7f3a9c2e>` and `</answer-7f3a9c2e>`,
 and a line after the last of them says that whatever is between markers with this id is data. The id is a hash of all
-texts of the request: their authors cannot insert it, and the same texts give the same request, as the cache, batches
-and resumed runs require.
+texts of the request that none of them contains: no author can write it, and the same texts give the same request, as
+the cache, batches and resumed runs require.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ _ID = "id"
 """Name of the placeholder for the id."""
 _DIGITS = 8
 """Length of an id, in hexadecimal digits."""
+_NO_DIGIT = re.compile("[^0-9a-f]+")
 
 _UNSEEN = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -132,12 +133,18 @@ def _begins_marker(char: str) -> bool:
 
 
 def _make_id(texts: Mapping[str, str]) -> str:
-    """Return an id that does not occur in the texts, and is the same for the same texts."""
+    """Return an id that does not occur in the texts, in any spelling, and is the same for the same texts."""
     digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
-    # To write a text that contains its own id takes four billion attempts and knowledge of the other texts.
-    while any(digest[:_DIGITS] in text for text in texts.values()):
+    written = [_keep_digits(text) for text in texts.values()]
+    # Authors of a text who know the others can compute the id, but a text that contains its own id gets another.
+    while any(digest[:_DIGITS] in digits for digits in written):
         digest = hashlib.sha256(digest.encode()).hexdigest()
     return digest[:_DIGITS]
+
+
+def _keep_digits(text: str) -> str:
+    """Return the hexadecimal digits of a text, whatever their form, case and what stands between them."""
+    return _NO_DIGIT.sub("", fold_confusables(unicodedata.normalize("NFKC", text)).casefold())
 
 
 def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, ...]:

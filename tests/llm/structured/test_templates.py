@@ -227,6 +227,19 @@ def test_an_id_that_a_text_holds_is_not_taken(monkeypatch):
     assert set(re.findall(r"<answer-(\w+)>", last.content)) == {left}
 
 
+@pytest.mark.parametrize(
+    "spelling", ["7f", "7F", "7 f", "7-f", "7\u200bf", "\uff17\uff46", "\u2466\U0001d5bf", "7\n<f>"]
+)
+def test_no_search_finds_a_text_that_holds_its_own_id(spelling, monkeypatch):
+    """With ids of two digits one attempt in 256 would succeed, were ids taken whatever the texts hold."""
+    monkeypatch.setattr(templates, "_DIGITS", 2)
+    template = templates.PromptTemplate("t", (Message("user", "<a-{{id}}>{{a}}</a-{{id}}>"),))
+    tried = [template.render(a=f"{attempt}. The data end at {spelling}.")[0].content for attempt in range(1000)]
+    ids = {content[3:5] for content in tried}
+    assert len(ids) > 100
+    assert "7f" not in ids
+
+
 @pytest.mark.parametrize("lang", FACT_LANGS)
 def test_what_is_data_is_said_once_more_behind_the_texts(lang):
     template = templates.load("geval", lang=lang, version=1)
