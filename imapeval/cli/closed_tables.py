@@ -1,8 +1,9 @@
 """Tables of closed answers: scores, what was not read, places of options, open answers, other tasks, comparisons."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, format_estimate, interval_column
 from imapeval.cli.systems import print_differences, print_standings
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
     models = list(dict.fromkeys(row.model for row in rows))
     base = {(row.task, row.metric): row for row in reversed(rows)}
 
-    def show(row: "Cell | None") -> str | None:
-        if row is None:
-            return None
+    def show(row: "Cell") -> str:
         spread = "" if row.spread is None else f" ±{format_score(row.spread)}"
         mark = "*" if row.best and len(models) > 1 else "=" if row.as_best else " "
         return f"{format_score(row.mean)}{spread} {mark}"
@@ -64,14 +63,10 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
         Column("task", lambda key: key[0], text=True, wrap=False),
         Column("metric", lambda key: key[1], text=True, wrap=False),
         Column("items", lambda key: base[key].items, wrap=False),
-        *(Column(model, lambda key, model=model: show(cells.get((*key, model)))) for model in models),
+        *(Column(model, lambda key, model=model: cells.get((*key, model)), show) for model in models),
     ]
     columns += [
-        Column(
-            name,
-            lambda key, name=name: None if (v := getattr(base[key], name)) is None else format_decimal(v),
-            wrap=False,
-        )
+        Column(name, lambda key, name=name: getattr(base[key], name), format_decimal, wrap=False)
         for name in ("majority", "chance")
         if any(getattr(row, name) is not None for row in rows)
     ]
@@ -85,29 +80,24 @@ def _print_scores(rows: "Sequence[Cell]") -> None:
 def _print_open(found: "OpenFindings") -> None:
     from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION
     from imapeval.study.data.findings import ALL
-    from imapeval.study.number_format import format_decimal, format_interval, format_number, write_decimal
+    from imapeval.study.number_format import format_decimal, format_number
     from imapeval.study.robustness.measures import describe_robustness
 
     cells = {(row.metric, row.level, row.system): row for row in found.correlations}
 
     def show(metric: str, level: "Level", system: str = ALL) -> str | None:
         row = cells.get((metric, level, system))
-        if row is None or row.value is None:
-            return None
-        value = format_decimal(row.value, digits=2)
-        if row.low is None or row.high is None:
-            return value
-        return f"{value} [{format_interval(row.low, row.high, write=write_decimal)}]"
+        return None if row is None else format_estimate(row.value, row.low, row.high, digits=2)
 
     columns = [
-        Column("model", lambda row: row.model, text=True),
-        Column("items", lambda row: row.items, wrap=False),
-        Column("right\nchoice", lambda row: format_decimal(row.mean_choice), wrap=False),
-        Column(f"mean\n{found.metric}", lambda row: format_number(row.mean_score), wrap=False),
-        Column("both", lambda row: row.both, wrap=False),
-        Column("closed\nonly", lambda row: row.closed_only, wrap=False),
-        Column("open\nonly", lambda row: row.open_only, wrap=False),
-        Column("neither", lambda row: row.neither, wrap=False),
+        Column("model", "model", text=True),
+        Column("items", "items", wrap=False),
+        Column("right\nchoice", "mean_choice", write=format_decimal, wrap=False),
+        Column(f"mean\n{found.metric}", "mean_score", write=format_number, wrap=False),
+        Column("both", "both", wrap=False),
+        Column("closed\nonly", "closed_only", wrap=False),
+        Column("open\nonly", "open_only", wrap=False),
+        Column("neither", "neither", wrap=False),
     ]
     emit(found.forms, columns, title="The same questions in open form", width=UNLIMITED)
     echo(
@@ -148,22 +138,19 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
 
     not_read = {name: None for row in rows for name in row.readings if name != "read"}
     columns = [
-        Column("task", lambda row: row.task, text=True),
-        Column("model", lambda row: row.model, text=True),
-        Column("items", lambda row: row.items, wrap=False),
+        Column("task", "task", text=True),
+        Column("model", "model", text=True),
+        Column("items", "items", wrap=False),
     ]
     if any(row.runs > 1 for row in rows):
-        columns.append(Column("runs", lambda row: row.runs, wrap=False))
+        columns.append(Column("runs", "runs", wrap=False))
     columns += [
-        Column(
-            f"{name}\n(log)",
-            lambda row, name=name: format_decimal(v) if (v := row.by_log.get(name)) is not None else None,
-        )
+        Column(f"{name}\n(log)", lambda row, name=name: row.by_log.get(name), format_decimal)
         for name in dict.fromkeys(name for row in rows for name in row.by_log)
     ]
     columns += [
-        Column("right", lambda row: format_decimal(row.accuracy), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("right", "accuracy", write=format_decimal, wrap=False),
+        interval_column(wrap=False),
     ]
     columns += [
         Column(
@@ -174,13 +161,7 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
         for name in not_read
     ]
     if not_read:
-        columns.append(
-            Column(
-                "right, if\nread",
-                lambda row: None if row.accuracy_of_read is None else format_decimal(row.accuracy_of_read),
-                wrap=False,
-            )
-        )
+        columns.append(Column("right, if\nread", "accuracy_of_read", write=format_decimal, wrap=False))
     emit(rows, columns, title="Closed questions", width=UNLIMITED)
     if "unread" in not_read:
         echo("Statements of a choice are read in English, Chinese and French, labels and texts of options in any.")
@@ -192,19 +173,17 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
 def _print_orders(rows: "Sequence[OrderEffect]") -> None:
     from imapeval.study.number_format import format_percent
 
-    def show(share: float | None) -> str | None:
-        return None if share is None else format_percent(share, digits=3)
-
+    show = partial(format_percent, digits=3)
     columns = [
-        Column("task", lambda row: row.task, text=True),
-        Column("model", lambda row: row.model, text=True),
-        Column("items", lambda row: row.items, wrap=False),
-        Column("pairs", lambda row: row.pairs, wrap=False),
-        Column("same\noption", lambda row: show(row.same_option), wrap=False),
-        Column("same place,\nother option", lambda row: show(row.same_place), wrap=False),
+        Column("task", "task", text=True),
+        Column("model", "model", text=True),
+        Column("items", "items", wrap=False),
+        Column("pairs", "pairs", wrap=False),
+        Column("same\noption", "same_option", show, wrap=False),
+        Column("same place,\nother option", "same_place", show, wrap=False),
     ]
     columns += [
-        Column(f"right, if it\nis no. {place}", lambda row, place=place: show(row.by_place.get(place)), wrap=False)
+        Column(f"right, if it\nis no. {place}", lambda row, place=place: row.by_place.get(place), show, wrap=False)
         for place in sorted({place for row in rows for place in row.by_place})
     ]
     emit(rows, columns, title="The same questions with options in other orders", width=UNLIMITED)
@@ -261,27 +240,25 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
     from imapeval.study.number_format import format_p_value, format_signed, write_signed
 
     columns = [
-        Column("task", lambda row: row.task, text=True, wrap=False),
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("task", "task", text=True, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
         Column("pair", lambda row: f"{row.first} - {row.second}", text=True),
-        Column("difference", lambda row: format_signed(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_signed), wrap=False),
-        Column("p (Holm)", lambda row: format_p_value(row.p_adjusted), wrap=False),
-        Column("t-test", lambda row: None if row.p_over_runs is None else format_p_value(row.p_over_runs), wrap=False),
+        Column("difference", "difference", write=format_signed, wrap=False),
+        interval_column(write=write_signed, wrap=False),
+        Column("p (Holm)", "p_adjusted", write=format_p_value, wrap=False),
+        Column("t-test", "p_over_runs", write=format_p_value, wrap=False),
     ]
     emit(tests, columns, title="Pairs of models on other tasks", width=UNLIMITED)
 
 
 def _print_curves(found: "ClosedFindings") -> None:
-    from imapeval.study.number_format import format_decimal, format_interval, format_percent, write_decimal
+    from imapeval.study.number_format import format_percent
 
     cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
     shares = sorted({share for *_, share in cells})
 
-    def show(cell: "TaskResult | None") -> str | None:
-        if cell is None:
-            return None
-        return f"{format_decimal(cell.mean)} [{format_interval(cell.low, cell.high, digits=3, write=write_decimal)}]"
+    def show(cell: "TaskResult") -> str:
+        return format_estimate(cell.mean, cell.low, cell.high, digits=3, ends=3)
 
     several = {row.task for row in found.results if len({r.share for r in found.results if r.task == row.task}) > 1}
     rows = list(dict.fromkeys(key[:3] for key in cells if key[0] in several))
@@ -289,7 +266,7 @@ def _print_curves(found: "ClosedFindings") -> None:
         Column("task", lambda row: row[0], text=True, wrap=False),
         Column("metric", lambda row: row[1], text=True, wrap=False),
         Column("model", lambda row: row[2], text=True),
-        *(Column(format_percent(share), lambda row, share=share: show(cells.get((*row, share)))) for share in shares),
+        *(Column(format_percent(share), lambda row, share=share: cells.get((*row, share)), show) for share in shares),
     ]
     emit(rows, columns, title="By share of the training data, with 95% intervals", width=UNLIMITED)
 
@@ -297,19 +274,16 @@ def _print_curves(found: "ClosedFindings") -> None:
 def _print_runs(rows: "Sequence[RunTest]") -> None:
     from imapeval.study.number_format import format_p_value, format_signed
 
-    def show(p: float | None) -> str | None:
-        return None if p is None else format_p_value(p)
-
     whole = "all tasks" if any(row.task for row in rows) else None
     columns = [
         Column("task", lambda row: row.task or whole, text=True),
-        Column("first", lambda row: row.first, text=True),
-        Column("second", lambda row: row.second, text=True),
+        Column("first", "first", text=True),
+        Column("second", "second", text=True),
         Column("runs", lambda row: f"{row.runs[0]}, {row.runs[1]}", wrap=False),
-        Column("difference", lambda row: format_signed(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
-        Column("p", lambda row: show(row.p), wrap=False),
-        Column("t-test over\nruns: p", lambda row: show(row.p_over_runs), wrap=False),
+        Column("difference", "difference", write=format_signed, wrap=False),
+        interval_column(wrap=False),
+        Column("p", "p", write=format_p_value, wrap=False),
+        Column("t-test over\nruns: p", "p_over_runs", write=format_p_value, wrap=False),
     ]
     emit(rows, columns, title="Several runs, over questions and runs", width=UNLIMITED)
     if rows:

@@ -29,15 +29,39 @@ class Column:
 
     Attributes:
         heading: Its heading; a line break in it stays.
-        cell: Returns a row's cell; None is printed as `NO_VALUE`.
+        cell: The attribute of a row that the column shows, or a function of the row. None is printed as `NO_VALUE`.
+        write: Formats a cell that is not None.
         text: Whether it holds words, aligned to the left; else numbers, aligned to the right.
         wrap: Whether a cell that is too wide is broken into lines.
     """
 
     heading: str
-    cell: Callable[[Any], object]
+    cell: str | Callable[[Any], object]
+    write: Callable[[Any], str] = str
     text: bool = False
     wrap: bool = True
+
+    def show(self, row: Any) -> str:
+        """Return the cell of a row as it is printed."""
+        cell = getattr(row, self.cell) if isinstance(self.cell, str) else self.cell(row)
+        return NO_VALUE if cell is None else self.write(cell)
+
+
+def interval_column(
+    heading: str = "95% interval",
+    *,
+    low: str = "low",
+    high: str = "high",
+    digits: int = 3,
+    write: Callable[[float, int], str] = write_decimal,
+    wrap: bool = True,
+) -> Column:
+    """Return the column of an interval, whose ends are the attributes `low` and `high`; see `format_interval`."""
+    return Column(
+        heading,
+        lambda row: format_interval(getattr(row, low), getattr(row, high), digits=digits, write=write),
+        wrap=wrap,
+    )
 
 
 def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
@@ -89,7 +113,7 @@ def emit(
             overflow="fold" if column.wrap else "ellipsis",
         )
     for row in rows:
-        table.add_row(*(Text(NO_VALUE if (cell := column.cell(row)) is None else str(cell)) for column in columns))
+        table.add_row(*(Text(column.show(row)) for column in columns))
 
     class Cleaned:
         def __rich_console__(self, console: Console, options: Any) -> Any:
@@ -117,6 +141,19 @@ def format_interval(
     if low is None or high is None:
         return NO_VALUE
     return number_format.format_interval(low, high, digits=digits, between=" .. ", write=write)
+
+
+def format_estimate(value: float | None, low: float | None, high: float | None, *, digits: int, ends: int = 2) -> str:
+    """Return a number with its interval, if it has one, such as "0.52 [0.41, 0.60]", or `NO_VALUE`.
+
+    `digits` are the decimals of the number, `ends` those of the interval's ends.
+    """
+    if value is None:
+        return NO_VALUE
+    shown = number_format.format_decimal(value, digits=digits)
+    if low is None or high is None:
+        return shown
+    return f"{shown} [{number_format.format_interval(low, high, digits=ends, write=write_decimal)}]"
 
 
 def require_new_file(path: Path, *, name: str | None = None) -> Path:

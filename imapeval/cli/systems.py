@@ -1,8 +1,9 @@
 """Tables of systems that are compared: the leaderboard, and the differences in pairs."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, interval_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,17 +17,17 @@ def print_standings(rows: "Sequence[Standing]") -> None:
     from imapeval.study.number_format import format_score, write_score
 
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("", lambda row: row.rank, wrap=False),
-        Column("system", lambda row: row.system, text=True),
-        Column("mean", lambda row: None if row.mean is None else format_score(row.mean), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_score), wrap=False),
-        Column("questions", lambda row: row.questions, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("", "rank", wrap=False),
+        Column("system", "system", text=True),
+        Column("mean", "mean", write=format_score, wrap=False),
+        interval_column(write=write_score, wrap=False),
+        Column("questions", "questions", wrap=False),
     ]
     if any(row.unscored for row in rows):
-        columns.append(Column("not\nscored", lambda row: row.unscored))
+        columns.append(Column("not\nscored", "unscored"))
     if any(row.groups for row in rows):
-        columns.append(Column("group", lambda row: row.groups, text=True, wrap=False))
+        columns.append(Column("group", "groups", text=True, wrap=False))
     emit(rows, columns, title="Leaderboard", width=UNLIMITED)
     if any(row.groups for row in rows):
         echo("Systems that share a letter cannot be told apart by that metric.")
@@ -39,31 +40,24 @@ def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = 
     """Print differences between systems; `group` is the heading of the groups of questions, "" for none."""
     from imapeval.study.number_format import format_number, format_p_value, write_coefficient
 
-    def show(number: float) -> str:
-        return format_number(number, digits=3)
-
-    columns = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
+    columns = [Column("metric", "metric", text=True, wrap=False)]
     if group:
-        columns = [Column(group, lambda row: row.group, text=True)]
+        columns = [Column(group, "group", text=True)]
     columns += [
-        Column("first", lambda row: row.first, text=True),
-        Column("second", lambda row: row.second, text=True),
-        Column("difference", lambda row: None if row.difference is None else show(row.difference), wrap=False),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_coefficient), wrap=False),
-        Column(
-            "p after\nHolm",
-            lambda row: None if row.p_adjusted is None else format_p_value(row.p_adjusted),
-            wrap=False,
-        ),
+        Column("first", "first", text=True),
+        Column("second", "second", text=True),
+        Column("difference", "difference", write=partial(format_number, digits=3), wrap=False),
+        interval_column(write=write_coefficient, wrap=False),
+        Column("p after\nHolm", "p_adjusted", write=format_p_value, wrap=False),
         Column(
             "won, tied,\nlost",
             lambda row: f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired",
             wrap=False,
         ),
-        Column("questions", lambda row: row.questions, wrap=False),
+        Column("questions", "questions", wrap=False),
     ]
     if any(row.left_out for row in rows):
-        columns.append(Column("of one\nonly", lambda row: row.left_out, wrap=False))
+        columns.append(Column("of one\nonly", "left_out", wrap=False))
     if any(row.equivalent is not None for row in rows):
         columns.append(
             Column("equivalent", lambda row: None if row.equivalent is None else ("yes" if row.equivalent else "no"))

@@ -8,7 +8,7 @@ import typer
 from imapeval.cli.closed_tables import print_closed
 from imapeval.cli.commands.study.inputs import Seed
 from imapeval.cli.options import Json, choose_one, parse_names
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -203,10 +203,10 @@ def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
     from imapeval.study.number_format import format_decimal
 
     columns = [
-        Column("metric", lambda row: row.metric, text=True),
-        Column("value", lambda row: None if row.value is None else format_decimal(row.value)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high)),
-        Column("n", lambda row: row.n),
+        Column("metric", "metric", text=True),
+        Column("value", "value", write=format_decimal),
+        interval_column(),
+        Column("n", "n"),
     ]
     emit(rows, columns)
     echo("95% Wilson score intervals; what is no share of answers has its variance from leaving out each in turn.")

@@ -36,7 +36,7 @@ from imapeval.cli.options import (
     parse_references,
     parse_settings,
 )
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
 from imapeval.errors import ServiceError
@@ -261,10 +261,10 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
     from imapeval.report.summary import describe_mean
     from imapeval.study.number_format import format_score, write_score
 
-    columns = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
+    columns = [Column("metric", "metric", text=True, wrap=False)]
     if any(row.system for row in rows):
         columns.append(Column("system", lambda row: row.system or "all", text=True))
-    columns += [Column("scored", lambda row: row.n), Column("failed", lambda row: row.failed)]
+    columns += [Column("scored", "n"), Column("failed", "failed")]
     if missing[""]:
         columns.append(Column("of them\nmissing", lambda row: missing[row.system]))
     if any(row.contradictions is not None for row in rows):
@@ -275,8 +275,8 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
             )
         )
     columns += [
-        Column("mean", lambda row: None if row.mean is None else format_score(row.mean)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, write=write_score)),
+        Column("mean", "mean", write=format_score),
+        interval_column(write=write_score),
     ]
     emit(rows, columns)
     for row in rows:
@@ -291,12 +291,12 @@ def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
     if not spreads:
         return
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
         Column("answers", lambda row: len(row.answers)),
-        Column("readings", lambda row: row.readings),
-        Column("ratings", lambda row: row.judgements),
-        Column("sd of\none score", lambda row: format_score(row.sd)),
-        Column("sd of\nthe mean", lambda row: format_score(row.sd_of_mean)),
+        Column("readings", "readings"),
+        Column("ratings", "judgements"),
+        Column("sd of\none score", "sd", write=format_score),
+        Column("sd of\nthe mean", "sd_of_mean", write=format_score),
     ]
     judged = [row for row in spreads if row.flips is not None]
     if judged:
@@ -305,11 +305,8 @@ def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
             for word in ("pass", "fail", "too close to call")
         ]
         columns += [
-            Column("one score\nflips", lambda row: None if row.flips is None else format_percent(row.flips, digits=3)),
-            Column(
-                "the mean\nflips",
-                lambda row: None if row.flips_of_mean is None else format_percent(row.flips_of_mean, digits=3),
-            ),
+            Column("one score\nflips", "flips", write=partial(format_percent, digits=3)),
+            Column("the mean\nflips", "flips_of_mean", write=partial(format_percent, digits=3)),
         ]
     emit(spreads, columns, title="Repeated scores", width=UNLIMITED)
     for row in judged:

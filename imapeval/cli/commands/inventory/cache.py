@@ -46,7 +46,7 @@ def info(json_output: Json = False) -> None:
     emit(
         models,
         [
-            Column("model", lambda kept: kept.model, text=True),
+            Column("model", "model", text=True),
             Column("completions", lambda kept: f"{kept.entries:,}"),
             Column("prompt tokens", lambda kept: f"{kept.prompt_tokens:,}"),
             Column("completion tokens", lambda kept: f"{kept.completion_tokens:,}"),
@@ -57,9 +57,9 @@ def info(json_output: Json = False) -> None:
     emit(
         indexes,
         [
-            Column("index of", lambda index: index.kind, text=True),
-            Column("hash of the graph", lambda index: index.graph, text=True),
-            Column("encoder", lambda index: index.encoder, text=True),
+            Column("index of", "kind", text=True),
+            Column("hash of the graph", "graph", text=True),
+            Column("encoder", "encoder", text=True),
             Column("MB", lambda index: f"{index.bytes / 1e6:.1f}"),
         ],
     )

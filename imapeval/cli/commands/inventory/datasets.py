@@ -1,5 +1,6 @@
 """`imapeval datasets`: the sample data that is part of imapeval, and how tokenizers cut the texts of any data."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,17 +81,13 @@ def _print_tokens(rows: "Sequence[WordTokens]", *, json_output: bool) -> None:
     from imapeval.study.number_format import format_percent
 
     columns = [
-        Column("task", lambda row: row.task, text=True),
-        Column("lang", lambda row: row.lang, text=True),
-        Column("tokenizer", lambda row: row.tokenizer, text=True),
-        Column("texts", lambda row: row.texts, wrap=False),
-        Column("words", lambda row: row.words, wrap=False),
+        Column("task", "task", text=True),
+        Column("lang", "lang", text=True),
+        Column("tokenizer", "tokenizer", text=True),
+        Column("texts", "texts", wrap=False),
+        Column("words", "words", wrap=False),
         Column("tokens\nper word", lambda row: f"{row.tokens_per_word:.2f}", wrap=False),
-        Column(
-            "words kept\nwhole",
-            lambda row: None if row.whole is None else format_percent(row.whole, digits=3),
-            wrap=False,
-        ),
+        Column("words kept\nwhole", "whole", write=partial(format_percent, digits=3), wrap=False),
         Column("per word,\nby text", lambda row: f"{row.by_text:.2f}", wrap=False),
     ]
     emit(rows, columns, title="Tokens per word", as_json=json_output, width=UNLIMITED)

@@ -24,11 +24,11 @@ def list_(json_output: Json = False) -> None:
     emit(
         KNOWN,
         [
-            Column("name", lambda one: one.name, text=True, wrap=False),
+            Column("name", "name", text=True, wrap=False),
             Column("GB", lambda one: f"{one.size / 1e9:.1f}", wrap=False),
-            Column("languages", lambda one: ", ".join(one.languages), text=True),
+            Column("languages", "languages", write=", ".join, text=True),
             Column("here", lambda one: "yes" if one.locate() else "no", text=True),
-            Column("note", lambda one: one.note, text=True),
+            Column("note", "note", text=True),
         ],
     )
 

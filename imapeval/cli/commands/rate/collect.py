@@ -1,5 +1,6 @@
 """`imapeval rate serve`, `status`, `export`, `log` and `backup`."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,15 @@ import typer
 
 from imapeval.cli.commands.rate.inputs import DEFAULT_PORT, Study, open_study, require_packages
 from imapeval.cli.options import Json
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, require_new_file, write_lines
+from imapeval.cli.output import (
+    Column,
+    echo,
+    emit,
+    emit_json,
+    interval_column,
+    require_new_file,
+    write_lines,
+)
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -148,18 +157,15 @@ def _print(found: "Overview") -> None:
     if found.unassigned:
         echo(f"{found.unassigned} ratings have no rater: imapeval rate reassign STUDY NAME --to NEW-NAME")
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_decimal(number, digits=2)
-
     emit(
         found.raters,
         [
-            Column("rater", lambda row: row.name, text=True, wrap=False),
+            Column("rater", "name", text=True, wrap=False),
             Column("done", lambda row: f"{row.done}/{row.total}{' left' if row.left else ''}", wrap=False),
-            Column("seconds", lambda row: None if row.seconds is None else f"{row.seconds:.0f}"),
-            Column("r with\nothers", lambda row: show(row.with_others)),
-            Column("repeats\ndiffer by", lambda row: show(row.repeat_difference)),
-            Column("gold\ndiffers by", lambda row: show(row.gold_difference)),
+            Column("seconds", "seconds", write="{:.0f}".format),
+            Column("r with\nothers", "with_others", write=partial(format_decimal, digits=2)),
+            Column("repeats\ndiffer by", "repeat_difference", write=partial(format_decimal, digits=2)),
+            Column("gold\ndiffers by", "gold_difference", write=partial(format_decimal, digits=2)),
             Column(
                 "attention\nfailed",
                 lambda row: f"{row.attention_failed}/{row.attention_total}" if row.attention_total else None,
@@ -174,25 +180,21 @@ def _print(found: "Overview") -> None:
     emit(
         [row for row in found.agreement if row.value is not None],
         [
-            Column("dimension", lambda row: row.dimension, text=True),
-            Column("statistic", lambda row: find_title(row.statistic), text=True),
-            Column("value", lambda row: format_number(row.value)),
-            Column(
-                "95% interval",
-                lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
-                wrap=False,
-            ),
-            Column("n", lambda row: row.n),
+            Column("dimension", "dimension", text=True),
+            Column("statistic", "statistic", write=find_title, text=True),
+            Column("value", "value", write=format_number),
+            interval_column(digits=2, write=write_coefficient, wrap=False),
+            Column("n", "n"),
         ],
         title="Agreement among raters",
     )
     emit(
         found.disputed[:10],
         [
-            Column("answer", lambda row: row.id, text=True),
-            Column("dimension", lambda row: row.dimension, text=True),
+            Column("answer", "id", text=True),
+            Column("dimension", "dimension", text=True),
             Column("ratings", lambda row: ", ".join(f"{rating:g}" for rating in row.ratings), wrap=False),
-            Column("adjudicated", lambda row: None if row.adjudicated is None else f"{row.adjudicated:g}"),
+            Column("adjudicated", "adjudicated", write="{:g}".format),
         ],
         title="Answers on which raters differ most",
     )

@@ -33,8 +33,8 @@ def checklist(
         emit_json(items)
         return
     columns = [
-        Column("guideline", lambda item: item.guideline, text=True, wrap=False),
-        Column("topic", lambda item: item.topic, text=True, wrap=False),
+        Column("guideline", "guideline", text=True, wrap=False),
+        Column("topic", "topic", text=True, wrap=False),
         Column("reported", lambda item: " ".join(part for part in (item.told, item.data) if part), text=True),
     ]
     emit([item for item in items if item.told or item.data], columns, title="Reported", width=UNLIMITED)

@@ -8,7 +8,15 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Seed
 from imapeval.cli.options import Json, Kg
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, require_new_file, write_lines
+from imapeval.cli.output import (
+    Column,
+    echo,
+    emit,
+    emit_json,
+    interval_column,
+    require_new_file,
+    write_lines,
+)
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,9 +65,6 @@ def _key(record: "ImapRecord") -> tuple[str, int, int]:
 def _print(report: "CorrectionReport") -> None:
     from imapeval.study.number_format import format_score
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_score(number)
-
     echo(
         f"{report.corrections} corrections by {len(report.people)} people; {report.checked} imaps were checked"
         + (f", {report.unchecked} more were corrected but not marked as checked." if report.unchecked else ".")
@@ -67,16 +72,16 @@ def _print(report: "CorrectionReport") -> None:
     emit(
         report.reading,
         [
-            Column("side", lambda row: row.side, text=True),
-            Column("language", lambda row: row.lang, text=True),
-            Column("imaps", lambda row: row.imaps),
-            Column("facts", lambda row: row.facts),
-            Column("misread", lambda row: row.misread),
-            Column("invented", lambda row: row.invented),
-            Column("over-\nlooked", lambda row: row.overlooked),
-            Column("precision", lambda row: show(row.precision)),
-            Column("95% interval", lambda row: format_interval(row.precision_low, row.precision_high)),
-            Column("recall", lambda row: show(row.recall)),
+            Column("side", "side", text=True),
+            Column("language", "lang", text=True),
+            Column("imaps", "imaps"),
+            Column("facts", "facts"),
+            Column("misread", "misread"),
+            Column("invented", "invented"),
+            Column("over-\nlooked", "overlooked"),
+            Column("precision", "precision", write=format_score),
+            interval_column(low="precision_low", high="precision_high"),
+            Column("recall", "recall", write=format_score),
         ],
         title="Reading",
         width=120,
@@ -84,23 +89,23 @@ def _print(report: "CorrectionReport") -> None:
     emit(
         report.relations,
         [
-            Column("relation", lambda row: row.before, text=True),
-            Column("corrected to", lambda row: row.after, text=True),
-            Column("times", lambda row: row.count),
+            Column("relation", "before", text=True),
+            Column("corrected to", "after", text=True),
+            Column("times", "count"),
         ],
         title="Relations",
     )
     emit(
         report.scores,
         [
-            Column("metric", lambda row: row.metric, text=True),
+            Column("metric", "metric", text=True),
             Column("system", lambda row: row.system or "all", text=True),
-            Column("answers", lambda row: row.n),
-            Column("before", lambda row: show(row.before)),
-            Column("after", lambda row: show(row.after)),
-            Column("change", lambda row: show(row.change)),
-            Column("95% interval", lambda row: format_interval(row.low, row.high)),
-            Column("mean size", lambda row: show(row.absolute)),
+            Column("answers", "n"),
+            Column("before", "before", write=format_score),
+            Column("after", "after", write=format_score),
+            Column("change", "change", write=format_score),
+            interval_column(),
+            Column("mean size", "absolute", write=format_score),
         ],
         title="Scores of the corrected answers",
         width=120,

@@ -1,6 +1,7 @@
 """`imapeval study ratings`."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,7 @@ from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
-    from imapeval.study.data.ratings.summary import RatingsSummary
+    from imapeval.study.data.ratings.summary import RaterShare, RatingsSummary
 
 _WIDEST_BAR = 40
 """Characters of the longest bar, which with its rating and count fits into a narrow terminal."""
@@ -61,25 +62,24 @@ def ratings(
 
 def _print_dimensions(summaries: "Sequence[RatingsSummary]") -> None:
     columns = [
-        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
-        Column("ratings", lambda row: row.ratings),
-        Column("answers", lambda row: row.answers),
-        Column("not rated", lambda row: row.missing),
+        Column("dimension", "dimension", text=True, wrap=False),
+        Column("ratings", "ratings"),
+        Column("answers", "answers"),
+        Column("not rated", "missing"),
         Column("low", lambda row: f"{row.low:g}"),
-        Column("mean", lambda row: format_decimal(row.mean, digits=2)),
+        Column("mean", "mean", write=partial(format_decimal, digits=2)),
         Column("high", lambda row: f"{row.high:g}"),
     ]
     emit(summaries, columns)
 
 
 def _print_raters(summaries: "Sequence[RatingsSummary]", raters: Sequence[str]) -> None:
-    def show(summary: "RatingsSummary", rater: str) -> str | None:
-        cell = summary.by_rater.get(rater)
-        return None if cell is None else f"{cell.ratings}, {format_decimal(cell.mean, digits=2)}"
+    def show(cell: "RaterShare") -> str:
+        return f"{cell.ratings}, {format_decimal(cell.mean, digits=2)}"
 
     echo("Number and mean of each rater's ratings:")
     columns = [Column("rater", lambda rater: rater, text=True)]
-    columns += [Column(row.dimension, lambda rater, row=row: show(row, rater)) for row in summaries]
+    columns += [Column(row.dimension, lambda rater, row=row: row.by_rater.get(rater), show) for row in summaries]
     emit(raters, columns)
 
 

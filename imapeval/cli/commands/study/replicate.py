@@ -11,7 +11,7 @@ from imapeval.cli.commands.score import score
 from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import DataOptions, Json, Kg, choose_one, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,27 +104,18 @@ def _print(rows: "Sequence[PaperRow]", *, given: bool) -> None:
             name = "mean over dimensions" if dimension == ALL else dimension
             cells = {row.metric: row for row in here if row.dimension == dimension}
             if given:
-                columns.append(Column(f"{name}: paper", lambda metric, cells=cells: _show_paper(cells.get(metric))))
+                paper = {metric: row.paper for metric, row in cells.items()}
+                columns.append(Column(f"{name}: paper", paper.get, "{:.2f}".format))
             title = f"{name}: here" if given else name
-            columns.append(Column(title, lambda metric, cells=cells: _show(cells.get(metric)), wrap=False))
+            columns.append(Column(title, cells.get, _show, wrap=False))
         metrics = dict.fromkeys(row.metric for row in here if row.value is not None or row.paper is not None)
         whose = "mean over systems" if system == ALL else system
         emit(metrics, columns, title=f"{find_coefficient(coefficient).title}, {whose}", width=UNLIMITED)
 
 
-def _show_paper(row: "PaperRow | None") -> str | None:
-    return None if row is None or row.paper is None else f"{row.paper:.2f}"
-
-
-def _show(row: "PaperRow | None") -> str | None:
+def _show(row: "PaperRow") -> str:
     """Return our number with its interval and, where the paper has one, the difference."""
-    from imapeval.study.number_format import format_decimal, format_interval, write_decimal
-
-    if row is None or row.value is None:
-        return None
-    value = format_decimal(row.value)
-    if row.low is not None and row.high is not None:
-        value += f" [{format_interval(row.low, row.high, write=write_decimal)}]"
+    value = format_estimate(row.value, row.low, row.high, digits=3)
     return value if row.difference is None else f"{value} ({row.difference:+.2f})"
 
 

@@ -1,5 +1,6 @@
 """`imapeval study agreement`."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ import typer
 from imapeval.cli.commands.study.agreement.limits import print_limits
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,10 +105,10 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
         rows,
         [
             Column("statistic", lambda row: STATISTICS[row.statistic].title, text=True),
-            Column("value", lambda row: None if row.value is None else format_number(row.value)),
-            Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient)),
-            Column("n", lambda row: row.n),
-            Column("raters", lambda row: row.raters),
+            Column("value", "value", write=format_number),
+            interval_column(digits=2, write=write_coefficient),
+            Column("n", "n"),
+            Column("raters", "raters"),
         ],
         title=f"{dimension}: agreement among raters",
     )
@@ -122,7 +123,7 @@ def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
     ]
     bins = rows[0].bins if rows else ()
     columns += [Column(name, lambda row, name=name: format_percent(row.bins[name])) for name in bins]
-    columns += [Column("mean", lambda row: format_decimal(row.mean_absolute, digits=2)), Column("n", lambda row: row.n)]
+    columns += [Column("mean", "mean_absolute", write=partial(format_decimal, digits=2)), Column("n", "n")]
     emit(rows, columns, title=f"{dimension}: absolute difference between two raters")
 
 
@@ -133,12 +134,12 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     emit(
         rows,
         [
-            Column("dimension", lambda row: row.dimension, text=True),
+            Column("dimension", "dimension", text=True),
             Column("coefficient", lambda row: find_coefficient(row.coefficient).title, text=True),
-            Column("ceiling", lambda row: None if row.value is None else format_number(row.value)),
-            Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient)),
-            Column("reliability", lambda row: None if row.reliability is None else format_number(row.reliability)),
-            Column("n", lambda row: row.n),
+            Column("ceiling", "value", write=format_number),
+            interval_column(digits=2, write=write_coefficient),
+            Column("reliability", "reliability", write=format_number),
+            Column("n", "n"),
         ],
         title="What a perfect metric could reach",
     )

@@ -73,9 +73,6 @@ def latent(
 def _print(found: "LatentTruth") -> None:
     names = [f"{category:g}" for category in found.categories]
 
-    def show(cells: "Sequence[float]", place: int) -> str:
-        return format_percent(cells[place])
-
     rows: list[tuple[str, str, str, Sequence[float]]] = [("all", "true", "", found.shares)]
     for rater in found.raters:
         rows += _list_rows(rater, names)
@@ -85,7 +82,8 @@ def _print(found: "LatentTruth") -> None:
         Column("if true", lambda row: row[2]),
     ]
     columns += [
-        Column(f"gives {name}", lambda row, place=place: show(row[3], place)) for place, name in enumerate(names)
+        Column(f"gives {name}", lambda row, place=place: row[3][place], write=format_percent)
+        for place, name in enumerate(names)
     ]
     emit(rows, columns, title=f"{found.dimension}: errors of the raters ({found.model} model)", width=UNLIMITED)
     unsure = sum(max(row) < 0.8 for row in found.posteriors)

@@ -45,11 +45,11 @@ def print_limits(rows: "Sequence[Limits]") -> None:
         shown,
         [
             Column("difference", lambda row: f"{row.first} - {row.second}", text=True),
-            Column("mean", lambda row: _show(row.mean), wrap=False),
-            Column("lower limit", lambda row: _show(row.lower), wrap=False),
-            Column("upper limit", lambda row: _show(row.upper), wrap=False),
-            Column("concordance", lambda row: _show(row.concordance), wrap=False),
-            Column("n", lambda row: row.n),
+            Column("mean", "mean", write=_show, wrap=False),
+            Column("lower limit", "lower", write=_show, wrap=False),
+            Column("upper limit", "upper", write=_show, wrap=False),
+            Column("concordance", "concordance", write=_show, wrap=False),
+            Column("n", "n"),
         ],
         title=f"{rows[0].dimension}: limits of agreement" if rows else "",
         width=UNLIMITED,
@@ -67,9 +67,7 @@ def print_limits(rows: "Sequence[Limits]") -> None:
             echo(f"{row.first} - {row.second}: {row.reason}.")
 
 
-def _show(bound: "Bound | None") -> str | None:
+def _show(bound: "Bound") -> str:
     from imapeval.study.number_format import format_decimal
 
-    if bound is None:
-        return None
     return f"{format_decimal(bound.value, digits=2)}\n{format_interval(bound.low, bound.high, digits=2)}"

@@ -1,6 +1,7 @@
 """`imapeval study preferences`."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options, parse_names
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal, format_percent, write_percent
 
@@ -80,29 +81,25 @@ def preferences(
 
 def _print_strengths(rows: "Sequence[Strength]") -> None:
     columns = [
-        Column("system", lambda row: row.system, text=True, wrap=False),
-        Column("strength", lambda row: format_decimal(row.strength, digits=2)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high, digits=2), wrap=False),
-        Column("preferred", lambda row: format_percent(row.win_share)),
-        Column(
-            "95% interval",
-            lambda row: format_interval(row.win_share_low, row.win_share_high, digits=2, write=write_percent),
-            wrap=False,
-        ),
-        Column("wins", lambda row: row.wins),
-        Column("ties", lambda row: row.ties),
-        Column("losses", lambda row: row.losses),
+        Column("system", "system", text=True, wrap=False),
+        Column("strength", "strength", write=partial(format_decimal, digits=2)),
+        interval_column(digits=2, wrap=False),
+        Column("preferred", "win_share", write=format_percent),
+        interval_column(low="win_share_low", high="win_share_high", digits=2, write=write_percent, wrap=False),
+        Column("wins", "wins"),
+        Column("ties", "ties"),
+        Column("losses", "losses"),
     ]
     emit(rows, columns, title="Systems by preference", width=UNLIMITED)
 
 
 def _print_metrics(rows: "Sequence[MetricAndPreferences]") -> None:
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("accuracy", lambda row: None if row.accuracy is None else format_decimal(row.accuracy)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
-        Column("n", lambda row: row.n),
-        Column("not scored", lambda row: row.missing),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("accuracy", "accuracy", write=format_decimal),
+        interval_column(wrap=False),
+        Column("n", "n"),
+        Column("not scored", "missing"),
         Column("systems", lambda row: f"{row.pairs_alike} of {row.pairs}", wrap=False),
     ]
     emit(rows, columns, title="Metrics and preferences", width=UNLIMITED)

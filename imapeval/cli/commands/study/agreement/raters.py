@@ -81,16 +81,13 @@ def _print_correlations(rows: "Sequence[BesideRater]", title: str) -> None:
 
     cells = {(row.metric, row.rater): row for row in rows}
 
-    def show(metric: str, rater: str) -> str | None:
-        row = cells.get((metric, rater))
-        if row is None:
-            return None
+    def show(row: "BesideRater") -> str:
         values = ("-" if value is None else format_number(value) for value in (row.metric_value, row.rater_value))
         return f"{' / '.join(values)}\nn {row.n}"
 
     columns = [Column("metric", lambda metric: metric, text=True, wrap=False)]
     columns += [
-        Column(rater, lambda metric, rater=rater: show(metric, rater), wrap=False)
+        Column(rater, lambda metric, rater=rater: cells.get((metric, rater)), show, wrap=False)
         for rater in dict.fromkeys(row.rater for row in rows)
     ]
     if rows:
@@ -105,8 +102,8 @@ def _print_worth(rows: "Sequence[WorthInRaters]") -> None:
         return None if row.low is None else f"{format_worth(row.low)} .. {format_worth(row.high)}"
 
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("dimension", "dimension", text=True, wrap=False),
         Column("raters", lambda row: format_worth(row.raters), wrap=False),
         Column("95% interval", show_interval, wrap=False),
     ]
@@ -116,16 +113,13 @@ def _print_worth(rows: "Sequence[WorthInRaters]") -> None:
 def _print_tests(rows: "Sequence[AlternativeAnnotator]") -> None:
     from imapeval.study.number_format import format_number
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
-
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
-        Column("winning\nrate", lambda row: show(row.winning_rate), wrap=False),
-        Column("advantage", lambda row: show(row.advantage), wrap=False),
-        Column("raters", lambda row: row.raters, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("dimension", "dimension", text=True, wrap=False),
+        Column("winning\nrate", "winning_rate", write=format_number, wrap=False),
+        Column("advantage", "advantage", write=format_number, wrap=False),
+        Column("raters", "raters", wrap=False),
         Column("passes", lambda row: None if row.reason else "yes" if row.passed else "no", wrap=False),
-        Column("n", lambda row: row.n, wrap=False),
+        Column("n", "n", wrap=False),
     ]
     emit(rows, columns, title="Could the metric stand in for a rater?", width=UNLIMITED)

@@ -8,10 +8,10 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Dimension, Resamples, RunFolders, Seed, StudyOptions, divide
 from imapeval.cli.options import Json, choose_one, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, write_csv
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column, write_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from imapeval.study.calibration.curve import Calibration
     from imapeval.study.calibration.groups import GroupError
@@ -98,21 +98,14 @@ def _print(made: "Calibration", out: Path) -> None:
 def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
     from imapeval.study.number_format import format_decimal, format_signed
 
-    def show(number: float | None, write: "Callable[[float], str]") -> str | None:
-        return None if number is None else write(number)
-
     columns = [
-        Column(by, lambda row: row.group, text=True),
-        Column("questions", lambda row: row.questions),
-        Column("answers", lambda row: row.answers),
-        Column("rating less\nprediction", lambda row: show(row.difference, format_signed)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
-        Column("mean\nabsolute", lambda row: show(row.mean_absolute, format_decimal)),
-        Column(
-            "95% interval",
-            lambda row: format_interval(row.mean_absolute_low, row.mean_absolute_high),
-            wrap=False,
-        ),
+        Column(by, "group", text=True),
+        Column("questions", "questions"),
+        Column("answers", "answers"),
+        Column("rating less\nprediction", "difference", write=format_signed),
+        interval_column(wrap=False),
+        Column("mean\nabsolute", "mean_absolute", write=format_decimal),
+        interval_column(low="mean_absolute_low", high="mean_absolute_high", wrap=False),
     ]
     emit(rows, columns, title=f"Errors by {by}, in rating points", width=UNLIMITED)
     for row in rows:

@@ -6,7 +6,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Dimension, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.study.number_format import format_decimal, format_percent
 
 
@@ -35,17 +35,14 @@ def cutoff(
         emit_json(found)
         return
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_decimal(number)
-
     columns = [
-        Column("figure", lambda row: row.name, text=True),
-        Column("value", lambda row: show(row.value)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high)),
-        Column("of answers", lambda row: row.n),
+        Column("figure", "name", text=True),
+        Column("value", "value", write=format_decimal),
+        interval_column(),
+        Column("of answers", "n"),
     ]
     if found.chosen:
-        columns.insert(3, Column("apparent", lambda row: show(row.apparent)))
+        columns.insert(3, Column("apparent", "apparent", write=format_decimal))
     side = "at most" if found.lower_is_better else "at least"
     echo(f"{found.metric} {side} {found.score:g}: rated {found.right_from:g} or better in {found.dimension}")
     emit(found.figures, columns)

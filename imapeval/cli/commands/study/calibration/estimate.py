@@ -8,10 +8,8 @@ import typer
 
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions, divide
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_estimate
 from imapeval.errors import UsageError
-from imapeval.study import number_format
-from imapeval.study.number_format import format_decimal, write_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,15 +72,17 @@ def estimate(
 
 
 def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> None:
-    columns = [Column("group", lambda row: row.group, text=True, wrap=False)] if any(row.group for row in rows) else []
+    columns = [Column("group", "group", text=True, wrap=False)] if any(row.group for row in rows) else []
     columns += [
         Column("system", lambda row: row.system or "all", text=True, wrap=False),
-        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
-        Column(quantity, lambda row: _format_estimate(row.value, row.low, row.high), wrap=False),
-        Column("ratings alone", lambda row: _format_estimate(row.plain, row.plain_low, row.plain_high), wrap=False),
-        Column("rated", lambda row: row.rated),
-        Column("unrated", lambda row: row.unrated),
-        Column("worth ratings", lambda row: None if row.worth is None else f"{row.worth:.0f}"),
+        Column("dimension", "dimension", text=True, wrap=False),
+        Column(quantity, lambda row: format_estimate(row.value, row.low, row.high, digits=2), wrap=False),
+        Column(
+            "ratings alone", lambda row: format_estimate(row.plain, row.plain_low, row.plain_high, digits=2), wrap=False
+        ),
+        Column("rated", "rated"),
+        Column("unrated", "unrated"),
+        Column("worth ratings", "worth", write="{:.0f}".format),
     ]
     emit(rows, columns, title=title, width=UNLIMITED)
     for row in rows:
@@ -100,8 +100,8 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
         apart = "" if row.low <= 0 <= row.high else ": the interval does not contain 0"
         echo(
             f"{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
-            f"{_format_estimate(row.value, row.low, row.high)} "
-            f"(ratings alone {_format_estimate(row.plain, row.plain_low, row.plain_high)}){apart}."
+            f"{_format_value(row)} "
+            f"(ratings alone {_format_plain(row)}){apart}."
         )
     if len(rows) > 1:
         echo(
@@ -114,9 +114,9 @@ def _name_group(row: "SystemMean | SystemDifference") -> str:
     return f"{row.group}, " if row.group else ""
 
 
-def _format_estimate(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return "-"
-    if low is None or high is None:
-        return format_decimal(value, digits=2)
-    return f"{format_decimal(value, digits=2)} [{number_format.format_interval(low, high, write=write_decimal)}]"
+def _format_value(row: "SystemMean | SystemDifference") -> str:
+    return format_estimate(row.value, row.low, row.high, digits=2)
+
+
+def _format_plain(row: "SystemMean | SystemDifference") -> str:
+    return format_estimate(row.plain, row.plain_low, row.plain_high, digits=2)

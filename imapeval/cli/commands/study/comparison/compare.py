@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Against, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.study.data.findings import ALL, Comparison, Level
 
 _SENTENCES = 20
@@ -150,25 +150,15 @@ def _list_ranks(rows: Sequence[Comparison]) -> str:
 def _print_table(title: str, rows: Sequence[Comparison]) -> None:
     from imapeval.study.number_format import format_number, format_p_value, write_coefficient
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
-
-    def show_p(p: float | None) -> str | None:
-        return None if p is None else format_p_value(p)
-
     columns = [
-        Column("first", lambda row: row.first, text=True, wrap=False),
-        Column("second", lambda row: row.second, text=True, wrap=False),
-        Column("of the\nfirst", lambda row: show(row.first_value), wrap=False),
-        Column("of the\nsecond", lambda row: show(row.second_value), wrap=False),
-        Column("difference", lambda row: show(row.difference), wrap=False),
-        Column(
-            "95% interval",
-            lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
-            wrap=False,
-        ),
-        Column("p", lambda row: show_p(row.p), wrap=False),
-        Column("after Holm", lambda row: show_p(row.p_adjusted), wrap=False),
-        Column("n", lambda row: row.n, wrap=False),
+        Column("first", "first", text=True, wrap=False),
+        Column("second", "second", text=True, wrap=False),
+        Column("of the\nfirst", "first_value", write=format_number, wrap=False),
+        Column("of the\nsecond", "second_value", write=format_number, wrap=False),
+        Column("difference", "difference", write=format_number, wrap=False),
+        interval_column(digits=2, write=write_coefficient, wrap=False),
+        Column("p", "p", write=format_p_value, wrap=False),
+        Column("after Holm", "p_adjusted", write=format_p_value, wrap=False),
+        Column("n", "n", wrap=False),
     ]
     emit(rows, columns, title=title, width=UNLIMITED)

@@ -120,29 +120,23 @@ def power(
 def _print(rows: "Sequence[Power]") -> None:
     from imapeval.study.number_format import format_number
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
-
-    def count(number: int | None) -> str | None:
-        return None if number is None else f"{number:,}"
-
     columns = [
-        Column("dimension", lambda row: _label_dimension(row.dimension), text=True, wrap=False),
-        Column("first", lambda row: row.first, text=True, wrap=False),
+        Column("dimension", "dimension", write=_label_dimension, text=True, wrap=False),
+        Column("first", "first", text=True, wrap=False),
         Column("second", lambda row: row.second or "0", text=True, wrap=False),
-        Column("of the\nfirst", lambda row: show(row.first_value), wrap=False),
-        Column("of the\nsecond", lambda row: show(row.second_value), wrap=False),
-        Column("between", lambda row: show(row.between), wrap=False),
-        Column("design effect", lambda row: show(row.design_effect), wrap=False),
+        Column("of the\nfirst", "first_value", write=format_number, wrap=False),
+        Column("of the\nsecond", "second_value", write=format_number, wrap=False),
+        Column("between", "between", write=format_number, wrap=False),
+        Column("design effect", "design_effect", write=format_number, wrap=False),
     ]
     if any(row.raters for row in rows):
-        columns.append(Column("raters per\nanswer", lambda row: row.raters, wrap=False))
-    columns.append(Column("needed", lambda row: count(row.needed), wrap=False))
+        columns.append(Column("raters per\nanswer", "raters", wrap=False))
+    columns.append(Column("needed", "needed", write="{:,}".format, wrap=False))
     if any(row.ratings for row in rows):
-        columns.append(Column("ratings", lambda row: count(row.ratings), wrap=False))
+        columns.append(Column("ratings", "ratings", write="{:,}".format, wrap=False))
     columns += [
-        Column("pilot", lambda row: count(row.n), wrap=False),
-        Column("smallest found", lambda row: show(row.smallest), wrap=False),
+        Column("pilot", "n", write="{:,}".format, wrap=False),
+        Column("smallest found", "smallest", write=format_number, wrap=False),
     ]
     first = rows[0]
     systems = first.level == "system"
@@ -174,24 +168,21 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
     from imapeval.study.comparison.planning import FEWEST_FOR_CEILING
     from imapeval.study.number_format import format_number
 
-    def count(number: int | None) -> str | None:
-        return None if number is None else f"{number:,}"
-
     for level, what in (("", "Answers"), ("system", "Systems")):
         rows = [plan for plan in plans if (plan.level == "system") == bool(level)]
         columns = [
             Column("metric", _name_plan, text=True, wrap=False),
-            Column("dimension", lambda row: row.dimension, text=True, wrap=False),
+            Column("dimension", "dimension", text=True, wrap=False),
         ]
         if any(row.raters for row in rows):
-            columns.append(Column("raters per\nanswer", lambda row: row.raters, wrap=False))
+            columns.append(Column("raters per\nanswer", "raters", wrap=False))
         columns += [
-            Column("expected", lambda row: None if row.value is None else format_number(row.value), wrap=False),
-            Column(what.lower(), lambda row: count(row.answers), wrap=False),
+            Column("expected", "value", write=format_number, wrap=False),
+            Column(what.lower(), "answers", write="{:,}".format, wrap=False),
         ]
         if any(row.ratings for row in rows):
-            columns.append(Column("ratings", lambda row: count(row.ratings), wrap=False))
-        columns.append(Column("pilot", lambda row: count(row.pilot), wrap=False))
+            columns.append(Column("ratings", "ratings", write="{:,}".format, wrap=False))
+        columns.append(Column("pilot", "pilot", write="{:,}".format, wrap=False))
         emit(rows, columns, title=f"{what} for a 95% interval {plans[0].width:g} wide", width=UNLIMITED)
     for row in plans:
         if row.answers is None:

@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
 from imapeval.study.interval_limits import BASELINE, describe_level_limits
 from imapeval.study.number_format import format_number, write_coefficient
@@ -129,23 +129,16 @@ def _print_beside(rows: "Sequence[BesideBaseline]") -> None:
     if not rows:
         return
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
-
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
         Column("dimension", lambda row: "mean" if row.dimension == ALL else row.dimension, text=True, wrap=False),
-        Column("all answers\ntogether", lambda row: show(row.value), wrap=False),
-        Column("within\ndata sets", lambda row: show(row.within_dataset), wrap=False),
-        Column("within\nsystems", lambda row: show(row.within_system), wrap=False),
-        Column("within\nquestions", lambda row: show(row.within_question), wrap=False),
-        Column("baseline", lambda row: show(row.baseline), wrap=False),
-        Column("metric less\nbaseline", lambda row: show(row.difference), wrap=False),
-        Column(
-            "95% interval",
-            lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
-            wrap=False,
-        ),
+        Column("all answers\ntogether", "value", write=format_number, wrap=False),
+        Column("within\ndata sets", "within_dataset", write=format_number, wrap=False),
+        Column("within\nsystems", "within_system", write=format_number, wrap=False),
+        Column("within\nquestions", "within_question", write=format_number, wrap=False),
+        Column("baseline", "baseline", write=format_number, wrap=False),
+        Column("metric less\nbaseline", "difference", write=format_number, wrap=False),
+        interval_column(digits=2, write=write_coefficient, wrap=False),
     ]
     if all(row.within_dataset is None for row in rows):
         del columns[3]

@@ -32,13 +32,11 @@ def matrix(
 def _print(found: "MetricMatrix") -> None:
     from imapeval.study.number_format import format_number
 
-    def show(number: float | None) -> str | None:
-        return None if number is None else format_number(number)
-
     rows = [(f"{number} {metric}", found.values[number - 1]) for number, metric in enumerate(found.metrics, 1)]
     columns = [Column("", lambda row: row[0], text=True)]
     columns += [
-        Column(f"{place + 1}", lambda row, place=place: show(row[1][place]), wrap=False) for place in range(len(rows))
+        Column(f"{place + 1}", lambda row, place=place: row[1][place], write=format_number, wrap=False)
+        for place in range(len(rows))
     ]
     # Wide enough for any number of metrics where the output is not a terminal.
     emit(rows, columns, title="Spearman's rho, similar metrics together", width=60 + 8 * len(rows))

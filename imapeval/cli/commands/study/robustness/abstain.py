@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, write_csv
+from imapeval.cli.output import Column, echo, emit, emit_json, interval_column, write_csv
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal, format_percent, format_signed
 
@@ -80,10 +80,10 @@ def abstain(
 
 def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
     columns = [
-        Column("answer", lambda row: row.id, text=True),
+        Column("answer", "id", text=True),
         Column("system", lambda row: row.system or "all", text=True),
-        Column("score", lambda row: format_decimal(row.score)),
-        Column("stability", lambda row: format_decimal(row.stability)),
+        Column("score", "score", write=format_decimal),
+        Column("stability", "stability", write=format_decimal),
     ]
     emit(answers[:_SHOWN], columns, title="To be rated first")
     echo(f"The least stable of {len(answers)} answers.")
@@ -91,13 +91,13 @@ def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
 
 def _print_errors(rows: "Sequence[Abstention]") -> None:
     columns = [
-        Column("dimension", lambda row: row.dimension, text=True),
-        Column("abstains on", lambda row: format_percent(row.share)),
-        Column("error", lambda row: format_decimal(row.error)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("dimension", "dimension", text=True),
+        Column("abstains on", "share", write=format_percent),
+        Column("error", "error", write=format_decimal),
+        interval_column(wrap=False),
         Column("change", lambda row: format_signed(row.change) if row.share else None),
-        Column("95% interval", lambda row: format_interval(row.change_low, row.change_high), wrap=False),
-        Column("least", lambda row: format_decimal(row.least)),
+        interval_column(low="change_low", high="change_high", wrap=False),
+        Column("least", "least", write=format_decimal),
     ]
     emit(rows, columns, title="Error that remains, in rating points", width=100)
     if rows:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -162,10 +163,10 @@ def _print_variance(rows: "Sequence[RepeatFinding]") -> None:
         return format_percent(part / total) if total else "0%"
 
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("answers", lambda row: row.answers, wrap=False),
-        Column("mean", lambda row: None if row.mean is None else format_number(row.mean), wrap=False),
-        Column("sd of\none score", lambda row: row.variance and format_number(row.variance.sd), wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("answers", "answers", wrap=False),
+        Column("mean", "mean", write=format_number, wrap=False),
+        Column("sd of\none score", lambda row: row.variance and row.variance.sd, format_number, wrap=False),
         Column(
             "95% interval",
             lambda row: (
@@ -173,7 +174,7 @@ def _print_variance(rows: "Sequence[RepeatFinding]") -> None:
             ),
             wrap=False,
         ),
-        Column("sd with\n--votes", lambda row: row.variance and format_number(row.variance.sd_with_votes), wrap=False),
+        Column("sd with\n--votes", lambda row: row.variance and row.variance.sd_with_votes, format_number, wrap=False),
     ]
     columns += [
         Column(part, lambda row, part=part: show_share(getattr(row.variance, part, None), row), wrap=False)
@@ -187,14 +188,12 @@ def _print_flips(rows: "Sequence[RepeatFinding]") -> None:
 
     flips = [(row.metric, flips) for row in rows for flips in row.flips]
 
-    def show(share: float | None) -> str | None:
-        return None if share is None else format_percent(share, digits=3)
-
+    show = partial(format_percent, digits=3)
     columns = [
         Column("metric", lambda pair: pair[0], text=True, wrap=False),
         Column("threshold", lambda pair: f"{pair[1].threshold:g}", wrap=False),
         Column("votes", lambda pair: pair[1].votes, wrap=False),
-        Column("measured", lambda pair: show(pair[1].measured), wrap=False),
-        Column("predicted", lambda pair: show(pair[1].predicted), wrap=False),
+        Column("measured", lambda pair: pair[1].measured, show, wrap=False),
+        Column("predicted", lambda pair: pair[1].predicted, show, wrap=False),
     ]
     emit(flips, columns, title="Answers that change sides when scored again", width=UNLIMITED)

@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options, parse_names
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal, format_number
 from imapeval.study.number_format import format_interval as write_interval
@@ -132,13 +132,13 @@ def _format_cell(row: "Robustness") -> str | None:
 
 def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityError]") -> None:
     columns = [
-        Column("metric", lambda row: row.metric, text=True),
-        Column("answers", lambda row: row.facet, text=True),
-        Column("group", lambda row: row.group, text=True),
-        Column("mean", lambda row: format_decimal(row.mean)),
-        Column("95% interval", lambda row: format_interval(row.low, row.high)),
-        Column("lowest tenth", lambda row: format_decimal(row.lowest_tenth)),
-        Column("n", lambda row: row.n),
+        Column("metric", "metric", text=True),
+        Column("answers", "facet", text=True),
+        Column("group", "group", text=True),
+        Column("mean", "mean", write=format_decimal),
+        interval_column(),
+        Column("lowest tenth", "lowest_tenth", write=format_decimal),
+        Column("n", "n"),
     ]
     emit(rows, columns, title="Stability over readings, 0 to 1")
     for row in errors:

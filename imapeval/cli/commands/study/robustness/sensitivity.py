@@ -66,16 +66,13 @@ def _print(rows: "Sequence[RatingShift]") -> None:
     for row in rows:
         by_key.setdefault((row.metric, row.dimension), {})[row.change] = row
 
-    def show(shift: "RatingShift | None") -> str | None:
-        return None if shift is None or shift.after is None else format_decimal(shift.after)
-
     columns = [
         Column("metric", lambda key: key[0], text=True, wrap=False),
         Column("dimension", lambda key: key[1], text=True, wrap=False),
         Column("unchanged", lambda key: format_decimal(next(iter(by_key[key].values())).before)),
     ]
     columns += [
-        Column(change, lambda key, change=change: show(by_key[key].get(change)))
+        Column(change, lambda key, change=change: getattr(by_key[key].get(change), "after", None), format_decimal)
         for change in dict.fromkeys(row.change for row in rows)
     ]
     emit(by_key, columns, title="Spearman's rho, mean within systems", width=UNLIMITED)

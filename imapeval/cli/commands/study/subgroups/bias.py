@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.cli.commands.study.inputs import Altered, RunFolders, StudyOptions, read_altered
 from imapeval.cli.options import Json, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,17 +60,13 @@ def _print(rows: "Sequence[Bias]") -> None:
     from imapeval.study.number_format import format_number, write_coefficient
 
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("property", lambda row: row.property, text=True, wrap=False),
-        Column("group", lambda row: row.group, text=True),
-        Column("partial\ncorrelation", lambda row: None if row.value is None else format_number(row.value), wrap=False),
-        Column(
-            "95% interval",
-            lambda row: format_interval(row.low, row.high, digits=2, write=write_coefficient),
-            wrap=False,
-        ),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("property", "property", text=True, wrap=False),
+        Column("group", "group", text=True),
+        Column("partial\ncorrelation", "value", write=format_number, wrap=False),
+        interval_column(digits=2, write=write_coefficient, wrap=False),
         Column("", lambda row: "*" if row.shown else "", text=True, wrap=False),
-        Column("n", lambda row: row.n, wrap=False),
+        Column("n", "n", wrap=False),
     ]
     emit(rows, columns, title="Bias at equal ratings", width=UNLIMITED)
 
@@ -78,26 +74,17 @@ def _print(rows: "Sequence[Bias]") -> None:
 def _print_shifts(rows: "Sequence[Shift]") -> None:
     from imapeval.study.number_format import format_decimal, format_number, format_percent
 
-    def show_share(share: float | None) -> str | None:
-        return None if share is None else format_percent(share)
-
     columns = [
-        Column("metric", lambda row: row.metric, text=True, wrap=False),
-        Column("altered", lambda row: row.alteration, text=True, wrap=False),
+        Column("metric", "metric", text=True, wrap=False),
+        Column("altered", "alteration", text=True, wrap=False),
         # In the metric's units, so that two decimals may be too few.
-        Column(
-            "difference", lambda row: None if row.difference is None else format_decimal(row.difference), wrap=False
-        ),
-        Column("95% interval", lambda row: format_interval(row.low, row.high), wrap=False),
+        Column("difference", "difference", write=format_decimal, wrap=False),
+        interval_column(wrap=False),
         Column("", lambda row: "*" if row.shown else "", text=True, wrap=False),
-        Column(
-            "in sd",
-            lambda row: None if row.standardised is None else format_number(row.standardised),
-            wrap=False,
-        ),
-        Column("higher", lambda row: show_share(row.raised), wrap=False),
-        Column("lower", lambda row: show_share(row.lowered), wrap=False),
-        Column("n", lambda row: row.n, wrap=False),
+        Column("in sd", "standardised", write=format_number, wrap=False),
+        Column("higher", "raised", write=format_percent, wrap=False),
+        Column("lower", "lowered", write=format_percent, wrap=False),
+        Column("n", "n", wrap=False),
     ]
     emit(rows, columns, title="The same answers, something else altered", width=UNLIMITED)
     for row in rows:
