@@ -143,6 +143,24 @@ def test_answers_are_taken_away_until_the_order_turns_and_no_further():
     assert turned > 30
 
 
+@pytest.mark.parametrize(("n", "draws"), [(50, 200), (100, 200), (200, 100), (1_000, 20), (4_000, 20)])
+def test_draws_of_the_noise_are_bounded(monkeypatch: pytest.MonkeyPatch, n: int, draws: int):
+    """Each draw is a ranking of n answers: 200 up to 10,000 answers, then about 2,000,000 ratings, then 20 draws; here
+    all at a hundredth."""
+    assert rating_sensitivity._DRAWN == 10_000 * rating_sensitivity.REPEATS
+    monkeypatch.setattr(rating_sensitivity, "_DRAWN", 20_000)
+    sizes: list[int] = []
+
+    def count(scores: np.ndarray, ratings: np.ndarray, systems: np.ndarray) -> InfluencedCoefficient:
+        sizes.append(len(scores))
+        return InfluencedCoefficient(0.5, scores)
+
+    monkeypatch.setattr(rating_sensitivity, "_correlate", count)
+    shift_ratings(rate(n), "good", "accuracy")
+    # One as it is, three amounts of noise, and three raters.
+    assert sizes == [n] * (1 + 3 * draws + 3)
+
+
 @pytest.mark.slow
 def test_work_grows_with_the_answers_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch):
     sizes: list[int] = []

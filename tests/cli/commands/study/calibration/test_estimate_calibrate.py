@@ -176,15 +176,19 @@ def test_another_signature_is_refused(imapeval: Command, run: Path, tmp_path: Pa
 def test_sensitivity(imapeval: Command, run: Path):
     done = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "noise", "--json")
     assert done.returncode == 0, done.stderr
+    assert "varying ratings" not in done.stderr
     found = json.loads(done.stdout)
     assert [row["change"] for row in found["shifts"] if row["metric"] == "m"] == [
         "noise of 0.25 points", "noise of 0.5 points", "noise of 1 points",
     ]  # fmt: skip
     (order,) = found["orders"]
     assert (order["first"], order["n"]) == ("m", 2 * N)
-    shown = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "noise").stdout
-    assert "Spearman's rho, mean within systems" in shown
-    assert order["sentence"] in shown
+    done = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "noise")
+    assert "Spearman's rho, mean within systems" in done.stdout
+    assert order["sentence"] in done.stdout
+    # A step for each metric and dimension, and one for each order.
+    assert "varying ratings" in done.stderr
+    assert "3/3" in done.stderr
     same = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "m")
     assert (same.returncode, "is the metric itself" in same.stderr) == (2, True)
 
