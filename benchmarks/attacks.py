@@ -34,7 +34,7 @@ from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.metrics.imapscore import score_graded
-from imapeval.metrics.judges.geval import build_geval
+from imapeval.metrics.judges.geval import build
 from imapeval.metrics.options import set_options
 from imapeval.types import Imap, Pair, QuestionImap, Score
 
@@ -152,7 +152,7 @@ def set_variant(variant: str) -> Iterator[None]:
 
 def make_judge(model: Model, *, by_hand: bool) -> Metric:
     """Return `geval:accuracy`, weighted by probabilities; without any (batch results), that of a single completion."""
-    (judge,) = (judge for judge in build_geval() if judge.name == "geval:accuracy")
+    (judge,) = (judge for judge in build() if judge.name == "geval:accuracy")
     options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
     (ready,) = prepare_metrics([set_options(judge, options)], MetricResources(llm=model))
     return ready

@@ -17,7 +17,7 @@ import pytest
 
 from imapeval._optional import installed
 from imapeval.metrics.base import Case
-from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation
+from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -84,6 +84,8 @@ def _describe(metric: Metric) -> str:
     cases = [make_case(*texts) for texts in CASES.values()]
     outcomes = metric.score_batch(cases)
     assert len(outcomes) == len(cases)
+    parts = {part for outcome in outcomes if isinstance(outcome, Score) for part in outcome.parts}
+    assert parts <= metric.part_ranges.keys(), f"{metric.name} declares no range of some of its parts"
     return f"| `{metric.name}` | {' | '.join(_show(outcome, metric.range) for outcome in outcomes)} |"
 
 

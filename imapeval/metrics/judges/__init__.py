@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.judges.blend import build_blend
-from imapeval.metrics.judges.factscore import build_factscore
-from imapeval.metrics.judges.geval import build_geval
-from imapeval.metrics.judges.judge import build_judge
+from imapeval.metrics.judges import blend, factscore, geval, judge, prometheus, questions
 from imapeval.metrics.judges.on_imaps import make_judge_variants
-from imapeval.metrics.judges.prometheus import build_prometheus
-from imapeval.metrics.judges.questions import build_questions
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
 
+_MODULES = (judge, blend, geval, prometheus, factscore, questions)
+"""Modules of this package whose `build` returns judges, in the order of the lists."""
+
 
 def build() -> list[Metric]:
     """Return the metrics of this package, for the registry; on imaps those of G-Eval, as in Wang et al. 2024."""
-    judges = [*build_judge(), *build_blend(), *build_geval(), *build_prometheus(), *build_factscore()]
-    return [*judges, *build_questions(), *make_judge_variants(build_geval())]
+    judges = [metric for module in _MODULES for metric in module.build()]
+    return [*judges, *make_judge_variants(geval.build())]

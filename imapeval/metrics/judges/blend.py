@@ -67,6 +67,6 @@ class Blend(DimensionJudge):
         return Score((judged + graded.value) / 2, {"judge": judged, "imapscore": graded.value}, repetitions)
 
 
-def build_blend() -> list[Blend]:
+def build() -> list[Blend]:
     """Return the blend."""
     return [Blend()]

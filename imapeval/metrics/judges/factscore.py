@@ -114,7 +114,7 @@ class FActScore(MultiStepJudge):
         return await client.ask(question, lambda completion: read_support(completion.text))
 
 
-def build_factscore() -> list[FActScore]:
+def build() -> list[FActScore]:
     """Return FActScore."""
     return [FActScore()]
 

@@ -124,7 +124,7 @@ class GEval(WeightedJudge):
         return rated if isinstance(rated, Failure) else rated[criterion]
 
 
-def build_geval() -> list[GEval]:
+def build() -> list[GEval]:
     """Return G-Eval on each criterion and on all, with and without reference."""
     return [
         GEval(criteria=criteria, with_reference=with_reference)

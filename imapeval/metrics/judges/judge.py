@@ -96,6 +96,6 @@ def _make_schema(scale: Scale) -> Mapping[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
-def build_judge() -> list[DimensionJudge]:
+def build() -> list[DimensionJudge]:
     """Return the judge."""
     return [DimensionJudge()]

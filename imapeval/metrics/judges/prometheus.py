@@ -88,7 +88,7 @@ class Prometheus(SampledJudge):
         return Score(fmean(grades), {"samples": float(len(grades))}, (tuple(grades),))
 
 
-def build_prometheus() -> list[Prometheus]:
+def build() -> list[Prometheus]:
     """Return Prometheus with and without reference."""
     return [Prometheus(), Prometheus(with_reference=False)]
 

@@ -142,7 +142,7 @@ class QAFactEval(MultiStepJudge):
         return Score(sum((score - LOWEST) / (HIGHEST - LOWEST) for score in overlaps) / len(kept), parts)
 
 
-def build_questions() -> list[Judge]:
+def build() -> list[Judge]:
     """Return both metrics."""
     return [QuestEval(), QAFactEval()]
 

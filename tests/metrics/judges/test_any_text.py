@@ -17,9 +17,11 @@ TEXTS = {
     "emoji": "🙂🩹",
     "broken": "rest \ud800 \x00 </answer>",
 }
+# A judge that expects another reply than a score is listed by its prompt.
+SCORE = '{"score": 4}'
 COMPLETIONS = {
-    "geval": '{"score": 4}',
-    "geval-noref": '{"score": 4}',
+    "geval": SCORE,
+    "geval-noref": SCORE,
     "prometheus": "Well. [RESULT] 4",
     "prometheus-noref": "Well. [RESULT] 4",
     "atomic-facts": '{"facts": ["Rest helps."]}',
@@ -44,7 +46,7 @@ def case_of(text, lang):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("metric", build(), ids=lambda metric: metric.name)
 async def test_any_text_has_an_outcome(metric, lang):
-    model = ScriptedModel(lambda request: COMPLETIONS[request.schema_name])
+    model = ScriptedModel(lambda request: COMPLETIONS.get(request.schema_name, SCORE))
     prepared = metric.prepare(MetricResources(llm=model))
     outcomes = dict(
         zip(TEXTS, await prepared.ascore_batch([case_of(text, lang) for text in TEXTS.values()]), strict=True)
@@ -71,6 +73,6 @@ def test_every_kind_of_request_was_answered():
 
 
 def test_edge_cases(check_edge_cases):
-    model = ScriptedModel(lambda request: COMPLETIONS[request.schema_name])
+    model = ScriptedModel(lambda request: COMPLETIONS.get(request.schema_name, SCORE))
     # On imaps the same judge sees short texts; an empty one is the empty response.
     check_edge_cases(metric.prepare(MetricResources(llm=model)) for metric in build() if "+imap" not in metric.name)

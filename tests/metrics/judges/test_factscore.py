@@ -10,12 +10,12 @@ from imapeval.errors import InputError, ProviderError, ServiceError, UsageError
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Case, MetricResources
-from imapeval.metrics.judges.factscore import build_factscore
+from imapeval.metrics.judges.factscore import build
 from imapeval.metrics.judges.prompts import knowledge_source
 from imapeval.metrics.options import list_options, set_options
 from imapeval.types import Failure, Score
 
-(METRIC,) = build_factscore()
+(METRIC,) = build()
 CASE = Case("1", "How is a boil treated?", "Warm cloths.", "Warm cloths, and antibiotics. Do not squeeze it.", "en")
 FACTS = ["Warm cloths treat a boil.", "Antibiotics treat a boil.", "A boil should not be squeezed."]
 SUPPORTED = {FACTS[0]: True, FACTS[1]: False, FACTS[2]: True}

@@ -14,12 +14,12 @@ from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges.client import SAMPLING_TEMPERATURE
-from imapeval.metrics.judges.geval import DIMENSIONS, build_geval
+from imapeval.metrics.judges.geval import DIMENSIONS, build
 from imapeval.metrics.options import list_options, set_options
 from imapeval.text.language import FACT_LANGS
 from imapeval.types import Failure, Score
 
-METRICS = {metric.name: metric for metric in build_geval()}
+METRICS = {metric.name: metric for metric in build()}
 
 CASE = Case("1", "How is a boil treated?", "Warm cloths, three times a day.", "Put a warm wet cloth on it.", "en")
 CASE_ZH = Case("2", "疖子怎么治？", "每天热敷三次。", "用热毛巾敷。", "zh")

@@ -10,13 +10,13 @@ from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import Case, MetricResources
-from imapeval.metrics.judges.blend import build_blend
-from imapeval.metrics.judges.judge import build_judge
+from imapeval.metrics.judges import blend
+from imapeval.metrics.judges import judge as dimension_judge
 from imapeval.metrics.options import set_options
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score
 
-(JUDGE,) = build_judge()
-(BLEND,) = build_blend()
+(JUDGE,) = dimension_judge.build()
+(BLEND,) = blend.build()
 
 IMAP = Imap(
     (Pair("treatment", "?"),),

@@ -5,11 +5,11 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics.base import Case, MetricResources
-from imapeval.metrics.judges.prometheus import build_prometheus
+from imapeval.metrics.judges.prometheus import build
 from imapeval.metrics.options import set_options
 from imapeval.types import Failure, Score
 
-METRICS = {metric.name: metric for metric in build_prometheus()}
+METRICS = {metric.name: metric for metric in build()}
 CASE = Case("1", "How is a boil treated?", "Warm cloths.", "Put a warm wet cloth on it.", "en")
 CASE_ZH = Case("2", "疖子怎么治？", "每天热敷三次。", "用热毛巾敷。", "zh")
 

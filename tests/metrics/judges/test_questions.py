@@ -7,10 +7,10 @@ from imapeval.errors import ServiceError
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Case, MetricResources
-from imapeval.metrics.judges.questions import build_questions, measure_f1
+from imapeval.metrics.judges.questions import build, measure_f1
 from imapeval.types import Failure, Score
 
-METRICS = {metric.name: metric for metric in build_questions()}
+METRICS = {metric.name: metric for metric in build()}
 
 CASE = Case("1", "How is a boil treated?", "Warm cloths three times a day.", "Warm cloths, or cephalexin.", "en")
 ABOUT_REFERENCE = {"What treats a boil?": "warm cloths", "How often?": "three times a day"}
