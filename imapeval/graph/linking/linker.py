@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 HEAD_SHARE = 0.3
-"""Minimum share of a value's characters in its head; with less it only mentions the concept."""
+"""Minimum share of the characters of a head and the words before it in the head; with less the value only mentions the
+concept."""
 
 _CORE_SCORE = 0.95
 _INSIDE_SCORE = 0.9
@@ -244,10 +245,9 @@ class Linker:
         return tuple(links)
 
     def _link_by_head(self, norm: str) -> tuple[Link, ...]:
-        # Without the stage, which would be most of the characters of a value such as "stage 4 CKD".
-        subject = strip_stage(norm)
         for head, modifier in phrases.find_heads(norm):
-            if len(head) < HEAD_SHARE * len(subject):
+            # A stage, a dose and what follows a preposition may be longer than the head: "CT of head and neck".
+            if len(head) < HEAD_SHARE * (len(head) + len(modifier)):
                 continue
             concepts = [c for c in self._lookup(head, types=_HEAD_TYPES) if not self._graph.is_general(c)]
             if concepts and not self._is_stopped(head) and self._is_modifier(modifier):

@@ -191,6 +191,8 @@ def find_heads(norm: str) -> Iterator[tuple[str, str]]:
 
     >>> list(find_heads("cancer of the colon"))
     [('cancer', '')]
+    >>> list(find_heads("spiral fracture of the tibia"))
+    [('spiral fracture', ''), ('fracture', 'spiral')]
     >>> list(find_heads("肺癌4期"))
     [('肺癌', '')]
     >>> list(find_heads("duodenal malignant lymphoma"))
@@ -212,9 +214,10 @@ def find_heads(norm: str) -> Iterator[tuple[str, str]]:
         return
     if found := _PREPOSITION.search(norm):
         # "aspirin to be avoided" is not a kind of aspirin, but "pneumonia without fever" is a kind of pneumonia.
-        if not advises_against(norm[found.start() :]):
-            yield norm[: found.start()], ""
-        return
+        if advises_against(norm[found.start() :]):
+            return
+        norm = norm[: found.start()]
+        yield norm, ""
     words = norm.split(" ")
     for start in range(1, len(words)):
         yield " ".join(words[start:]), " ".join(words[:start])
