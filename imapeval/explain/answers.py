@@ -30,12 +30,17 @@ class ScoredAnswer:
     Attributes:
         sample: The answer.
         outcomes: Outcomes by metric, in the run's order; None if the run was interrupted before.
-        record: The imap of the answer and of the reference that counts; None if there is none.
+        records: The imaps of the answer, read only where they are asked for.
     """
 
     sample: Sample
     outcomes: Mapping[str, Outcome | None]
-    record: ImapRecord | None
+    records: Iterable[ImapRecord]
+
+    @property
+    def record(self) -> ImapRecord | None:
+        """The imap of the answer and of the reference that counts; None if there is none."""
+        return find_counted_record(self.sample, self.outcomes, self.records)
 
     @property
     def system(self) -> str:
@@ -54,7 +59,8 @@ class ScoredAnswer:
     @property
     def facts(self) -> str:
         """A sentence on the facts that the answer has and lacks; "" if there are none."""
-        rows = [] if self.record is None else compare(self.record)
+        record = self.record
+        rows = [] if record is None else compare(record)
         return write_sentence(rows) if rows else ""
 
     @property
@@ -98,8 +104,7 @@ def _collect(
     def make(place: int) -> ScoredAnswer:
         sample = samples[place]
         found = {result.metric: result.outcome for result in results_by_place.find(place)}
-        outcomes = {name: found.get(name) for name in metrics}
-        return ScoredAnswer(sample, outcomes, find_counted_record(sample, outcomes, records_by_place.find(place)))
+        return ScoredAnswer(sample, {name: found.get(name) for name in metrics}, records_by_place.find(place))
 
     return Mapped(range(len(samples)), make)
 
@@ -122,10 +127,10 @@ class _ByPlace(Generic[_Item]):
         self._order = np.argsort(places, kind="stable")
         self._places = np.asarray(places)[self._order]
 
-    def find(self, place: int) -> Iterator[_Item]:
-        """Yield those of a sample, in their order."""
+    def find(self, place: int) -> Sequence[_Item]:
+        """Return those of a sample, in their order; each is read whenever it is asked for."""
         begin, end = self._places.searchsorted((place, place + 1))
-        return map(self._items.__getitem__, self._order[begin:end])
+        return Mapped(self._order[begin:end].data, self._items.__getitem__)
 
 
 def describe_outcome(metric: str, outcome: Outcome, facts: str) -> str:

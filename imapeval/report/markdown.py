@@ -14,7 +14,7 @@ from imapeval.study.number_format import format_score
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from imapeval.explain.answers import ScoredAnswer
     from imapeval.report.summary import SummaryRow
@@ -57,12 +57,25 @@ def write_markdown(
         name: Name of the data.
         higher_is_better: Direction of each metric; the worst answers are chosen by the first one.
     """
+    unscored = _Unscored()
+    systems: set[str] = set()
+    metric = next(iter(higher_is_better), "")
+
+    def go_through() -> Iterator[tuple[float, ScoredAnswer]]:
+        for answer in answers:
+            unscored.add(answer)
+            systems.add(answer.system)
+            if isinstance(outcome := answer.outcomes.get(metric), Score):
+                yield outcome.value, answer
+
+    choose = nsmallest if higher_is_better.get(metric) else nlargest
+    worst = choose(MAX_WORST, go_through(), key=itemgetter(0))
     parts = [
         f"## imapeval: {escape_markdown(name)}",
         _list_verdicts(verdicts),
         _tabulate_means(rows),
-        _tabulate_unscored(answers),
-        _tabulate_worst(answers, higher_is_better),
+        unscored.tabulate(of=len(answers)),
+        _tabulate_worst(worst, metric, several=len(systems) > 1),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -97,36 +110,37 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
     return tabulate(titles, lines, right=4 + counted) + more
 
 
-def _tabulate_unscored(answers: Sequence[ScoredAnswer]) -> str:
-    reasons: Counter[tuple[str, str]] = Counter()
-    ids: dict[tuple[str, str], list[str]] = {}
-    count = 0
-    for answer in answers:
+class _Unscored:
+    """Why answers were not scored: how many there are of each reason, and the first ids."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._reasons: Counter[tuple[str, str]] = Counter()
+        self._ids: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, answer: ScoredAnswer) -> None:
         unscored = answer.unscored
-        count += bool(unscored)
+        self._count += bool(unscored)
         for reason in dict.fromkeys(map(_reason_of, unscored.values())):
-            reasons[reason] += 1
-            if reasons[reason] <= MAX_IDS:
-                ids.setdefault(reason, []).append(answer.sample.id)
-    if not reasons:
-        return ""
-    lines = [
-        [escape_markdown(f"{message} ({kind})"), str(n), ", ".join(map(escape_markdown, ids[kind, message]))]
-        for (kind, message), n in reasons.most_common(MAX_REASONS)
-    ]
-    more = f"\n\nand {len(reasons) - MAX_REASONS} more reasons" if len(reasons) > MAX_REASONS else ""
-    table = tabulate(["reason", "answers", "such as"], lines)
-    return f"### Not scored: {count} of {len(answers)} answers\n\n{table}{more}"
+            self._reasons[reason] += 1
+            if self._reasons[reason] <= MAX_IDS:
+                self._ids.setdefault(reason, []).append(answer.sample.id)
+
+    def tabulate(self, *, of: int) -> str:
+        if not self._reasons:
+            return ""
+        lines = [
+            [escape_markdown(f"{message} ({kind})"), str(n), ", ".join(map(escape_markdown, self._ids[kind, message]))]
+            for (kind, message), n in self._reasons.most_common(MAX_REASONS)
+        ]
+        more = f"\n\nand {len(self._reasons) - MAX_REASONS} more reasons" if len(self._reasons) > MAX_REASONS else ""
+        table = tabulate(["reason", "answers", "such as"], lines)
+        return f"### Not scored: {self._count} of {of} answers\n\n{table}{more}"
 
 
-def _tabulate_worst(answers: Sequence[ScoredAnswer], higher_is_better: Mapping[str, bool]) -> str:
-    metric = next(iter(higher_is_better), "")
-    scored = ((o.value, answer) for answer in answers if isinstance(o := answer.outcomes.get(metric), Score))
-    choose = nsmallest if higher_is_better.get(metric) else nlargest
-    worst = choose(MAX_WORST, scored, key=itemgetter(0))
+def _tabulate_worst(worst: Sequence[tuple[float, ScoredAnswer]], metric: str, *, several: bool) -> str:
     if not worst:
         return ""
-    several = len({answer.system for answer in answers}) > 1
     lines = [
         [
             escape_markdown(answer.sample.id),
