@@ -24,8 +24,8 @@ WeightedStatistic: TypeAlias = Callable[[Floats], Floats]
 RESAMPLES = 2000
 """Enough for percentile intervals: Efron and Tibshirani 1993, section 14.3, ask for 1,000 or more."""
 
-_CELLS = 4_000_000
-"""Most numbers of a matrix at a time: 32 MB."""
+_CELLS = 2_000_000
+"""Most numbers of a matrix at a time: 16 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,8 @@ def iterate_resamples(clusters: int, *, seed: int, resamples: int) -> Iterator[C
     at_once = max(1, _CELLS // clusters)
     for start in range(0, resamples, at_once):
         rows = min(at_once, resamples - start)
-        picks = generator.integers(clusters, size=(rows, clusters)) + clusters * np.arange(rows)[:, None]
+        picks = generator.integers(clusters, size=(rows, clusters))
+        picks += clusters * np.arange(rows)[:, None]
         yield np.bincount(picks.ravel(), minlength=rows * clusters).reshape(rows, clusters)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import tempfile
 import weakref
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
+from operator import attrgetter
 from tempfile import TemporaryFile
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from imapeval.errors import UsageError
 
@@ -71,10 +74,12 @@ class _Spool(Sequence[_Item]):
         with _report_errors():
             self._file = TemporaryFile(prefix="imapeval-")  # noqa: SIM115
         try:
+            pickler = _Pickler(self._file, pickle.HIGHEST_PROTOCOL)
             for item in rest:
                 with _report_errors():
-                    self._file.write(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+                    pickler.dump(item)
                     self._begins.append(self._file.tell())
+                pickler.clear_memo()
             with _report_errors():
                 self._file.flush()
         except BaseException:
@@ -103,6 +108,22 @@ class _Spool(Sequence[_Item]):
 
     def __iter__(self) -> Iterator[_Item]:
         return map(self.__getitem__, range(len(self)))
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles dataclasses as calls of their classes: their own method takes twice as long to write and to read."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        get_values = _find_values(type(obj))
+        return NotImplemented if get_values is None else (type(obj), get_values(obj))
+
+
+@cache
+def _find_values(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return what gets the values of a dataclass; None for other classes."""
+    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+    # For a single name, `attrgetter` returns no tuple.
+    return attrgetter(*names) if len(names) > 1 else None
 
 
 @contextmanager
