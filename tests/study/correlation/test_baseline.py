@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,11 @@ from imapeval.study.correlation.baseline import (
 )
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.study.data.findings import CoefficientName
 
 
 def make(systems: int, *, questions: int = 40) -> Rated:
@@ -66,6 +74,49 @@ def test_the_baseline_is_the_mean_rating_on_other_questions():
         assert row.within_dataset == pytest.approx(np.mean(of_sets))
     both = rows["good", ALL]
     assert both.baseline == pytest.approx(np.mean([rows["good", name].baseline for name in rated.dimensions]))
+
+
+@pytest.mark.parametrize(("coefficient", "correlate"), [("spearman", stats.spearmanr), ("pearson", stats.pearsonr)])
+def test_the_columns_within_systems_and_questions_are_means_over_them(
+    coefficient: CoefficientName, correlate: Callable[..., Any]
+):
+    rated = make(4)
+    scores = np.round(rated.scores, 1)
+    scores[4:8, 0] = 1.0  # A question whose answers all have the same score has no coefficient,
+    scores[8, 0] = np.nan  # one with three scored answers has one,
+    scores[12:14, 0] = np.nan  # one with two has none.
+    rated = replace(rated, scores=scores)
+    rows = {(row.metric, row.dimension): row for row in compare_with_baseline(rated, coefficient)}
+    of_groups = {"within_system": np.array(rated.systems), "within_question": rated.questions}
+    for column, groups in of_groups.items():
+        means: list[float] = []
+        for place, dimension in enumerate(rated.dimensions):
+            x, y = scores[:, 0], rated.ratings[:, place]
+            there = [(groups == one) & np.isfinite(x) & np.isfinite(y) for one in dict.fromkeys(groups.tolist())]
+            values = [
+                correlate(x[rows], y[rows]).statistic  # scipy 1.16
+                for rows in there
+                if rows.sum() >= 3 and np.ptp(x[rows]) and np.ptp(y[rows])
+            ]
+            # Each system or question counts once, however many answers it has.
+            assert len(values) == (4 if column == "within_system" else 37 if dimension == "accuracy" else 38)
+            means.append(float(np.mean(values)))
+            assert getattr(rows["good", dimension], column) == pytest.approx(means[-1])
+        assert getattr(rows["good", ALL], column) == pytest.approx(np.mean(means))
+    # What knows only the system orders the answers to each question alike: it has a coefficient there, and none within
+    # a system.
+    assert rows["system", "accuracy"].within_system is None
+    assert (rows["system", "accuracy"].within_question or 0) > 0.3
+
+
+def test_one_dimension_has_the_columns_that_it_has_among_several():
+    rated = make(4)
+    alone = replace(rated, dimensions=("accuracy",), ratings=rated.ratings[:, :1])
+    (row,) = compare_with_baseline(alone, "spearman", metrics=["good"])
+    among = compare_with_baseline(rated, "spearman", metrics=["good"])[0]
+    for column in ("value", "within_dataset", "within_system", "within_question"):
+        assert getattr(row, column) is not None
+        assert getattr(row, column) == pytest.approx(getattr(among, column))
 
 
 def test_a_metric_that_knows_only_the_system_does_not_beat_the_baseline():
