@@ -113,7 +113,7 @@ class _Spool(Sequence[_Item]):
 class _Pickler(pickle.Pickler):
     """Pickles dataclasses as calls of their classes: their own method takes twice as long to write and to read."""
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         get_values = _find_values(type(obj))
         return NotImplemented if get_values is None else (type(obj), get_values(obj))
 

@@ -4,12 +4,14 @@ import json
 import re
 import resource
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import read, spool
+from imapeval.types import Turn
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +19,13 @@ def memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(spool, "IN_MEMORY", 2)
 
 
+@dataclass(frozen=True, slots=True)
+class OneField:
+    text: str
+
+
 def test_items_in_a_file_are_those_that_were_given():
-    items = [{"text": "é\ud800"}, None, ("b", 1.5), "c", "d"]
+    items = [{"text": "é\ud800"}, None, ("b", 1.5), OneField("c"), Turn("user", "d")]
     for count in range(6):
         kept = spool.spool(items[:count])
         assert list(kept) == items[:count]
