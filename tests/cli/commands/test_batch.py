@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 pytestmark = pytest.mark.usefixtures("apart")
 
+PAGE = (Path(__file__).parents[3] / "docs" / "batches.md").read_text(encoding="utf-8")
+
 METRICS = "imapscore,imapscore:paper,rouge1"
 FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
 SAMPLES = [
@@ -224,7 +226,12 @@ def test_stages_and_what_was_asked_once(imapeval: Command, stub: Stub, tmp_path:
     assert sorted(outcome["failure"]["kind"] for outcome in outcomes) == ["no-reference", *["pending"] * 4]
     results = tmp_path / "results.jsonl"
     run_batch([Path(file["path"])], results)
-    assert take(imapeval, results)["new"] == 4
+    taken = take(imapeval, results)
+    assert taken["new"] == 4
+    named = {"export": {*first, *first["samples"], *file}, "import": {*taken}}
+    for command, fields in named.items():
+        (row,) = re.findall(rf"^\| `batch {command}` \| (.*) \|$", PAGE, re.MULTILINE)
+        assert set(re.findall(r"`(\w+)`", row)) - {"custom_id"} == fields
     second = export(imapeval, data, *options)
     # 5 responses, 3 references: one is shared, one sample has none.
     assert (second["requests"], second["samples"]["pending"], second["samples"]["further"]) == (8, 5, 0)

@@ -10,6 +10,7 @@ from imapeval.extraction.llm_reader import LLMReader
 from imapeval.llm.protocol import Message
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured import templates
+from imapeval.llm.tokens import estimate
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges import build
 from imapeval.metrics.judges.custom import load_geval
@@ -40,6 +41,21 @@ def test_every_place_of_a_prompt_is_between_markers(path):
         assert places == {"name", "criteria", "steps", "given"}
     else:
         assert not places
+
+
+@pytest.mark.parametrize("path", PROMPTS, ids=lambda path: path.stem)
+def test_markers_and_line_cost_as_many_tokens_as_the_page_says(path, monkeypatch):
+    task, lang, version = path.stem.split(".")
+
+    def count():
+        template = templates.load.__wrapped__(task, lang=lang, version=int(version[1:]))
+        places = {name for message in template.messages for name in _PLACE.findall(message.content)} - {"id"}
+        return sum(estimate(message.content) for message in template.render(**dict.fromkeys(places, "Rest.")))
+
+    with_markers = count()
+    monkeypatch.setattr(templates, "delimit_texts", lambda messages, lang: tuple(messages))
+    monkeypatch.setattr(templates, "_delimit_examples", tuple)
+    assert with_markers - count() in (0, *range(50, 111))
 
 
 CUSTOM = {

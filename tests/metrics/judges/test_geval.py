@@ -9,6 +9,7 @@ from statistics import fmean
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
+from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
@@ -94,6 +95,15 @@ async def test_without_probabilities_the_mean_of_samples_counts():
     # Requests that differ in nothing would be one in the cache.
     assert [request.seed for request in samples] == [1, 2, 3, 4, 5]
     assert {(request.temperature, request.logprobs) for request in samples} == {(SAMPLING_TEMPERATURE, 0)}
+
+
+async def test_completions_without_probabilities_are_paid_for_once(tmp_path):
+    model = ScriptedModel([write(5), *map(write, (4, 4, 2, 5, 3))])
+    outcomes = [
+        await judge(prepared("geval:accuracy", CachedModel(model, tmp_path / "c.sqlite")), CASE) for _ in range(2)
+    ]
+    assert outcomes[0] == outcomes[1]
+    assert len(model.requests) == 6
 
 
 async def test_that_none_came_for_one_case_says_nothing_of_others():

@@ -5,6 +5,7 @@
 
 import contextlib
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -560,3 +561,10 @@ def test_the_scores_of_a_scale():
     assert Scale(0, 2, half_points=True).scores == [0, 0.5, 1, 1.5, 2]
     assert Scale(-1, 1).scores == [-1, 0, 1]
     assert float("nan") not in Scale(0, 5)
+
+
+def test_the_page_says_how_many_replies_are_tried():
+    page = (Path(__file__).parents[4] / "docs" / "judges.md").read_text(encoding="utf-8")
+    assert f"(`NOT_AS_ASKED` in the tests lists {len(NOT_AS_ASKED)})" in page
+    assert "lists more than 200 replies" in page
+    assert len(READ) + len(AFTER_REASONS) + len(NO_SCORE) + len(NOT_AS_ASKED) + len(TAKEN_BACK) > 200
