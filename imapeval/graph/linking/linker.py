@@ -23,7 +23,6 @@ from imapeval.graph.model import Link
 from imapeval.text.language import has_chinese
 from imapeval.text.negation import is_negated
 from imapeval.text.normalise import is_short_name, normalise
-from imapeval.text.stages import strip_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
