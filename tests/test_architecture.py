@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import imapeval
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -141,6 +143,41 @@ def test_nothing_imports_the_tests() -> None:
         and not (path == PLUGIN and name.split(".")[0] == "pytest")
     ]
     assert not wrong
+
+
+def find_module(name: str, *, beside: Path) -> Path | None:
+    """Return the file of a module of the package, or of a program's own folder."""
+    parts = name.split(".")
+    path = (ROOT if parts[0] == PACKAGE.name else beside.parent).joinpath(*parts)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def list_names(statements: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the names that a module binds."""
+    for node in statements:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.If | ast.Try):
+            yield from list_names(node.body)
+        else:
+            yield from (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def test_programs_import_what_exists() -> None:
+    wrong: list[str] = []
+    for path in SOURCES[len(MODULES) :]:
+        for node in list_nodes(path):
+            if not isinstance(node, ast.ImportFrom) or (module := find_module(node.module or "", beside=path)) is None:
+                continue
+            known = {*list_names(parse(module).body), *(dir(imapeval) if node.module == PACKAGE.name else ())}
+            wrong += [
+                f"{show(path)}:{node.lineno}: {node.module}.{alias.name}"
+                for alias in node.names
+                if alias.name not in known and find_module(f"{node.module}.{alias.name}", beside=path) is None
+            ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_no_file_is_too_long() -> None:
