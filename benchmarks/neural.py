@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.evaluation.samples import read
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.neural.bertscore import BertScore
-from imapeval.metrics.neural.models.loading import embeddings
+from imapeval.metrics.neural.models import embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
