@@ -457,7 +457,8 @@ def _answer_closed(task: ClosedTask) -> Callable[[str], object]:
 def _hide(text: str) -> None:
     """Redact a text that begins and ends with a secret."""
     redaction.register_secret("sk-linear-time")
-    redaction.redact(f"sk-linear-time {text} sk-linear-time")
+    redaction.register_url_secrets("http://qxlinear:qxtime@h")
+    redaction.redact_message(f"sk-linear-time qxlinear {text} qxtime sk-linear-time")
 
 
 GIVEN: Mapping[str, Callable[[str], object]] = {
@@ -526,7 +527,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "graph.linking.spelling.rate_similarity": lambda text: spelling.rate_similarity(text, f"{text}q", 0.5),
     "graph.linking.spelling.bigram_overlap": lambda text: spelling.bigram_overlap(text, f"{text}q"),
     "explain.answers.collect_answers": _explain,
-    "redaction.redact": _hide,
+    "redaction.redact_message": _hide,
     "evaluation.samples.dialogue.read_turns": lambda text: dialogue.read_turns(
         [{"role": "user", "content": text}, text]
     ),
