@@ -318,7 +318,7 @@ def test_names_that_lead_out_of_the_folder(memory: Any, monkeypatch: pytest.Monk
 def test_no_password_of_a_url_is_shown(imapeval: Run_, write_data: Callable[..., Path], start: str, sign: str) -> None:
     password = f"{start}hunter{sign}22pw"
     # Nobody listens there; fsspec's FTP connects when it is opened.
-    url = f"ftp://user:{password}@127.0.0.1:1/x/run"
+    url = f"ftp://user-1:{password}@127.0.0.1:1/x/run"
     for options in ((write_data(SAMPLES), "--out", url), (url,)):
         done = imapeval("score", *options, "--metrics", "rouge1")
         assert done.returncode == 2

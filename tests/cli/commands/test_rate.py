@@ -289,6 +289,6 @@ def test_a_study_without_ratings_says_so(imapeval: Command, answers: Path):
 
 
 def test_a_password_in_an_url_is_not_shown(imapeval: Command, tmp_path: Path):
-    result = imapeval("rate", "status", f"postgresql://owner:Hunter2Hunter2@/x?host={tmp_path}")
+    result = imapeval("rate", "status", f"postgresql://owner-1:Hunter2Hunter2@/x?host={tmp_path}")
     assert result.returncode == 2
     assert "Hunter2" not in result.stderr + result.stdout

@@ -162,7 +162,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def make_url(server: Server, name: str) -> str:
     name, _, query = name.partition("?")
-    return f"http://user:hunter2pw@127.0.0.1:{server.port}/{name}.jsonl{'?' * bool(query)}{query}"
+    return f"http://user-1:hunter2pw@127.0.0.1:{server.port}/{name}.jsonl{'?' * bool(query)}{query}"
 
 
 @pytest.mark.parametrize("name", READ)
