@@ -10,14 +10,23 @@ true partial correlation is computed from 400,000 such answers with noise-free r
 The second table: answers are rated in two dimensions with a common part, length goes with completeness only, and the
 metric is completeness and noise, so that every bias shown is a false one. Raters' noise is partly common to both
 dimensions ("halo", standard deviation beside 1 of the rest).
+
+The third table: two systems answer each question, which has a language and one of three tasks. Chinese answers, and
+those of the first task, are better by one standard deviation ("better"), and the metric scores them higher by a further
+"favour". The true partial correlations are computed with scipy from 400,000 such answers and their true quality.
+
+With --part, one table.
 """
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
+from scipy import stats
 
+from imapeval.study.arrays import Floats
 from imapeval.study.data.rated import Rated
-from imapeval.study.subgroups.bias import measure_bias
+from imapeval.study.subgroups.bias import Bias, measure_bias
 
 CASES = [(n, better, favour) for n in (20, 50, 200) for better, favour in ((0.0, 0.0), (1.0, 0.0), (1.0, 0.5))]
 RATERS = 3
@@ -63,35 +72,121 @@ def make_two(generator: np.random.Generator, n: int, halo: float) -> Rated:
     )
 
 
-def main() -> None:
-    """Print a row per case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=1000)
-    repetitions = parser.parse_args().repetitions
+TASKS = ("diagnosis", "treatment", "advice")
+
+
+def make_facets(
+    generator: np.random.Generator, n: int, better: float, favour: dict[str, float]
+) -> tuple[Rated, Floats]:
+    """Make the answers of two systems to n questions in two languages and of three tasks, and their true quality.
+
+    Args:
+        generator: Source of random numbers.
+        n: Number of questions.
+        better: How much better Chinese answers and those of the first task are.
+        favour: How much more the metric gives to answers in a language, or of a task, for nothing.
+    """
+    languages = np.array(["zh", "en"])[generator.integers(2, size=n)].repeat(2)
+    tasks = np.array(TASKS)[generator.integers(3, size=n)].repeat(2)
+    noise = np.repeat(generator.normal(size=n), 2) * 0.3**0.5 + generator.normal(size=2 * n) * 0.7**0.5
+    true = noise + better * ((languages == "zh").astype(np.float64) + (tasks == TASKS[0]))
+    given = np.round((true[:, None] + generator.normal(size=(2 * n, RATERS)) + 2.5) * 2) / 2
+    favoured = np.sum([size * ((languages == name) | (tasks == name)) for name, size in favour.items()], axis=0)
+    rated = Rated(
+        ids=tuple(map(str, range(2 * n))),
+        questions=np.arange(2 * n) // 2,
+        systems=("a", "b") * n,
+        metrics=("m",),
+        scores=(true + favoured + generator.normal(size=2 * n) * 0.7)[:, None],
+        dimensions=("accuracy",),
+        ratings=given.mean(axis=1, keepdims=True),
+        raters=tuple("abc"),
+        by_rater={"accuracy": given},
+        facets={"language": tuple(languages.tolist()), "task": tuple(tasks.tolist())},
+    )
+    return rated, true
+
+
+def correlate_partially(score: Floats, given: Floats, quality: Floats) -> float:
+    """Correlate what is left of the ranks of two columns after a regression on those of a third."""
+    s, p, q = (stats.rankdata(side) for side in (score, given, quality))
+    left = [side - np.polyval(np.polyfit(q, side, 1), q) for side in (s, p)]
+    return float(np.corrcoef(*left)[0, 1])
+
+
+def measure_systems(repetitions: int) -> None:
+    """Print a row per number of questions, difference and favour."""
     print("| questions | better | favour | true | mean | coverage | shown | undefined |")
     print("|---|---|---|---|---|---|---|---|")
     for n, better, favour in CASES:
         (exact,) = measure_bias(make(np.random.default_rng(0), 200_000, better, favour, noise=0.0))
         generator = np.random.default_rng(n)
         rows = [measure_bias(make(generator, n, better, favour, noise=1.0))[0] for _ in range(repetitions)]
-        found = [row for row in rows if row.value is not None]
         true = exact.value or 0.0
-        covered = np.mean([(row.low or 0) <= true <= (row.high or 0) for row in found])
-        mean, shown = np.mean([row.value for row in found]), np.mean([row.shown for row in found])
-        print(
-            f"| {n} | {better} | {favour} | {true:.3f} | {mean:.3f} | {covered:.3f} | {shown:.3f} "
-            f"| {1 - len(found) / repetitions:.3f} |"
-        )
-    print("\n| questions | halo | held equal | mean | shown | undefined |")
+        print(f"| {n} | {better} | {favour} | {true:.3f} | {' | '.join(summarize(rows, true))} |", flush=True)
+
+
+def measure_dimensions(repetitions: int) -> None:
+    """Print a row per number of questions, halo and what is held equal."""
+    print("| questions | halo | held equal | mean | shown | undefined |")
     print("|---|---|---|---|---|---|")
     for n in (50, 200):
         for halo in (0.0, 0.5):
             generator = np.random.default_rng(n)
             studies = [measure_bias(make_two(generator, n, halo)) for _ in range(repetitions)]
             for place, held in enumerate(("both", "accuracy", "completeness")):
-                found = [rows[place] for rows in studies if rows[place].value is not None]
-                mean, shown = np.mean([row.value for row in found]), np.mean([row.shown for row in found])
-                print(f"| {n} | {halo} | {held} | {mean:.3f} | {shown:.3f} | {1 - len(found) / repetitions:.3f} |")
+                mean, _, *others = summarize([rows[place] for rows in studies], 0.0)
+                print(f"| {n} | {halo} | {held} | {' | '.join([mean, *others])} |", flush=True)
+
+
+def measure_facets(repetitions: int) -> None:
+    """Print a row per number of questions, favour and group of a facet."""
+    print("| questions | better | favoured | answers | true | mean | coverage | shown | undefined |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    favours = ((0.0, {}), (1.0, {}), (1.0, {"zh": 0.5}), (1.0, {TASKS[0]: 0.5}))
+    for better, favour in favours:
+        large, quality = make_facets(np.random.default_rng(0), 200_000, better, favour)
+        for n in (30, 200):
+            generator = np.random.default_rng(n)
+            studies = [measure_bias(make_facets(generator, n, better, favour)[0]) for _ in range(repetitions)]
+            for facet, group in (("language", "zh"), ("task", TASKS[0]), ("task", TASKS[1])):
+                of_group = np.array([label == group for label in large.facets[facet]], dtype=np.float64)
+                true = correlate_partially(large.scores[:, 0], of_group, quality)
+                rows = [find_group(found, group) for found in studies]
+                cells = " | ".join(summarize(rows, true))
+                print(f"| {n} | {better} | {', '.join(favour) or '-'} | {group} | {true:.3f} | {cells} |", flush=True)
+
+
+def find_group(rows: list[Bias], group: str) -> Bias:
+    """Return the row of a group; of two languages only one has a row, and that of the other is its negative."""
+    for row in rows:
+        if row.group == group:
+            return row
+    (other,) = [row for row in rows if row.property == "language"]
+    if other.value is None or other.low is None or other.high is None:
+        return other
+    return replace(other, value=-other.value, low=-other.high, high=-other.low)
+
+
+def summarize(rows: list[Bias], true: float) -> list[str]:
+    """Return the mean, the coverage, the share shown and the share undefined."""
+    found = [(row.value, row.low or 0.0, row.high or 0.0, row.shown) for row in rows if row.value is not None]
+    values, low, high, shown = np.array(found, dtype=np.float64).T
+    shares = values.mean(), ((low <= true) & (true <= high)).mean(), shown.mean(), 1 - len(found) / len(rows)
+    return [f"{share:.3f}" for share in shares]
+
+
+def main() -> None:
+    """Print the tables."""
+    parts = {"systems": measure_systems, "dimensions": measure_dimensions, "facets": measure_facets}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--part", choices=parts)
+    given = parser.parse_args()
+    for name, measure in parts.items():
+        if given.part in (None, name):
+            measure(given.repetitions)
+            print()
 
 
 if __name__ == "__main__":

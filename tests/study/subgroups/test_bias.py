@@ -13,7 +13,8 @@ from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, measure_bias
 
-make_two = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bias.py"))["make_two"]
+benchmark = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bias.py"))
+make_two, make_facets = benchmark["make_two"], benchmark["make_facets"]
 
 
 def make(
@@ -78,6 +79,29 @@ def test_a_favoured_system_is_found(favour: float):
     assert row.group == "Llama-3"
     assert ((row.value or 0) > 0) == (favour < 0)
     assert "Llama-3" in row.sentence
+
+
+@pytest.mark.parametrize("favoured", [None, "zh", "diagnosis"])
+def test_languages_and_tasks_at_equal_quality(favoured: str | None):
+    # Chinese answers and diagnoses are better by a standard deviation, which raters see and which is no bias.
+    favour = {favoured: 0.5} if favoured else {}
+    rated, quality = make_facets(np.random.default_rng(5), 1500, 1.0, favour)
+    rows = {row.group: row for row in measure_bias(rated) if row.property in ("language", "task")}
+    assert set(rows) == {rated.facets["language"][0], "diagnosis", "treatment", "advice"}
+    for group, row in rows.items():
+        of_group = np.array([label == group for label in rated.facets[row.property]], dtype=np.float64)
+        # What it is with the true quality in place of the ratings.
+        true = partial(rated.scores[:, 0], of_group, quality)
+        assert row.value == pytest.approx(true, abs=0.04)
+        assert row.low is not None
+        assert row.high is not None
+        assert row.low <= true <= row.high
+    # A favoured task stands out, and the other tasks by as much in the other direction.
+    shown = {None: set(), "zh": {rated.facets["language"][0]}, "diagnosis": {"diagnosis", "treatment", "advice"}}
+    assert {group for group, row in rows.items() if row.shown} == shown[favoured]
+    if favoured == "diagnosis":
+        assert (rows["diagnosis"].value or 0) > 0.25 > 0 > (rows["treatment"].value or 0)
+        assert "task diagnosis higher" in rows["diagnosis"].sentence
 
 
 def test_the_own_family_is_read_from_the_signature():
