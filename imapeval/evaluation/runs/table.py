@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from array import array
-from itertools import count, islice
+from itertools import chain, count, islice
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
@@ -15,6 +15,7 @@ from imapeval.evaluation.runs.outcomes import KEPT_PARTS, Outcomes
 from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
 from imapeval.evaluation.samples import index_samples
+from imapeval.evaluation.samples.spool import Mapped
 from imapeval.files import replace_file
 from imapeval.types import Score
 
@@ -38,6 +39,12 @@ _CUT = " [cut]"
 
 _NOT_IN_XML = {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}
 """The characters that no XML file can hold (XML 1.0, section 2.2), besides those that `show_text` replaces."""
+
+_GROUP_ROWS = 10_000
+"""Rows of a table that are made into Parquet at a time."""
+
+_CHUNK = 1 << 20
+"""Bytes of a temporary file that are copied at a time."""
 
 _SHARD_ROWS = 100_000
 """Outcomes of a shard. Only one shard, some megabytes, is in memory at a time."""
@@ -77,14 +84,14 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
     if kind == "csv":
         content = iterate_csv(header, rows)
     else:
-        content = (_dump_parquet if kind == "parquet" else _dump_excel)(header, list(rows))
+        content = (_iterate_parquet if kind == "parquet" else _iterate_excel)(header, rows)
     with report_write_errors(path):
         replace_file(path, content)
     return path
 
 
-def _make_table(run: Run) -> tuple[list[str], Iterator[list[object]]]:
-    """Return the header and the rows, which are made one by one."""
+def _make_table(run: Run) -> tuple[list[str], Sequence[list[object]]]:
+    """Return the header and the rows; each is made whenever it is asked for."""
     samples = run.open_samples()
     index = index_samples(samples)
     metrics = list(run.manifest["settings"]["metrics"])
@@ -95,25 +102,25 @@ def _make_table(run: Run) -> tuple[list[str], Iterator[list[object]]]:
     ours = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
     taken = {*ours, "failure", *scores}
     header = [*ours, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
+    numbers = [outcomes.fill(metric, part) for metric, part in scores.values()]
+    kinds = outcomes.find_first_kinds()
 
-    def list_rows() -> Iterator[list[object]]:
-        numbers = [outcomes.fill(metric, part) for metric, part in scores.values()]
-        kinds = outcomes.find_first_kinds()
-        for place, sample in enumerate(samples):
-            columns = _list_own_columns(sample)
-            yield [
-                sample.id,
-                sample.system,
-                sample.question,
-                _join_references(sample.references, several=several),
-                sample.response if sample.answered else None,
-                sample.lang,
-                *(columns.get(name) for name in names),
-                *(_round(column[place]) for column in numbers),
-                kinds[place],
-            ]
+    def make_row(place: int) -> list[object]:
+        sample = samples[place]
+        columns = _list_own_columns(sample)
+        return [
+            sample.id,
+            sample.system,
+            sample.question,
+            _join_references(sample.references, several=several),
+            sample.response if sample.answered else None,
+            sample.lang,
+            *(columns.get(name) for name in names),
+            *(_round(column[place]) for column in numbers),
+            kinds[place],
+        ]
 
-    return header, list_rows()
+    return header, Mapped(range(len(samples)), make_row)
 
 
 def _name_scores(outcomes: Outcomes) -> dict[str, tuple[str, str | None]]:
@@ -145,12 +152,33 @@ def _round(value: float) -> float | None:
     return None if isnan(value) else float(f"{value:.{_DIGITS}g}")
 
 
-def _dump_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+def _iterate_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[bytes]:
+    """Yield the bytes of a Parquet file, of which only some rows at a time are in memory."""
     pyarrow = _import_pyarrow("pyarrow")
-    columns = [_unify([row[place] for row in rows]) for place in range(len(header))]
-    buffer = pyarrow.BufferOutputStream()
-    _import_pyarrow("pyarrow.parquet").write_table(pyarrow.table(columns, names=list(header)), buffer)
-    return buffer.getvalue().to_pybytes()
+    kinds = [set[type]() for _ in header]
+    for row in rows:
+        for found, cell in zip(kinds, row, strict=True):
+            if cell is not None:
+                found.add(float if type(cell) is int else type(cell))
+    plain: dict[frozenset[type], Any] = {
+        frozenset(): pyarrow.null(),
+        frozenset({float}): pyarrow.float64(),
+        frozenset({bool}): pyarrow.bool_(),
+    }
+    types = [plain.get(frozenset(found), pyarrow.string()) for found in kinds]
+    schema = pyarrow.schema(list(zip(header, types, strict=True)))
+    with TemporaryFile() as file:
+        with _import_pyarrow("pyarrow.parquet").ParquetWriter(file, schema) as writer:
+            for start in range(0, len(rows), _GROUP_ROWS):
+                cells = zip(*rows[start : start + _GROUP_ROWS], strict=True)
+                group = [_unify(column, found) for column, found in zip(cells, kinds, strict=True)]
+                writer.write_table(pyarrow.table(group, schema=schema))
+        yield from _read_chunks(file)
+
+
+def _read_chunks(file: IO[bytes]) -> Iterator[bytes]:
+    file.seek(0)
+    yield from iter(lambda: file.read(_CHUNK), b"")
 
 
 def _write_shards(run: Run) -> Path:
@@ -193,9 +221,8 @@ def _list_outcome(result: Result, system: str) -> dict[str, object]:
     return {name: _encodable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def _unify(cells: Sequence[object]) -> list[object]:
-    """Return cells of one type: all numbers, all booleans, or all texts."""
-    kinds = {float if type(cell) in (int, float) else type(cell) for cell in cells if cell is not None}
+def _unify(cells: Sequence[object], kinds: set[type]) -> list[object]:
+    """Return cells of one type, for a column with values of these types: all numbers, all booleans, or all texts."""
     if kinds == {float}:
         return [None if cell is None else float(str(cell)) for cell in cells]
     if kinds == {bool}:
@@ -212,7 +239,8 @@ def _import_pyarrow(module: str) -> Any:
     return require(module, distribution="pyarrow", extra="parquet", needed_for="Writing Parquet files")
 
 
-def _dump_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+def _iterate_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[bytes]:
+    """Yield the bytes of an Excel file, which openpyxl keeps in a temporary file."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
@@ -233,8 +261,8 @@ def _dump_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> byte
         cell.quotePrefix = may_be_formula(value)
         return cell
 
-    for row in (header, *rows):
+    for row in chain((header,), rows):
         sheet.append([make_cell(value) for value in row])
-    buffer = io.BytesIO()
-    book.save(buffer)
-    return buffer.getvalue()
+    with TemporaryFile() as file:
+        book.save(file)
+        yield from _read_chunks(file)

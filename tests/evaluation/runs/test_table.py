@@ -144,10 +144,15 @@ def test_a_text_longer_than_a_cell_of_excel_is_cut_visibly(tmp_path: Path):
         assert len(read_table(export_table(run, kind))[0]["response"]) == 40_000
 
 
-def test_own_columns_of_mixed_types_in_parquet(tmp_path: Path):
-    samples = [Sample(str(n), "q", (), "r", meta={"x": value}) for n, value in enumerate([1, "two", None, {"k": 1}])]
-    rows = read_table(export_table(make_run(tmp_path / "run", samples, {("0", "m"): Score(1)}), "parquet"))
-    assert [row["x"] for row in rows] == ["1", "two", None, json.dumps({"k": 1})]
+def test_a_column_of_parquet_has_one_type_over_all_groups_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(table, "_GROUP_ROWS", 2)
+    metas = [{"x": 1, "y": 1}, {"x": 2}, {"x": "two", "y": 0.5}, {"x": None}, {"x": {"k": 1}}]
+    samples = [Sample(str(n), "q", (), "r", meta=meta) for n, meta in enumerate(metas)]
+    path = export_table(make_run(tmp_path / "run", samples, {("4", "m"): Score(1)}), "parquet")
+    rows = read_table(path)
+    assert [row["x"] for row in rows] == ["1", "2", "two", None, json.dumps({"k": 1})]
+    assert [row["y"] for row in rows] == [1.0, None, 0.5, None, None]
+    assert [row["m"] for row in rows] == [None, None, None, None, 1.0]
 
 
 def test_shards_have_a_row_per_answer_and_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
