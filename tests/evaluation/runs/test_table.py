@@ -146,7 +146,7 @@ def test_a_text_longer_than_a_cell_of_excel_is_cut_visibly(tmp_path: Path):
 
 def test_a_column_of_parquet_has_one_type_over_all_groups_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(table, "_GROUP_ROWS", 2)
-    metas = [{"x": 1, "y": 1}, {"x": 2}, {"x": "two", "y": 0.5}, {"x": None}, {"x": {"k": 1}}]
+    metas: list[dict[str, object]] = [{"x": 1, "y": 1}, {"x": 2}, {"x": "two", "y": 0.5}, {"x": None}, {"x": {"k": 1}}]
     samples = [Sample(str(n), "q", (), "r", meta=meta) for n, meta in enumerate(metas)]
     path = export_table(make_run(tmp_path / "run", samples, {("4", "m"): Score(1)}), "parquet")
     rows = read_table(path)
