@@ -113,7 +113,9 @@ References = Annotated[
 Kg = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Use a graph made by `imapeval kg build` instead of the shipped one.")
 ]
-Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: detected from the script]")]
+Language = Annotated[
+    str | None, typer.Option("--lang", metavar="LANG", help="en or zh.  [default: detected from the script]")
+]
 Encoder = Annotated[
     str,
     typer.Option(
@@ -122,7 +124,7 @@ Encoder = Annotated[
         "model; the index of the graph's names is then built once.",
     ),
 ]
-Device = Annotated[str, typer.Option(help="Where metrics run their models: auto, cpu, cuda or mps.")]
+Device = Annotated[str, typer.Option(metavar="DEVICE", help="Where metrics run their models: auto, cpu, cuda or mps.")]
 Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Use ready-made imaps instead of extracting them.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MaxFailures = Annotated[
@@ -159,13 +161,15 @@ class DataOptions:
         ),
     ] = None
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Read only the first LIMIT rows; the rest is not checked.")
+        int | None, typer.Option(min=1, metavar="N", help="Read only the first N rows; the rest is not checked.")
     ] = None
     sample: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Take N questions at random (--seed), with the answers of all systems."),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Random seed, of --sample and of bootstrap intervals.")] = 0
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Random seed for --sample and for bootstrap intervals.")
+    ] = 0
     encoding: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Encoding of a text file, such as gb18030.  [default: recognised]"),

@@ -275,8 +275,8 @@ def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: 
 
 def _name(row: Correlation) -> str:
     over = _OVER[row.level]
-    mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
-    return f"{find_coefficient(row.coefficient).title} {over} ({mean})"
+    mean = f" (mean of {row.groups} coefficients)" if row.groups > 1 else ""
+    return f"{find_coefficient(row.coefficient).title} {over}{mean}"
 
 
 def _list(names: Sequence[str], *, most: int = 8) -> str:
@@ -326,12 +326,14 @@ def explain_no_comparison(ranked: Sequence[Correlation], against: str | None) ->
 
 def describe_missing_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:
     """Say which levels cannot be computed, and what they need."""
-    missing = [name for name in ("within-system", "within-question", "system") if name not in levels]
+    least = MIN_COMPARED_SYSTEMS
+    needs: dict[Level, str] = {
+        "within-system": "2 systems",
+        "within-question": f"{least} systems that answer the same question",
+        "system": f"{least} systems",
+    }
+    missing = [f"{name} correlations (need {need})" for name, need in needs.items() if name not in levels]
     if not missing:
         return []
-    least = MIN_COMPARED_SYSTEMS
     systems = len(np.unique(rated.systems))
-    return [
-        f"Not computed: {_list(missing)} correlations ({systems} system{'' if systems == 1 else 's'}; within-system "
-        f"takes 2, within-question {least} that answer the same question, system {least})."
-    ]
+    return [f"Not computed: {', '.join(missing)}; the answers are by {systems} system{'' if systems == 1 else 's'}."]

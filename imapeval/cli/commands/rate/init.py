@@ -90,7 +90,7 @@ def init(
             "[default: DATA's name.study.db]",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for blocks, orders and repeats.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed for blocks, orders and repeats.")] = 0,
 ) -> None:
     """Create a study: which answers are rated, on which scales, by how many raters, in which orders.
 

@@ -28,8 +28,8 @@ Against = Annotated[
 Dimension = Annotated[
     str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Resamples = Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples for an interval.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")]
+Resamples = Annotated[int, typer.Option(min=1, metavar="N", help="Number of bootstrap resamples for an interval.")]
 
 Altered = Annotated[
     list[str] | None,

@@ -60,7 +60,9 @@ def compare(
         ),
     ] = None,
     seed: Seed = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Minimum number of permutations or resamples.")] = 2000,
+    resamples: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Minimum number of permutations or resamples.")
+    ] = 2000,
     json_output: Json = False,
 ) -> None:
     """Test which metric agrees better with the ratings, for all pairs or against one metric."""

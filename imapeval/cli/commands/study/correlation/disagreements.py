@@ -27,7 +27,7 @@ def disagreements(
     *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
-    count: Annotated[int, typer.Option(min=1, help="Number of answers for each dimension.")] = 10,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="Number of answers for each dimension.")] = 10,
     json_output: Json = False,
 ) -> None:
     """List the answers on which a metric and the raters disagree most, with what matched in them."""

@@ -25,7 +25,7 @@ def paraphrase(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-reworded.jsonl]")
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Number of rewordings of each answer.")] = 1,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="Number of rewordings of each answer.")] = 1,
     data_options: DataOptions,
     llm_options: Annotated[LlmOptions, ("base_url", "concurrency", "rpm", "tpm", "price", "max_cost")],
     max_failures: MaxFailures = None,

@@ -25,7 +25,9 @@ def slices(
             help="Group answers by: system, dimension, language, compression ...  [default: all]",
         ),
     ] = None,
-    bins: Annotated[int, typer.Option(min=2, help="Number of equally large groups of a numeric property.")] = 4,
+    bins: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Number of equally large groups of a numeric property.")
+    ] = 4,
     coefficient: Annotated[
         str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
     ] = "spearman",
