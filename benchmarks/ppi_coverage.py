@@ -1,4 +1,4 @@
-"""How often intervals of a system's mean rating hold the true mean: `python benchmarks/ppi_coverage.py`.
+"""How often intervals of a system's mean rating hold the true mean: `python benchmarks/ppi_coverage.py [--part equal]`.
 
 Simulated studies: `rated` questions with ratings on a grid of half points (0 to 5), ten times as many answers with a
 score only, the score correlated with the rating; one answer a question, or three. Prints two Markdown tables. First:
@@ -26,12 +26,8 @@ def draw(rng: np.random.Generator, questions: int, answers: int, strength: float
     return np.clip(np.round(2 * (3 + truth)) / 2, 0, 5), scores / 10, codes
 
 
-def main() -> None:
-    """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=1000)
-    repeats = parser.parse_args().repeats
-    rng = np.random.default_rng(0)
+def cover_graded(rng: np.random.Generator, repeats: int) -> None:
+    """Print coverage for ratings from 0 to 5."""
     # The mean of a clipped and rounded normal is not 3 exactly.
     population = draw(rng, 1_000_000, 1, 0.5)[0]
     mean, share = population.mean(), (population >= 3).mean()
@@ -60,9 +56,12 @@ def main() -> None:
                     flush=True,
                 )
 
+
+def cover_equal(rng: np.random.Generator, repeats: int) -> None:
+    """Print coverage for ratings that are nearly all equal."""
     print("\n| rated questions | rated 3 | estimated | coverage | without the rule |")
     print("|---|---|---|---|---|")
-    for rated in (5, 10, 20, 50):
+    for rated in (5, 10, 20, 50, 200):
         for rare in (0.1, 0.3):
             held, without = [], 0
             for _ in range(repeats):
@@ -102,6 +101,20 @@ def hold_share(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray, s
     given = np.append(ratings, np.full(len(scores) - len(ratings), np.nan))
     (row,), _ = estimate_shares(make_study(given, scores, questions), "m", "d", right_from=3)
     return [] if row.low is None or row.high is None else [row.low <= share <= row.high]
+
+
+PARTS = {"graded": cover_graded, "equal": cover_equal}
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--part", choices=tuple(PARTS))
+    options = parser.parse_args()
+    for name, cover in PARTS.items():
+        if options.part in (None, name):
+            cover(np.random.default_rng(0), options.repeats)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.agreement.rater_differences import count_differences
-from imapeval.study.agreement.sentences import describe_agreement
+from imapeval.study.agreement.sentences import describe_agreement, find_headline
 from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.checklist import fill_checklist
 from imapeval.study.comparison.compare import compare
@@ -30,6 +30,12 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, Study
+from imapeval.study.interval_limits import (
+    BASELINE,
+    describe_agreement_limits,
+    describe_best_limits,
+    describe_ceiling_limits,
+)
 from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.disagreements import find_disagreements
 from imapeval.study.subgroups.heterogeneity import compare_slices
@@ -173,6 +179,8 @@ def compute_study(
     if best:
         slices = slice_answers(rated, metrics=best, coefficient=coefficient)
     heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
+    quoted = [find_headline([row for row in agreements if row.dimension == name]) for name in rated.dimensions]
+    ceiling = [row for row in ceilings if (row.level, row.coefficient) == (chosen, coefficient)]
     single = [row for row in correlations if row.level == "global" and row.dimension != ALL]
     return Study(
         title=title,
@@ -202,13 +210,18 @@ def compute_study(
             *found[:1],
             *describe_leaders(rated, correlations, ranked),
             *found[1:],
+            # What is known of intervals stands where conclusions quote them.
+            *describe_best_limits(ranked),
             *describe_undefined([name for name in rated.metrics if name != against], ranked),
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
+            *describe_agreement_limits([row for row in quoted if row is not None]),
+            *describe_ceiling_limits(ceiling, rated),
             *describe_group_differences(heterogeneities, best, dimension=main_dimension),
             *describe_outliers(outliers, ranked),
             *not_compared,
             *describe_missing_levels(rated, levels),
             *describe_baseline(baselines),
+            *([BASELINE] if any(row.low is not None for row in baselines) else []),
         ),
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from imapeval.study.calibration.curve import Method
-    from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
+    from imapeval.study.data.findings import Agreement, Ceiling, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
 
 FEW_ANSWERS = 100
@@ -32,6 +32,13 @@ BASELINE = (
     "difference in 97 to 98% of simulated studies) and somewhat too short with 20 questions for 20 systems (93%). With "
     "30 questions or fewer the baseline itself can be too weak by .04: read a small advantage with that in mind."
 )
+
+FEW_DIFFERENT = 10
+"""Rated questions with another rating than the most frequent one, from which on intervals of mean ratings by
+prediction-powered inference hold in 97% or less."""
+
+# ppi_coverage.py --part equal
+NEARLY_EQUAL = "the interval is rather too long (97 to 99% in place of 95%)"
 
 # limits.py
 CONCORDANCE = (
@@ -75,6 +82,19 @@ _LEVELS: dict[tuple[Level, Units], str] = {
 def describe_level_limits(kinds: Iterable[tuple[Level, Units]]) -> list[str]:
     """Return sentences on the intervals of correlations, and of their differences, at levels with their units."""
     return [_LEVELS[kind] for kind in dict.fromkeys(kinds) if kind in _LEVELS]
+
+
+def describe_best_limits(ranked: Sequence[Correlation]) -> list[str]:
+    """Return sentences on the interval that a conclusion quotes of the best of some metrics.
+
+    Args:
+        ranked: Result of `rank_metrics`.
+    """
+    if not ranked or ranked[0].low is None:
+        return []
+    best = ranked[0]
+    picked = len(ranked) > 1 and best.level in ("global", "within-system")
+    return [*describe_level_limits([(best.level, best.units)]), *([SIMULTANEOUS] if picked else [])]
 
 
 def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:

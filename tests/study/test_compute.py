@@ -13,6 +13,7 @@ from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
+from imapeval.study.interval_limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
 from imapeval.study.number_format import format_number
 
 
@@ -257,6 +258,43 @@ def test_conclusions_from_systems_are_about_other_systems(systems: int, said: st
         ("pairwise_accuracy", "perm-inputs"),
         ("soft_pairwise_accuracy", "boot-inputs"),
     }
+
+
+@pytest.mark.parametrize(
+    ("level", "systems", "metrics", "picked"),
+    [
+        ("within-system", 3, ("good", "poor"), True),
+        ("within-system", 3, ("good",), False),
+        ("within-question", 4, ("good", "poor"), False),
+        ("system", 8, ("good", "poor"), False),
+    ],
+)
+def test_what_is_known_of_an_interval_stands_where_it_is_quoted(
+    level: Level, systems: int, metrics: tuple[str, ...], picked: bool
+):
+    rated = keep_means(rate(questions=15, systems=systems, metrics=metrics))
+    said = compute_study(rated, title="t", signatures={}, resamples=50, level=level).conclusions
+    assert (SIMULTANEOUS in said) == picked
+    expected = describe_level_limits([(level, "systems" if level == "system" else "questions")])
+    assert [sentence for sentence in said if sentence in expected] == expected
+    assert len(expected) == (level != "within-system")
+    assert said[-1] == BASELINE
+    # Three systems have no interval to say it of.
+    few = compute_study(rated.take(range(45)), title="t", signatures={}, resamples=50, level="system").conclusions
+    assert not any("other systems are slightly cautious" in sentence for sentence in few)
+
+
+def test_what_is_known_of_the_intervals_of_ceilings_and_agreement_is_concluded():
+    rated = rate(questions=30, systems=1)
+    right = {"accuracy": (rated.by_rater["accuracy"] > 3).astype(float)}
+    rated = replace(rated, ratings=right["accuracy"].mean(axis=1, keepdims=True), by_rater=right, scales={})
+    study = compute_study(rated, title="t", signatures={}, resamples=50)
+    (ceilings,) = describe_ceiling_limits(study.ceilings, rated)
+    assert ceilings in study.conclusions
+    assert any("kappa and of the nominal alpha are too long" in sentence for sentence in study.conclusions)
+    assert (
+        ceilings not in compute_study(rate(questions=30, systems=1), title="t", signatures={}, resamples=50).conclusions
+    )
 
 
 def test_metrics_without_value_do_not_agree_best():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import describe_left_out, find_title
-from imapeval.study.interval_limits import SIMULTANEOUS, describe_level_limits
+from imapeval.study.interval_limits import describe_level_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,7 +137,6 @@ def describe_methods(study: Study) -> list[str]:
             "In the conclusions the interval of the best metric allows for its having been picked: it is one of "
             "simultaneous intervals for all metrics (correlations.csv has them). Intervals in figures and tables are "
             "those of single metrics.",
-            SIMULTANEOUS,
         ]
     if rated.lower_is_better:
         sentences.append(f"Scores for which low is good are reversed: {', '.join(sorted(rated.lower_is_better))}.")

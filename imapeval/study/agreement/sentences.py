@@ -9,7 +9,7 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.number_format import format_interval, format_number, format_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from imapeval.study.data.findings import Agreement, Ceiling, CoefficientName, Level
     from imapeval.study.data.rated import Rated
@@ -55,6 +55,16 @@ def describe_agreement(
     return sentences
 
 
+def find_headline(rows: Iterable[Agreement]) -> Agreement | None:
+    """Return the statistic of a dimension that a sentence quotes; None if there is none.
+
+    Args:
+        rows: Statistics of one dimension.
+    """
+    known = {row.statistic: row for row in rows if row.value is not None}
+    return next((known[name] for name in _HEADLINES if name in known), None)
+
+
 def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling: Ceiling | None) -> str:
     sentences: list[str] = []
     shares = [
@@ -68,7 +78,7 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
         scale = rated.scales.get(dimension)
         among = "" if scale is None else f" on a scale from {scale.low:g} to {scale.high:g}"
         sentences.append(f"{dimension}: two raters lie {rows['mad'].value:.2g} apart on average{among}.")
-    headline = next((rows[name] for name in _HEADLINES if name in rows and rows[name].value is not None), None)
+    headline = find_headline(rows.values())
     if headline is not None and headline.value is not None:
         sentences.append(
             f"{STATISTICS[headline.statistic].title} is {_quote(headline.value, headline.low, headline.high)} "

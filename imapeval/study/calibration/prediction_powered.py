@@ -26,6 +26,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.data.scales import Scale
+from imapeval.study.interval_limits import FEW_DIFFERENT, NEARLY_EQUAL
 from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
@@ -268,6 +269,11 @@ def estimate_systems(
         if scale is not None:
             helped, plain = (_clip(mean, scale.low, scale.high) for mean in (helped, plain))
         notes = [note] if (note := _doubt(scores[with_both], scores[only_scored], sign=sign)) else []
+        if different < min(FEW_DIFFERENT, clusters / 2):
+            notes.append(
+                f"{different} of {clusters} rated questions have another rating than the most frequent one: "
+                f"{NEARLY_EQUAL}"
+            )
         if unscored := int((theirs & np.isnan(scores) & np.isfinite(ratings)).sum()):
             notes.append(f"{unscored} rated answers without a score by {metric} are left out")
         variance, alone = (float((mean.influence**2).sum()) for mean in (helped, plain))

@@ -185,6 +185,14 @@ def test_of_nearly_constant_ratings_nothing_is_estimated():
     assert (rows[0].worth or 0) <= 205
 
 
+@pytest.mark.parametrize(("different", "of", "told"), [(3, 10, True), (9, 20, True), (9, 18, False), (10, 50, False)])
+def test_few_ratings_that_differ_are_told_with_what_is_known_of_the_interval(different: int, of: int, told: bool):
+    for row in few([3.0] * different + [2.5] * (of - different))[0]:
+        assert row.value is not None
+        assert (f"{different} of {of} rated questions" in (row.note or "")) == told
+        assert ("97 to 99%" in (row.note or "")) == told
+
+
 def test_no_interval_leaves_the_scale():
     rows, differences = few([5.0, 5.0, 5.0, 0.0, 0.0, 1.0], scale=Scale(0, 5, 1))
     for row in rows:
