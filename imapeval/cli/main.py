@@ -21,8 +21,11 @@ from imapeval.cli.config import read_config, walk_commands
 from imapeval.cli.options import spell_option
 from imapeval.cli.output import echo
 from imapeval.errors import ImapEvalError
-from imapeval.redaction import redact_warnings
+from imapeval.redaction import redact_message, redact_warnings
 from imapeval.remote import is_url
+
+_UsageError: Any = typer.BadParameter.__base__
+"""Of the click that typer uses, which may be its own."""
 
 
 class _Commands(TyperGroup):
@@ -41,6 +44,10 @@ class _Commands(TyperGroup):
         except ImapEvalError as error:
             echo(f"imapeval: {error}", err=True)
             raise typer.Exit(2) from error
+        except _UsageError as error:
+            # It may quote an argument.
+            error.message = redact_message(error.message)
+            raise
         except KeyboardInterrupt as error:
             echo("imapeval: stopped", err=True)
             raise typer.Exit(130) from error

@@ -227,6 +227,16 @@ def test_what_is_no_address_is_not_repeated(address: str, secret: str, model: st
     assert secret not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments", [("relate", "a", "b", "{}"), ("metrics", "{}", "b"), ("{}",), ("score", "a", "--combine={}")]
+)
+def test_no_argument_that_is_out_of_place_is_repeated_with_its_password(arguments: tuple[str, ...], run: Command):
+    done = run(*(argument.format(f"http://quark:zebra@h?sig={SIGNATURE}{ESCAPES}") for argument in arguments))
+    assert done.returncode == 2
+    assert done.stderr
+    assert not re.search(f"quark|zebra|{SIGNATURE}|[\x1b\x07\x9b\u202e]", done.stdout + done.stderr)
+
+
 @pytest.mark.parametrize("key", ["sk-first-line-1\nsk-second-line-2", "sk-\u201cquoted\u201d-1", "sk-a\tb-123456"])
 def test_a_key_that_no_header_can_carry_is_refused(
     key: str, echo: EchoServer, data: Path, run: Command, monkeypatch: pytest.MonkeyPatch
