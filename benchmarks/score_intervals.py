@@ -78,8 +78,8 @@ def draw_labels(
     return [str(one) for one in gold], [str(one) for one in given]
 
 
-def cover_closed(generator: np.random.Generator, repetitions: int) -> None:
-    """Print coverage of closed metrics."""
+def cover_labels(generator: np.random.Generator, repetitions: int) -> None:
+    """Print coverage of accuracy and F1."""
     names = ("accuracy", "f1-micro", "f1-macro", "f1-weighted")
     print(f"| labels | n | right | {' | '.join(names)} |\n|---|---|---|{'---|' * len(names)}")
     for shares, n, accuracy in product(((0.5, 0.5), (0.8, 0.2), (0.6, 0.3, 0.1)), (30, 100), (0.8, 0.95)):
@@ -89,8 +89,12 @@ def cover_closed(generator: np.random.Generator, repetitions: int) -> None:
             families = measure_labels(*draw_labels(generator, n, accuracy, shares))
             tally.add((row.metric, row.low, row.high) for row in estimate_metrics(families, n, metrics=names))
         print(f"| {' : '.join(f'{one:g}' for one in shares)} | {n} | {accuracy:g} | {tally.cells()} |", flush=True)
+
+
+def cover_areas(generator: np.random.Generator, repetitions: int) -> None:
+    """Print coverage of AUC and PR-AUC."""
     print("\n| share of the label | n | area | auc | pr-auc |\n|---|---|---|---|---|")
-    for share, n, area in product((0.5, 0.2), (30, 100), (0.8, 0.95)):
+    for share, n, area in product((0.5, 0.2), (30, 100, 200), (0.8, 0.95)):
         wanted = ("auc", "pr-auc")
         labels, scores = draw_scores(generator, LARGE, area, share)
         family = measure_labels(labels, labels, scores={"1": scores})[-1]
@@ -177,17 +181,19 @@ def cover_ceilings(generator: np.random.Generator, repetitions: int) -> None:
         print(f"| {kind} | {correlation:g} | {n} | {tally.truth['spearman']:.3f} | {tally.cells()} |", flush=True)
 
 
+PARTS = {"labels": cover_labels, "areas": cover_areas, "agreement": cover_agreement, "ceilings": cover_ceilings}
+
+
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", choices=("closed", "agreement", "ceilings"))
+    parser.add_argument("--part", choices=tuple(PARTS))
     options = parser.parse_args()
     error = (0.95 * 0.05 / options.repetitions) ** 0.5
     print(f"{options.repetitions} repetitions (standard error {error:.1%}); coverage, and mean width.\n")
-    parts = {"closed": cover_closed, "agreement": cover_agreement, "ceilings": cover_ceilings}
-    for name, cover in parts.items():
+    for name, cover in PARTS.items():
         if options.part in (None, name):
             cover(np.random.default_rng(options.seed), options.repetitions)
 

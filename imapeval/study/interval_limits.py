@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from imapeval.study.calibration.curve import Method
+    from imapeval.study.closed.estimate import MetricEstimate
     from imapeval.study.data.findings import Agreement, Ceiling, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
 
@@ -19,6 +20,9 @@ FEW_ANSWERS = 100
 
 ENOUGH_FOR_CEILINGS = 200
 """Answers from which on the intervals of ceilings hold in 97% or less where they are rated yes or no."""
+
+ENOUGH_FOR_AREAS = 200
+"""Answers from which on the intervals of AUC and PR-AUC hold in 97% or less."""
 
 # best_of_many.py
 SIMULTANEOUS = (
@@ -57,9 +61,6 @@ CURVES: dict[Method, str] = {
         "better than the mean."
     ),
 }
-
-# score_intervals.py --part closed
-CLOSED = "With 30 answers, intervals of macro averages, AUC and PR-AUC are rather too long (up to 98% in place of 95%)."
 
 # level_coverage.py, comparing_accuracies.py, swapping_systems.py
 _LEVELS: dict[tuple[Level, Units], str] = {
@@ -115,6 +116,23 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
         said.append(
             "Intervals of kappa and of the nominal alpha are too long where raters agree little and most ratings are "
             "in one category (up to 99.8% in place of 95%)."
+        )
+    return said
+
+
+def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:
+    """Return sentences on the intervals of metrics of closed answers (score_intervals.py --part labels, areas)."""
+    shown = [row for row in rows if row.low is not None]
+    said: list[str] = []
+    if any(row.metric.endswith("-macro") and row.n < FEW_ANSWERS for row in shown):
+        said.append(
+            f"With fewer than {FEW_ANSWERS} answers, intervals of macro averages are rather too long (up to 98% with "
+            "30 answers, in place of 95%)."
+        )
+    if any(row.metric in ("auc", "pr-auc") and row.n < ENOUGH_FOR_AREAS for row in shown):
+        said.append(
+            f"With fewer than {ENOUGH_FOR_AREAS} answers, intervals of AUC and PR-AUC can be too long (up to 98% with "
+            "30 and with 100 answers, in place of 95%)."
         )
     return said
 

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from imapeval.study.closed.estimate import MetricEstimate
 from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
 from imapeval.study.data.rated import Rated
 from imapeval.study.interval_limits import (
     describe_agreement_limits,
     describe_ceiling_limits,
+    describe_closed_limits,
     describe_level_limits,
 )
 
@@ -41,6 +43,22 @@ def test_agreement(statistic: str, n: int, count: int):
 )
 def test_levels(level: Level, units: Units, count: int):
     assert len(describe_level_limits([(level, units), (level, units)])) == count
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "count"),
+    [
+        ("f1-macro", 30, 1),
+        ("f1-macro", 100, 0),
+        ("auc", 30, 1),
+        ("pr-auc", 100, 1),
+        ("auc", 200, 0),
+        ("accuracy", 30, 0),
+    ],
+)
+def test_closed_answers(metric: str, n: int, count: int):
+    assert len(describe_closed_limits([MetricEstimate(metric, 0.9, 0.8, 0.95, n)])) == count
+    assert describe_closed_limits([MetricEstimate(metric, None, None, None, n, "constant")]) == []
 
 
 @pytest.mark.parametrize(

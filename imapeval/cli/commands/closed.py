@@ -199,7 +199,7 @@ def _parse_scale(text: str) -> "Scale":
 
 
 def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
-    from imapeval.study.interval_limits import CLOSED, FEW_ANSWERS
+    from imapeval.study.interval_limits import describe_closed_limits
     from imapeval.study.number_format import format_decimal
 
     columns = [
@@ -210,8 +210,7 @@ def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
     ]
     emit(rows, columns)
     echo("95% Wilson score intervals; what is no share of answers has its variance from leaving out each in turn.")
-    shown = (row.metric for row in rows if row.low is not None and row.n < FEW_ANSWERS)
-    if any(name in ("auc", "pr-auc") or name.endswith("-macro") for name in shown):
-        echo(CLOSED)
+    for sentence in describe_closed_limits(rows):
+        echo(sentence)
     for reason in dict.fromkeys(row.reason for row in rows if row.reason is not None):
         echo(f"Undefined: {', '.join(row.metric for row in rows if row.reason == reason)}: {reason}.")

@@ -50,6 +50,14 @@ def test_table(imapeval: Command, labels: Path):
     assert "Wilson score intervals" in done.stdout
 
 
+def test_what_is_known_of_the_intervals_stands_below_them(imapeval: Command, labels: Path):
+    args = ("closed", labels, *COLUMNS, "--scores", "p", "--metrics")
+    area, macro = "intervals of AUC and PR-AUC can be too long", "intervals of macro averages are rather too long"
+    for metrics, said in (("auc,accuracy", {area}), ("f1-macro", {macro}), ("accuracy,f1-micro", set[str]())):
+        text = " ".join(imapeval(*args, metrics).stdout.split())
+        assert {sentence for sentence in (area, macro) if sentence in text} == said
+
+
 def test_what_is_undefined_says_why(imapeval: Command, tmp_path: Path):
     data = write_rows(tmp_path / "a.jsonl", [{"right": 1, "given": 1, "p": 0.5}, {"right": 1, "given": 0, "p": 0.2}])
     args = ("closed", data, *COLUMNS, "--scores", "p")
