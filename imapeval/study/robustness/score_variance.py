@@ -22,7 +22,7 @@ import numpy as np
 from imapeval.study.bootstrap import (
     RESAMPLES,
     compute_replicates,
-    draw_resamples,
+    iterate_resamples,
     number_clusters,
     percentile_interval,
 )
@@ -111,8 +111,9 @@ def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int =
     codes = number_clusters(questions)
     interval = None
     if codes.max() > 0:
-        drawn = draw_resamples(int(codes.max()) + 1, seed=seed, resamples=RESAMPLES)
-        interval = percentile_interval(compute_replicates(total_sd, drawn, codes))
+        # All resamples at once would take 16 kB for each question.
+        blocks = iterate_resamples(int(codes.max()) + 1, seed=seed, resamples=RESAMPLES)
+        interval = percentile_interval(np.concatenate([compute_replicates(total_sd, drawn, codes) for drawn in blocks]))
     readings, _, judgements = shape
     judging = sum(value for name, value in effects.items() if "judging" in name)
     # Rounding leaves differences of mean squares that are 0 a little off it.

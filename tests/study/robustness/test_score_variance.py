@@ -1,11 +1,13 @@
 """Estimates are compared with the components that scores were simulated with, and with formulas for normal scores."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from imapeval.study import bootstrap
 from imapeval.study.robustness.score_variance import count_flips, saved_by_repeating, split_variance
 
 SD = {"answer": 0.2, "reading": 0.1, "relating": 0.06, "judging": 0.08}
@@ -135,3 +137,16 @@ def test_what_a_second_repetition_saves():
         "judging": pytest.approx(v["judging"] / 2 / once, abs=0.02),
     }
     assert set(saved_by_repeating(simulate(5)[:, :1, :1])) == {"judging"}
+
+
+def test_the_resamples_of_many_questions_are_not_in_memory_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bootstrap, "_CELLS", 20_000)
+    scores = np.random.default_rng(0).random((1000, 2, 1, 1))
+    tracemalloc.start()
+    try:
+        split_variance(scores, questions=range(1000))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # All of them would be 16 MB.
+    assert peak < 4_000_000
