@@ -5,6 +5,8 @@ Draws data with a known rank correlation again and again, computes the intervals
 coefficient. Scores and ratings have a bivariate normal distribution; "graded" ratings are rounded to the scale 0, .5
 ... 5. Two answers per question share half the variance on both sides. From 1,001 answers on, intervals come from the
 jackknife instead of the bootstrap; the rows for 2,000 answers measure these.
+
+`--means` measures the intervals of mean scores instead (`imapeval.study.bootstrap.mean_interval`).
 """
 
 from __future__ import annotations
@@ -13,16 +15,20 @@ import argparse
 import os
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product, repeat
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 # Before numpy is loaded: processes that use all cores each would wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from imapeval.study.bootstrap import mean_interval
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMES = ("spearman", "kendall_tau_b", "pearson")
 
@@ -73,14 +79,43 @@ def measure(setting: Setting, truth: dict[str, float], repetitions: int, resampl
     return {name: count / repetitions for name, count in held.items()}
 
 
+SCORES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda generator, n: generator.normal(0.5, 0.1, n),
+    "most near 1": lambda generator, n: generator.beta(5, 1.25, n),
+    "40% are 0": lambda generator, n: np.where(generator.random(n) < 0.4, 0.0, generator.beta(2, 2, n)),
+    "80% are 0": lambda generator, n: np.where(generator.random(n) < 0.8, 0.0, generator.beta(2, 2, n)),
+}
+"""Draws of scores from 0 to 1."""
+
+
+def measure_means(repetitions: int) -> None:
+    """Print the share of intervals that hold the true mean."""
+    print(f"| answers | {' | '.join(SCORES)} |\n|---|{'---|' * len(SCORES)}")
+    truths = {
+        name: float(draw_scores(np.random.default_rng(0), 4_000_000).mean()) for name, draw_scores in SCORES.items()
+    }
+    for n in (5, 10, 20, 30, 50, 100):
+        held = dict.fromkeys(SCORES, 0)
+        for name, draw_scores in SCORES.items():
+            for repetition in range(repetitions):
+                scores = draw_scores(np.random.default_rng([repetition, n]), n)
+                interval = mean_interval(scores, seed=repetition, bounds=(0.0, 1.0))
+                held[name] += interval is not None and interval.low <= truths[name] <= interval.high
+        print(f"| {n} | {' | '.join(f'{count / repetitions:.1%}' for count in held.values())} |", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--resamples", type=int, default=599)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--means", action="store_true")
     parser.add_argument("--rows", type=int, nargs="+", default=[50, 200, 800, 2000])
     args = parser.parse_args()
+    if args.means:
+        measure_means(args.repetitions)
+        return
     settings = [
         Setting(rows, rho, graded, clustered)
         for rows, clustered, graded, rho in product(args.rows, (False, True), (False, True), (0.0, 0.3, 0.6))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def print_standings(rows: "Sequence[Standing]") -> None:
     """Print the leaderboard of each metric."""
+    from imapeval.study.interval_limits import describe_mean_limits
     from imapeval.study.number_format import format_score, write_score
 
     columns = [
@@ -31,6 +32,8 @@ def print_standings(rows: "Sequence[Standing]") -> None:
     emit(rows, columns, title="Leaderboard", width=UNLIMITED)
     if any(row.groups for row in rows):
         echo("Systems that share a letter cannot be told apart by that metric.")
+    for sentence in describe_mean_limits(row.questions for row in rows if row.low is not None):
+        echo(sentence)
     own = dict.fromkeys(row.metric for row in rows if not row.shared)
     if own:
         echo(f"No question has a score of every system: each mean is over other questions ({', '.join(own)}).")

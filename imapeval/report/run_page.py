@@ -25,6 +25,7 @@ from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
+from imapeval.study.interval_limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
@@ -155,6 +156,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         findings=_list_findings(run, samples, outcomes, imaps, rows, complete=len(shown) == len(samples)),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
+        limits=describe_mean_limits(row.n for row in rows if row.low is not None),
         described={row.metric: describe_mean(row) for row in reversed(rows)},
         distributions=_draw_distributions(rows, samples, outcomes, axes),
         failures=failures,

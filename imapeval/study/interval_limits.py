@@ -24,6 +24,9 @@ ENOUGH_FOR_CEILINGS = 200
 ENOUGH_FOR_AREAS = 200
 """Answers from which on the intervals of AUC and PR-AUC hold in 97% or less."""
 
+ENOUGH_FOR_MEANS = 50
+"""Answers from which on the intervals of mean scores hold in 93% or more."""
+
 # best_of_many.py
 SIMULTANEOUS = (
     "Within systems and over all answers, the interval of the best metric is slightly cautious (96 to 98% in place of "
@@ -118,6 +121,20 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
             "in one category (up to 99.8% in place of 95%)."
         )
     return said
+
+
+def describe_mean_limits(sizes: Iterable[int]) -> list[str]:
+    """Return at most one sentence on the intervals of mean scores (coverage.py --means).
+
+    Args:
+        sizes: Number of answers behind each mean that has an interval.
+    """
+    if min(sizes, default=ENOUGH_FOR_MEANS) >= ENOUGH_FOR_MEANS:
+        return []
+    return [
+        "With fewer than 10 answers, intervals of means are too short (90 to 93% in place of 95%); with fewer than "
+        f"{ENOUGH_FOR_MEANS} they are slightly too short where most scores are equal (92 to 93%)."
+    ]
 
 
 def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:

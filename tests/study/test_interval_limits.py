@@ -11,6 +11,7 @@ from imapeval.study.interval_limits import (
     describe_ceiling_limits,
     describe_closed_limits,
     describe_level_limits,
+    describe_mean_limits,
 )
 
 
@@ -43,6 +44,11 @@ def test_agreement(statistic: str, n: int, count: int):
 )
 def test_levels(level: Level, units: Units, count: int):
     assert len(describe_level_limits([(level, units), (level, units)])) == count
+
+
+@pytest.mark.parametrize(("sizes", "count"), [([5, 100], 1), ([49], 1), ([50, 400], 0), ([], 0)])
+def test_means(sizes: list[int], count: int):
+    assert len(describe_mean_limits(sizes)) == count
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ def test_compare_for_people(imapeval: Command, run: Path):
     done = imapeval("compare", run)
     assert done.returncode == 0, done.stderr
     assert "good is better than bad by" in done.stdout
+    assert "With fewer than 10 answers, intervals of means are too short" in " ".join(done.stdout.split())
     assert "bad lost most" not in done.stdout
     assert "good gained most against bad on:" in done.stdout
     assert "bad, bad2: The response has 0 of" in done.stdout
