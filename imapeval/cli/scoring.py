@@ -1,6 +1,7 @@
 """Scoring in this process or in several, until it is done or interrupted."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,35 +66,14 @@ def score_until_interrupted(
     Raises:
         Interrupted: As `run_until_interrupted`.
     """
-    from imapeval.evaluation import evaluate
+    from imapeval.evaluation.evaluate import evaluate_to_store
     from imapeval.evaluation.workers import evaluate_in_workers
 
-    if pool is not None:
-        run_until_interrupted(
-            lambda stop: evaluate_in_workers(
-                samples,
-                workers=pool,
-                open_parts=open_parts,
-                parts=parts,
-                llm=llm,
-                references=references,
-                run=run,
-                progress=progress,
-                stop=stop,
-            ),
-            llm=llm,
-        )
+    if pool is None:
+        work = partial(evaluate_to_store, samples, parts)
     else:
-        run_until_interrupted(
-            lambda stop: evaluate.evaluate_to_store(
-                samples,
-                metrics=parts.metrics,
-                extractor=parts.extractor,
-                matcher=parts.matcher,
-                references=references,
-                run=run,
-                progress=progress,
-                stop=stop,
-            ),
-            llm=llm,
-        )
+        work = partial(evaluate_in_workers, samples, workers=pool, open_parts=open_parts, parts=parts, llm=llm)
+    run_until_interrupted(
+        lambda stop: work(references=references, run=run, progress=progress, stop=stop),
+        llm=llm,
+    )

@@ -12,9 +12,10 @@ from imapeval.errors import ImapEvalError, UsageError
 from imapeval.evaluation.combine import COMBINED_PARTS, References, combine_readings, combine_references
 from imapeval.evaluation.extract import extract, find_rejection, guard_sample
 from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.pipeline import Pipeline
 from imapeval.evaluation.runs import Result, RunSettings
 from imapeval.evaluation.samples.spool import Mapped
-from imapeval.evaluation.stores import ResultCopies, ResultStore
+from imapeval.evaluation.stores import InMemoryStore, ResultStore
 from imapeval.metrics.base import Case, Metric, is_within_range
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
@@ -53,16 +54,13 @@ async def evaluate(
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
     references: References = "mean",
-    run: ResultStore | None = None,
-    progress: Callable[[int], None] | None = None,
-    stop: asyncio.Event | None = None,
 ) -> list[Result]:
-    """Score every sample by every metric.
+    """Score every sample by every metric, and return one result per sample and metric, in the order of `samples`.
 
     Each reference, and each reading of the texts if there are several, is scored separately; `combine_readings` and
     `combine_references` make one outcome of these. Metrics that need a reference give `Failure("no-reference")` for
     samples without one. If extraction fails, metrics that need imaps give a `Failure` and the others are scored.
-    Results that `run` already has are not computed again. Extraction overlaps with matching and scoring.
+    Extraction overlaps with matching and scoring.
 
     Args:
         samples: Samples with unique ids.
@@ -70,52 +68,45 @@ async def evaluate(
         extractor: Extracts imaps; may be None if no metric requires "imap".
         matcher: Relates values; likewise.
         references: How the scores against several references are combined.
-        run: Where results are stored; None returns them only.
-        progress: Called with the number of samples finished since the last call.
-        stop: Once set, no further sample is started, and the results are of those that were.
-
-    Returns:
-        One result per sample and metric: first those that `run` already had, then the others in the order of
-        `samples`.
 
     Raises:
         UsageError: A metric requires imaps and extractor or matcher is None.
         ImapEvalError: Something affects all samples alike, such as a missing extra, a full disk or a server that is
-            down. Results finished before are in `run`.
+            down.
     """
-    kept = ResultCopies(run)
-    await evaluate_to_store(
-        samples,
-        metrics=metrics,
-        extractor=extractor,
-        matcher=matcher,
-        references=references,
-        run=kept,
-        progress=progress,
-        stop=stop,
-    )
+    store = InMemoryStore()
+    await evaluate_to_store(samples, Pipeline(metrics, extractor, matcher), references=references, run=store)
     place = {sample.id: index for index, sample in enumerate(samples)}
-    return [*kept.finished.values(), *sorted(kept.made, key=lambda result: place[result.id])]
+    return sorted(store.results, key=lambda result: place[result.id])
 
 
 async def evaluate_to_store(
     samples: Sequence[Sample],
+    parts: Pipeline,
     *,
-    metrics: Sequence[Metric],
-    extractor: Extractor | None = None,
-    matcher: Matcher | None = None,
     references: References = "mean",
     run: ResultStore,
     progress: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Score every sample by every metric as `evaluate` does, and keep nothing in memory.
+    """Score every sample by every metric as `evaluate` does, and store the results as they are made.
+
+    Results that `run` already has are not computed again.
+
+    Args:
+        samples: Samples with unique ids.
+        parts: Metrics with unique names, and the extractor and the matcher if one of them requires imaps.
+        references: How the scores against several references are combined.
+        run: Where results are stored.
+        progress: Called with the number of samples finished since the last call.
+        stop: Once set, no further sample is started.
 
     Raises:
         UsageError: As of `evaluate`.
-        ImapEvalError: Likewise.
+        ImapEvalError: Likewise. Results finished before are in `run`.
     """
-    signatures = full_signatures(metrics, extractor=extractor, matcher=matcher, references=references)
+    metrics, matcher = parts.metrics, parts.matcher
+    signatures = full_signatures(parts, references)
     pending = PendingMetrics(metrics, signatures, run.finished)
     run.retain_imaps(sample.id for sample in samples if not pending.needs_imap(sample))
 
@@ -139,7 +130,7 @@ async def evaluate_to_store(
             progress(len(batch))
 
     batch: list[_SampleImaps] = []
-    async with aclosing(_extract_all(samples, pending, extractor=extractor, stop=stop)) as items:
+    async with aclosing(_extract_all(samples, pending, extractor=parts.extractor, stop=stop)) as items:
         try:
             async for item in items:
                 batch.append(item)
@@ -155,21 +146,19 @@ async def evaluate_to_store(
         run.finish()
 
 
-def full_signatures(
-    metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None, references: References = "mean"
-) -> dict[str, str]:
+def full_signatures(parts: Pipeline, references: References = "mean") -> dict[str, str]:
     """Return the full signature by metric name: the metric's own, `references` and, if needed, extractor and matcher.
 
     Raises:
         UsageError: A metric requires imaps and extractor or matcher is None.
     """
     signatures: dict[str, str] = {}
-    for metric in metrics:
+    for metric in parts.metrics:
         signatures[metric.name] = f"{metric.signature}|references:{references}"
         if "imap" in metric.requires:
-            if extractor is None or matcher is None:
+            if parts.extractor is None or parts.matcher is None:
                 raise UsageError(f"the metric {metric.name!r} needs an extractor and a matcher; give both.")
-            signatures[metric.name] += f"|{extractor.signature}|{matcher.signature}"
+            signatures[metric.name] += f"|{parts.extractor.signature}|{parts.matcher.signature}"
     return signatures
 
 
@@ -202,23 +191,15 @@ class PendingMetrics:
         return any("imap" in metric.requires and _can_score(metric, sample) for metric in self.find(sample))
 
 
-def make_run_settings(
-    metrics: Sequence[Metric],
-    *,
-    extractor: Extractor | None,
-    matcher: Matcher | None,
-    references: References = "mean",
-    seed: int,
-    resources: Mapping[str, str] | None = None,
-) -> RunSettings:
+def make_run_settings(parts: Pipeline, *, references: References = "mean", seed: int) -> RunSettings:
     """Return the settings that decide whether a run can be resumed."""
     return RunSettings(
-        metrics=full_signatures(metrics, extractor=extractor, matcher=matcher, references=references),
-        extractor="" if extractor is None else extractor.signature,
-        matcher="" if matcher is None else matcher.signature,
+        metrics=full_signatures(parts, references),
+        extractor="" if parts.extractor is None else parts.extractor.signature,
+        matcher="" if parts.matcher is None else parts.matcher.signature,
         seed=seed,
-        resources=dict(resources or {}),
-        ranges=dict(_list_ranges(metrics)),
+        resources=dict(parts.resources),
+        ranges=dict(_list_ranges(parts.metrics)),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval._resources import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.errors import ProviderError
@@ -207,10 +207,10 @@ class Pipeline:
         resources: Hashes of the resources used, for the settings of the run.
     """
 
-    metrics: list[Metric]
-    extractor: Extractor | None
-    matcher: Matcher | None
-    resources: dict[str, str]
+    metrics: Sequence[Metric]
+    extractor: Extractor | None = None
+    matcher: Matcher | None = None
+    resources: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def open_pipeline(
@@ -249,7 +249,7 @@ def open_pipeline(
         MetricResources(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device, votes=votes),
     )
     if not any("imap" in metric.requires for metric in metrics):
-        return Pipeline(ready, None, None, {})
+        return Pipeline(ready)
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=llm, votes=votes)
     matcher = open_matcher(graph, encoder=encoder, llm=llm if relations else None, progress=progress)

@@ -53,33 +53,3 @@ class InMemoryStore:
 
     def finish(self) -> None:
         """Do nothing."""
-
-
-class ResultCopies:
-    """A `ResultStore` that passes everything on to another one, if there is one, and keeps the results.
-
-    Args:
-        run: The other one.
-    """
-
-    def __init__(self, run: ResultStore | None) -> None:
-        self.finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
-        self.made: list[Result] = []
-        self._run = run
-
-    def retain_imaps(self, ids: Iterable[str]) -> None:
-        """Pass them on."""
-        if self._run is not None:
-            self._run.retain_imaps(ids)
-
-    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
-        """Pass imaps and results on, and keep the results."""
-        fresh = list(results)
-        if self._run is not None:
-            self._run.add(imaps=imaps, results=fresh)
-        self.made.extend(fresh)
-
-    def finish(self) -> None:
-        """Pass it on."""
-        if self._run is not None:
-            self._run.finish()

@@ -126,16 +126,7 @@ class BatchScorer:
                 # Here rather than where processes start, so that it holds for the actors of Ray too.
                 redact_warnings()
                 self._parts = self.open_parts()
-            parts = self._parts
-            work = evaluate_to_store(
-                samples,
-                metrics=parts.metrics,
-                extractor=parts.extractor,
-                matcher=parts.matcher,
-                references=self.references,
-                run=store,
-            )
-            self._runner.run(work)
+            self._runner.run(evaluate_to_store(samples, self._parts, references=self.references, run=store))
         except ImapEvalError as error:
             return store, error
         return store, None
@@ -174,7 +165,7 @@ async def evaluate_in_workers(
         ServiceError: No worker can be started, or all die without a sample. Results finished before are in `run`.
         ImapEvalError: Something affects all samples alike; likewise.
     """
-    signatures = full_signatures(parts.metrics, extractor=parts.extractor, matcher=parts.matcher, references=references)
+    signatures = full_signatures(parts, references)
     pending = PendingMetrics(parts.metrics, signatures, run.finished)
     run.retain_imaps(sample.id for sample in samples if not pending.needs_imap(sample))
     todo = array("Q", (place for place, sample in enumerate(samples) if pending.find(sample)))

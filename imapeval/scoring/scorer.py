@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import UsageError
-from imapeval.evaluation import evaluate
+from imapeval.evaluation.evaluate import evaluate_to_store, full_signatures, make_run_settings
 from imapeval.evaluation.extract import extract
 from imapeval.evaluation.pipeline import LlmSettings
 from imapeval.evaluation.runs import Run, RunWriter, group_by_id
@@ -313,32 +313,17 @@ class Scorer:
     async def _score_to_folder(
         self, samples: Sequence[Sample], out: Path, progress: Callable[[int], None] | None, *, ledger: Ledger | None
     ) -> list[Assessment]:
-        ready = self._components.open().pipeline
-        settings = evaluate.make_run_settings(
-            ready.metrics,
-            extractor=ready.extractor,
-            matcher=ready.matcher,
-            references=self._references,
-            seed=0,
-            resources=ready.resources,
-        )
+        settings = make_run_settings(self._components.open().pipeline, references=self._references, seed=0)
         with RunWriter(out, samples, settings=settings, source="Python", ledger=ledger) as run:
-            results = await self._evaluate(samples, run, progress)
-        return self._assess_by_id(samples, [sample.id for sample in samples], results, Run(out).imaps())
+            await self._evaluate(samples, run, progress)
+        done = Run(out)
+        return self._assess_by_id(samples, [sample.id for sample in samples], done.results(), done.imaps())
 
     async def _evaluate(
         self, samples: Sequence[Sample], store: ResultStore, progress: Callable[[int], None] | None = None
-    ) -> list[Result]:
-        ready = self._components.open().pipeline
-        return await evaluate.evaluate(
-            samples,
-            metrics=ready.metrics,
-            extractor=ready.extractor,
-            matcher=ready.matcher,
-            references=self._references,
-            run=store,
-            progress=progress,
-        )
+    ) -> None:
+        parts = self._components.open().pipeline
+        await evaluate_to_store(samples, parts, references=self._references, run=store, progress=progress)
 
     def _assess_by_id(
         self, samples: Sequence[Sample], ids: Sequence[str], results: Iterable[Result], records: Iterable[ImapRecord]
@@ -368,10 +353,7 @@ class Scorer:
         )
 
     def _assess_rejected(self, id_: str, failure: Failure) -> Assessment:
-        ready, how = self._components.open().pipeline, self._references
-        signatures = evaluate.full_signatures(
-            ready.metrics, extractor=ready.extractor, matcher=ready.matcher, references=how
-        )
+        signatures = full_signatures(self._components.open().pipeline, self._references)
         return Assessment(id_, None, dict.fromkeys(signatures, failure), signatures)
 
     async def _extract(self, fields: Mapping[str, Any]) -> tuple[Imap, ...] | Failure:

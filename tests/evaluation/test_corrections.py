@@ -15,9 +15,9 @@ from imapeval.evaluation.corrections import (
     find_rescored_metrics,
     read_corrections,
 )
-from imapeval.evaluation.evaluate import evaluate, make_run_settings
+from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
 from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.pipeline import Pipeline, open_extractor, open_graph, open_matcher
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.matching.protocol import Matcher
 from imapeval.metrics import registry
@@ -38,9 +38,9 @@ def matcher() -> Matcher:
 def run(tmp_path: Path, matcher: Matcher) -> Run:
     metrics = [registry.get("imapscore"), registry.get("rouge1")]
     extractor = open_extractor(open_graph(None))
-    settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
-    with RunWriter(tmp_path / "run", SAMPLES, settings=settings) as writer:
-        asyncio.run(evaluate(SAMPLES, metrics=metrics, extractor=extractor, matcher=matcher, run=writer))
+    parts = Pipeline(metrics, extractor, matcher)
+    with RunWriter(tmp_path / "run", SAMPLES, settings=make_run_settings(parts, seed=0)) as writer:
+        asyncio.run(evaluate_to_store(SAMPLES, parts, run=writer))
     return Run(tmp_path / "run")
 
 

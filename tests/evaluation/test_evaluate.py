@@ -10,7 +10,9 @@ from imapeval.errors import ExtractionError, MissingExtraError, ProviderError, S
 from imapeval.evaluation import evaluate
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.extract import MAX_CHARACTERS
+from imapeval.evaluation.pipeline import Pipeline
 from imapeval.evaluation.runs import Result, Run, RunWriter
+from imapeval.evaluation.stores import InMemoryStore, ResultStore
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Metric, Requirement, range_parts, to_outcome
 from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
@@ -100,6 +102,10 @@ def score_all(samples: Sequence[Sample], **settings: Any) -> list[Result]:
     return asyncio.run(evaluate.evaluate(samples, **settings))
 
 
+def score_to(run: ResultStore, samples: Sequence[Sample], *parts: Any, **settings: Any) -> None:
+    asyncio.run(evaluate.evaluate_to_store(samples, Pipeline(*parts), run=run, **settings))
+
+
 def run(samples: Sequence[Sample], **more: object) -> dict[tuple[str, str], Outcome]:
     settings = {"metrics": [IMAPSCORE, Length()], "extractor": Words(), "matcher": Same()} | more
     return by_key(score_all(samples, **settings))
@@ -122,7 +128,7 @@ def test_scores_and_full_signatures():
 @pytest.mark.parametrize("references", ["best", "mean", "consensus"])
 def test_the_signature_says_how_several_references_count(references: References):
     (result,) = score_all([sample("a", "rest")], metrics=[Length()], references=references)
-    settings = evaluate.make_run_settings([Length()], extractor=None, matcher=None, references=references, seed=0)
+    settings = evaluate.make_run_settings(Pipeline([Length()]), references=references, seed=0)
     assert result.signature == settings.metrics["length"] == f"length|v:1|references:{references}"
 
 
@@ -229,12 +235,8 @@ def test_what_nobody_answered_is_scored_by_no_metric():
 def test_works_in_batches_and_keeps_to_the_concurrency():
     words, same, done = Words(concurrency=3), Same(), []
     count = 2 * evaluate.BATCH + 1
-    run(
-        [sample(str(n), "rest") for n in range(count)],
-        extractor=words,
-        matcher=same,
-        progress=done.append,
-    )
+    samples = [sample(str(n), "rest") for n in range(count)]
+    score_to(InMemoryStore(), samples, [IMAPSCORE, Length()], words, same, progress=done.append)
     assert same.batches == done == [evaluate.BATCH, evaluate.BATCH, 1]
     assert words.most_busy == 3
 
@@ -308,8 +310,8 @@ def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
     two = sample("a", "rest now", "rest now", "sleep")
     words = Thrice()
     with open_run(tmp_path, [two], words) as writer:
-        results = score_all([two], metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
-    score = by_key(results)["a", "imapscore"]
+        score_to(writer, [two], [IMAPSCORE, Length()], words, Same())
+    score = by_key(Run(tmp_path).results())["a", "imapscore"]
     assert isinstance(score, Score)
     # Beside the first reference 1, 3/4 and 3/4; beside the second 0 each time.
     assert score.value == pytest.approx((1 + 3 / 4 + 3 / 4) / 3 / 2)
@@ -328,7 +330,7 @@ def test_what_was_read_before_everything_ended_is_kept(tmp_path: Path):
     samples = [sample(id_, "rest") for id_ in "abc"]
     words = Words(errors={"b": ServiceError("the server is down", kind="unreachable")}, concurrency=1)
     with open_run(tmp_path, samples, words) as writer, pytest.raises(ServiceError):
-        score_all(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+        score_to(writer, samples, [IMAPSCORE, Length()], words, Same())
     assert words.asked == ["a", "b"]
     assert sorted(by_key(Run(tmp_path).results())) == [("a", "imapscore"), ("a", "length")]
     assert Run(tmp_path).manifest["finished"] is None
@@ -346,11 +348,10 @@ async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Pa
     words = Stopping(concurrency=2)
     samples = [sample(id_, "rest") for id_ in "abcd"]
     with open_run(tmp_path, samples, words) as writer:
-        results = await evaluate.evaluate(
-            samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer, stop=stop
-        )
+        parts = Pipeline([IMAPSCORE, Length()], words, Same())
+        await evaluate.evaluate_to_store(samples, parts, run=writer, stop=stop)
     assert words.asked == ["a", "b"]
-    assert [(result.id, result.metric) for result in results] == [
+    assert sorted(by_key(Run(tmp_path).results())) == [
         ("a", "imapscore"),
         ("a", "length"),
         ("b", "imapscore"),
@@ -361,7 +362,7 @@ async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Pa
 
 def open_run(folder: Path, samples: Sequence[Sample], words: Words) -> RunWriter:
     metrics = [IMAPSCORE, Length()]
-    settings = evaluate.make_run_settings(metrics, extractor=words, matcher=Same(), seed=0)
+    settings = evaluate.make_run_settings(Pipeline(metrics, words, Same()), seed=0)
     return RunWriter(folder, samples, settings=settings)
 
 
@@ -377,11 +378,10 @@ def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
     second = Words()
     for words in (first, second):
         with open_run(tmp_path, samples, words) as writer:
-            results = score_all(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+            score_to(writer, samples, [IMAPSCORE, Length()], words, Same())
     assert second.asked == ["b", "c"]
-    outcomes = by_key(results)
-    assert len(results) == len(outcomes) == 8
-    assert outcomes == by_key(Run(tmp_path).results())
+    outcomes = by_key(Run(tmp_path).results())
+    assert len(outcomes) == 8
     assert isinstance(outcomes["a", "imapscore"], Failure)
     assert isinstance(outcomes["b", "imapscore"], Score)
     assert sorted(record.id for record in Run(tmp_path).imaps()) == ["b", "c", "d"]
@@ -421,12 +421,12 @@ def test_metrics_that_wait_wait_together():
 def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(tmp_path: Path):
     samples, metrics = [sample("a", "rest"), sample("b", "dead")], [IMAPSCORE, Length(), Judge(), Judge("other")]
     words, same = Words(), Same()
-    settings = evaluate.make_run_settings(metrics, extractor=words, matcher=same, seed=0)
+    settings = evaluate.make_run_settings(Pipeline(metrics, words, same), seed=0)
     with (
         RunWriter(tmp_path / "run", samples, settings=settings, source="x", command=[]) as writer,
         pytest.raises(ServiceError, match="nobody answers"),
     ):
-        score_all(samples, metrics=metrics, extractor=words, matcher=same, run=writer)
+        score_to(writer, samples, metrics, words, same)
     kept = Run(tmp_path / "run")
     assert {(result.id, result.metric) for result in kept.results()} == {
         (id_, metric) for id_ in ("a", "b") for metric in ("imapscore", "length")
@@ -444,9 +444,9 @@ class Overshooting(Length):
 
 def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
     samples, metrics = [sample("a", "rest"), sample("b", "rest rest rest")], [Overshooting()]
-    settings = evaluate.make_run_settings(metrics, extractor=None, matcher=None, seed=0)
+    settings = evaluate.make_run_settings(Pipeline(metrics), seed=0)
     with RunWriter(tmp_path, samples, settings=settings) as writer:
-        score_all(samples, metrics=metrics, run=writer)
+        score_to(writer, samples, metrics)
     kinds = {
         id_: outcome.kind
         for (id_, _), outcome in by_key(Run(tmp_path).results()).items()

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError
-from imapeval.evaluation.evaluate import evaluate, make_run_settings
+from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
+from imapeval.evaluation.pipeline import Pipeline
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.extraction.protocols import TwoStepExtractor
@@ -136,9 +137,9 @@ async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
     for _ in range(2):
         cached = CachedModel(model, tmp_path / "cache.sqlite")
         extractor, matcher = TwoStepExtractor(LLMReader(cached)), LLMMatcher(inner, cached)
-        settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
-        with RunWriter(tmp_path / "run", samples, settings=settings) as run:
-            await evaluate(samples, metrics=metrics, extractor=extractor, matcher=matcher, run=run)
+        parts = Pipeline(metrics, extractor, matcher)
+        with RunWriter(tmp_path / "run", samples, settings=make_run_settings(parts, seed=0)) as run:
+            await evaluate_to_store(samples, parts, run=run)
             run.finish()
         counts.append(len(model.requests))
         results = {result.id: result for result in Run(tmp_path / "run").results()}

@@ -16,8 +16,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from imapeval.evaluation.corrections import CORRECTIONS, read_corrections
-from imapeval.evaluation.evaluate import evaluate, make_run_settings
-from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
+from imapeval.evaluation.pipeline import Pipeline, open_extractor, open_graph, open_matcher
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.metrics import registry
 from imapeval.serve.guard import Limits
@@ -57,10 +57,10 @@ def reviewed(tmp_path: Path) -> Iterator[Reviewed]:
     graph = open_graph(None)
     matcher, extractor = open_matcher(graph), open_extractor(graph)
     metrics = [registry.get("imapscore"), registry.get("rouge1")]
-    settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
-    with RunWriter(tmp_path / "run", SAMPLES, settings=settings) as writer:
+    parts = Pipeline(metrics, extractor, matcher)
+    with RunWriter(tmp_path / "run", SAMPLES, settings=make_run_settings(parts, seed=0)) as writer:
         # Playwright's loop runs in this thread.
-        scoring = evaluate(SAMPLES, metrics=metrics, extractor=extractor, matcher=matcher, run=writer)
+        scoring = evaluate_to_store(SAMPLES, parts, run=writer)
         with ThreadPoolExecutor() as pool:
             pool.submit(asyncio.run, scoring).result()
     app, path = make_app(ReviewSession(Run(tmp_path / "run"), matcher, who="Anna"))

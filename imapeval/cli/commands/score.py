@@ -106,7 +106,7 @@ def score(
     Without --llm everything runs on this computer, with a lexicon, a knowledge graph and a sentence encoder that are
     part of imapeval. To resume a run that was stopped, repeat the command with its --out.
     """
-    from imapeval.evaluation import evaluate
+    from imapeval.evaluation.evaluate import make_run_settings
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import (
@@ -159,14 +159,7 @@ def score(
         ready = open_parts(llm=llm, progress=progress)
     place = out or f"runs/{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     output = Output(place)
-    identity = evaluate.make_run_settings(
-        ready.metrics,
-        extractor=ready.extractor,
-        matcher=ready.matcher,
-        references=joined,
-        seed=data_options.seed,
-        resources=ready.resources,
-    )
+    identity = make_run_settings(ready, references=joined, seed=data_options.seed)
     with output.open() as folder:
         try:
             with (
@@ -237,6 +230,8 @@ def score(
             kinds = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
             file = output.show(folder / "results.jsonl")
             echo(f"{failed} of {len(samples)} samples failed ({kinds}); see {file}.", err=True)
+            if reasons["no-reference"] == len(samples):
+                echo("No sample has a reference. Say which column holds it with --map reference=COLUMN.", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))

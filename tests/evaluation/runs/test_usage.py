@@ -73,7 +73,8 @@ def test_a_session_that_asks_nothing_changes_nothing(tmp_path: Path):
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from imapeval.evaluation.evaluate import evaluate
+from imapeval.evaluation.evaluate import evaluate_to_store
+from imapeval.evaluation.pipeline import Pipeline
 from imapeval.llm.protocol import Completion, Message, Request, Usage
 from imapeval.llm.middleware.budget import Ledger, BudgetedModel
 from imapeval.metrics.base import Metric
@@ -112,7 +113,7 @@ ledger = Ledger()
 settings = RunSettings({"one": "one|references:mean|reading|matching"}, "reading", "matching")
 with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as run:
     reader = Reading(BudgetedModel(Slow(), ledger))
-    asyncio.run(evaluate(samples, metrics=[One()], extractor=reader, matcher=Matching(), run=run))
+    asyncio.run(evaluate_to_store(samples, Pipeline([One()], reader, Matching()), run=run))
 """
 
 

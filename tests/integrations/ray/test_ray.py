@@ -68,10 +68,7 @@ def outcomes(store: InMemoryStore) -> dict[tuple[str, str, str], object]:
 @pytest.fixture(scope="module")
 def plain() -> InMemoryStore:
     parts, store = open_pipeline(METRICS), InMemoryStore()
-    work = evaluate.evaluate(
-        SAMPLES, metrics=parts.metrics, extractor=parts.extractor, matcher=parts.matcher, run=store
-    )
-    asyncio.run(work)
+    asyncio.run(evaluate.evaluate_to_store(SAMPLES, parts, run=store))
     return store
 
 
@@ -92,10 +89,7 @@ def test_a_model_of_the_first_process_answers_the_actors():
     open_parts = partial(open_pipeline, METRICS, relations=True)
     parts = open_parts(llm=model)
     plain, spread = InMemoryStore(), InMemoryStore()
-    work = evaluate.evaluate(
-        SAMPLES[:70], metrics=parts.metrics, extractor=parts.extractor, matcher=parts.matcher, run=plain
-    )
-    asyncio.run(work)
+    asyncio.run(evaluate.evaluate_to_store(SAMPLES[:70], parts, run=plain))
     asked, model.requests = model.requests, []
     asyncio.run(
         evaluate_in_workers(

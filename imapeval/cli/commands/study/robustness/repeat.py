@@ -66,9 +66,10 @@ def repeat(
     Every text is read N times, every reading is related N times, and each of these is judged N times. To resume a
     command that was stopped, repeat it: completions are cached.
     """
-    from imapeval.evaluation.evaluate import evaluate
-    from imapeval.evaluation.pipeline import completions_path, open_ledger, open_llm, open_pipeline
+    from imapeval.evaluation.evaluate import evaluate_to_store
+    from imapeval.evaluation.pipeline import Pipeline, completions_path, open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs.usage_file import add_up_usage
+    from imapeval.evaluation.stores import InMemoryStore
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.thresholds import check_ranges, parse_thresholds
     from imapeval.study.robustness import repeated_scoring
@@ -99,6 +100,7 @@ def repeat(
     extractor, matcher = ready.extractor, ready.matcher
     if extractor is not None and matcher is not None:
         extractor, matcher = repeated_scoring.repeat_relating(extractor, matcher, relatings)
+    parts, store = Pipeline(judges, extractor, matcher), InMemoryStore()
     # There is no output beside which the usage could stand until the command has succeeded.
     work = [model.identity, votes, relatings, [metric.signature for metric in judges], samples]
     digest = hashlib.sha256(repr(work).encode(errors="backslashreplace")).hexdigest()
@@ -107,11 +109,8 @@ def repeat(
             add_up_usage(completions_path().with_name(f"repeat-{digest[:16]}"), ledger),
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):
-            results = run_until_interrupted(
-                lambda stop: evaluate(
-                    samples, metrics=judges, extractor=extractor, matcher=matcher, progress=advance, stop=stop
-                ),
-                llm=model,
+            run_until_interrupted(
+                lambda stop: evaluate_to_store(samples, parts, run=store, progress=advance, stop=stop), llm=model
             )
     except Interrupted as interrupted:
         echo("Stopped. Completions so far are cached: repeat the command to resume.", err=True)
@@ -119,7 +118,7 @@ def repeat(
     limits = {limit.metric: limit.value for limit in thresholds}
     rows = [
         repeated_scoring.measure_repeats(
-            repeated_scoring.gather_scores(metric, samples, results, votes=votes, relatings=relatings),
+            repeated_scoring.gather_scores(metric, samples, store.results, votes=votes, relatings=relatings),
             threshold=limits.get(metric.name),
             cost=repeated_scoring.find_costs(
                 metric,
