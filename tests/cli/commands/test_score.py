@@ -157,6 +157,9 @@ def test_without_a_reference_there_is_a_reason_and_no_score(imapeval: Command, w
         assert isinstance(outcomes["c", metric], Failure)
     alone = imapeval("score", write_data([Sample("c", "What helps?", (), "Rest.")], "alone.jsonl"))
     assert (alone.returncode, "1 of 1 samples failed (no-reference: 1)" in alone.stderr) == (1, True)
+    # No column was taken for the reference: the option that names it is stated.
+    assert "--map reference=" in alone.stderr
+    assert "--map reference=" not in done.stderr
 
 
 UNANSWERED = [
