@@ -85,6 +85,9 @@ def correlate(
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
+    if len(set(rated.systems)) == 1:
+        # Every level is the same, and there is no baseline.
+        return
     beside = {name: compare_with_baseline(rated, name, correlations=rows, seed=seed) for name in coefficients}
     for of_coefficient in beside.values():
         _print_beside(of_coefficient)

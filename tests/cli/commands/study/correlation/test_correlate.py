@@ -71,6 +71,19 @@ def test_table_and_notes(imapeval: Command, run: Path):
         assert part in done.stdout
 
 
+def test_one_system_has_no_second_table(imapeval: Command, tmp_path: Path):
+    samples = [
+        Sample(f"{n}", f"q{n}?", ("r",), "a", "en", "x", {"accuracy": rating}) for n, rating in enumerate(RATINGS)
+    ]
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
+        writer.add(imaps=[], results=[Result(s.id, "m", Score(s.ratings["accuracy"]), "m|v:1") for s in samples])
+        writer.finish()
+    done = imapeval("study", "correlate", tmp_path / "run", "--resamples", "50")
+    assert done.returncode == 0, done.stderr
+    assert "Spearman's rho, within system" in done.stdout
+    assert "side by side" not in done.stdout
+
+
 def test_levels_and_coefficients(imapeval: Command, run: Path):
     levels = "global,within-question,system"
     asked = ("study", "correlate", run, "--resamples", "50", "--level", levels)
