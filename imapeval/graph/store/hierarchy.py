@@ -63,20 +63,12 @@ class Hierarchy:
             self._cached_ancestors(self._database.row_of(child)), self._database.find_row(ancestor), is_part=False
         )
 
-    def wholes(self, concept_id: str) -> dict[str, int]:
-        """Return everything that a concept is a part of, with the smallest number of steps to each, nearest first.
+    def part_path(self, part: str, whole: str) -> tuple[str, ...] | None:
+        """Return a shortest path from a part to a whole, both included, or None where there is none.
 
         A kind of a part is a part of the whole, and a part of a kind is a part of something broader: is-a steps count
         as well, but at least one step is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
-        """
-        found = self._cached_wholes(self._database.row_of(concept_id))
-        ids = self._database.ids_of(number for number, _ in found)
-        return {ids[number]: depth for (number, is_part), (depth, _) in found.items() if is_part}
-
-    def part_path(self, part: str, whole: str) -> tuple[str, ...] | None:
-        """Return a shortest path from a part to a whole (see `wholes`), both included, or None where there is none.
-
-        `Concept.parents` shows which of its steps are is-a, `Concept.wholes` which are part-of.
+        `Concept.parents` shows which of the steps are is-a, `Concept.wholes` which are part-of.
         An unknown whole gives None.
         """
         return self._trace(
