@@ -29,8 +29,8 @@ ENOUGH_FOR_MEANS = 50
 
 # best_of_many.py
 SIMULTANEOUS = (
-    "Within systems and over all answers, the interval of the best metric is slightly cautious (96 to 98% in place of "
-    "95%)."
+    "Within systems and over all answers, the interval of the best metric is slightly too long (coverage 96 to 98%, "
+    "not 95%)."
 )
 
 # system_baseline.py
@@ -45,23 +45,23 @@ FEW_DIFFERENT = 10
 prediction-powered inference hold in 97% or less."""
 
 # ppi_coverage.py --part equal
-NEARLY_EQUAL = "the interval is rather too long (97 to 99% in place of 95%)"
+NEARLY_EQUAL = "the interval is rather too long (coverage 97 to 99%, not 95%)"
 
 # limits.py
 CONCORDANCE = (
     f"With fewer than {FEW_ANSWERS} answers, most of them near an end of the scale, the interval of the concordance "
-    "is too short (92% in place of 95%)."
+    "is too short (coverage 92%, not 95%)."
 )
 
 # calibration_errors.py
 CURVES: dict[Method, str] = {
     "linear": (
-        "The interval of the difference is too short (83 to 88% in place of 95%) for a line that is about as good as "
+        "The interval of the difference is too short (coverage 83 to 88%, not 95%) for a line that is about as good as "
         "the mean, or is made from 20 questions."
     ),
     "isotonic": (
-        "The interval of the difference is slightly too short (92 to 94% in place of 95%) for a curve that is clearly "
-        "better than the mean."
+        "The interval of the difference is slightly too short (coverage 92 to 94%, not 95%) for a curve that is "
+        "clearly better than the mean."
     ),
 }
 
@@ -70,16 +70,17 @@ _LEVELS: dict[tuple[Level, Units], str] = {
     (
         "within-question",
         "questions",
-    ): "With 15 questions, intervals within questions are slightly too short (93% in place of 95%); with 60 they hold.",
+    ): "With 15 questions, intervals within questions are slightly too short (coverage 93%, not 95%); with 60 they "
+    "hold.",
     (
         "system",
         "questions",
-    ): "Intervals between systems that resample questions are cautious: they hold in 98 to 100% of simulated studies "
+    ): "Intervals between systems that resample questions are too long: they hold in 98 to 100% of simulated studies "
     "with six or ten systems.",
     (
         "system",
         "systems",
-    ): "Spearman's intervals about other systems are slightly cautious with six systems (98% in place of 95%).",
+    ): "Spearman's intervals about other systems are slightly too long with six systems (coverage 98%, not 95%).",
 }
 
 
@@ -107,18 +108,18 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
     said: list[str] = []
     if any(row.statistic.startswith("gwet_ac2") and row.n < FEW_ANSWERS for row in shown):
         said.append(
-            f"With fewer than {FEW_ANSWERS} answers the interval of AC2 is too short where raters nearly agree (90 to "
-            "92% with 30 answers, in place of 95%)."
+            f"With fewer than {FEW_ANSWERS} answers the interval of AC2 is too short where raters nearly agree "
+            "(coverage 90 to 92% with 30 answers, not 95%)."
         )
     if any(row.statistic == "gwet_ac1" and row.n < FEW_ANSWERS for row in shown):
         said.append(
             f"With fewer than {FEW_ANSWERS} answers that are rated yes or no, intervals of AC1 and of the share of "
-            "equal ratings can be slightly too long (up to 98% with 30 answers, in place of 95%)."
+            "equal ratings can be slightly too long (coverage up to 98% with 30 answers, not 95%)."
         )
     if any(row.statistic in ("cohen_kappa", "fleiss_kappa", "krippendorff_alpha_nominal") for row in shown):
         said.append(
             "Intervals of kappa and of the nominal alpha are too long where raters agree little and most ratings are "
-            "in one category (up to 99.8% in place of 95%)."
+            "in one category (coverage up to 99.8%, not 95%)."
         )
     return said
 
@@ -132,7 +133,7 @@ def describe_mean_limits(sizes: Iterable[int]) -> list[str]:
     if min(sizes, default=ENOUGH_FOR_MEANS) >= ENOUGH_FOR_MEANS:
         return []
     return [
-        "With fewer than 10 answers, intervals of means are too short (90 to 93% in place of 95%); with fewer than "
+        "With fewer than 10 answers, intervals of means are too short (coverage 90 to 93%, not 95%); with fewer than "
         f"{ENOUGH_FOR_MEANS} they are slightly too short where most scores are equal (92 to 93%)."
     ]
 
@@ -143,13 +144,13 @@ def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:
     said: list[str] = []
     if any(row.metric.endswith("-macro") and row.n < FEW_ANSWERS for row in shown):
         said.append(
-            f"With fewer than {FEW_ANSWERS} answers, intervals of macro averages are rather too long (up to 98% with "
-            "30 answers, in place of 95%)."
+            f"With fewer than {FEW_ANSWERS} answers, intervals of macro averages are rather too long (coverage up to "
+            "98% with 30 answers, not 95%)."
         )
     if any(row.metric in ("auc", "pr-auc") and row.n < ENOUGH_FOR_AREAS for row in shown):
         said.append(
-            f"With fewer than {ENOUGH_FOR_AREAS} answers, intervals of AUC and PR-AUC can be too long (up to 98% with "
-            "30 and with 100 answers, in place of 95%)."
+            f"With fewer than {ENOUGH_FOR_AREAS} answers, intervals of AUC and PR-AUC can be too long (coverage up to "
+            "98% with 30 and with 100 answers, not 95%)."
         )
     return said
 
@@ -165,6 +166,6 @@ def describe_ceiling_limits(rows: Sequence[Ceiling], rated: Rated) -> list[str]:
     ):
         return [
             f"With fewer than {ENOUGH_FOR_CEILINGS} answers that are rated yes or no, intervals of ceilings can be too "
-            "long (up to 99% with 60 answers, in place of 95%)."
+            "long (coverage up to 99% with 60 answers, not 95%)."
         ]
     return []

@@ -281,7 +281,7 @@ def test_what_is_known_of_an_interval_stands_where_it_is_quoted(
     assert said[-1] == BASELINE
     # Three systems have no interval to say it of.
     few = compute_study(rated.take(range(45)), title="t", signatures={}, resamples=50, level="system").conclusions
-    assert not any("other systems are slightly cautious" in sentence for sentence in few)
+    assert not any("other systems are slightly too long" in sentence for sentence in few)
 
 
 def test_what_is_known_of_the_intervals_of_ceilings_and_agreement_is_concluded():

@@ -58,9 +58,9 @@ def render_correlations(study: Study) -> Markup:
         "metrics",
         "Metrics and raters",
         render_note(
-            f"{name}. A line is a metric: the dot is its coefficient, the bar its {study.confidence:.0%} interval, n "
-            "the number of answers with a rating and a score, failed that of answers with a rating only, which enter "
-            "no coefficient."
+            f"{name}. Each line is a metric: the dot is its coefficient, the bar its {study.confidence:.0%} interval, "
+            "n the number of answers with a rating and a score, failed the number of answers with a rating but no "
+            "score, which are left out."
             + (" Scores of metrics for which low is good are reversed." if study.rated.lower_is_better else "")
         ),
         _render_forests(study),
