@@ -22,7 +22,7 @@ WeightedStatistic: TypeAlias = Callable[[Floats], Floats]
 """Row weights of shape (resamples, rows) in, the statistic of each resample out."""
 
 RESAMPLES = 2000
-"""Enough for percentile intervals: Efron and Tibshirani 1993, section 14.3, ask for 1,000 or more."""
+"""Enough for percentile intervals: Efron and Tibshirani 1993 ask for 1,000 or more."""
 
 _CELLS = 2_000_000
 """Most numbers of a matrix at a time: 16 MB."""

@@ -5,7 +5,7 @@ Wilson's score interval is of shares, and of whatever is bounded as they are: ag
 BCa (Efron 1987; DiCiccio and Efron 1996, section 2) corrects percentile intervals for bias and skewness. With few
 clusters it is still too narrow, as percentile intervals are, because resampling n clusters gives (n - 1) / n of
 the variance, and uses normal quantiles instead of Student's. Hesterberg 2015 ("What Teachers Should Know About the
-Bootstrap", section 4.3) widens the quantiles for both; so do we. At 25 questions that is 7%, at 400 it is .4%.
+Bootstrap") widens the quantiles for both; so do we. At 25 questions that is 7%, at 400 it is .4%.
 Coefficients that count pairs (Kendall's, pairwise accuracy) are left as they are: resampling overstates the spread that
 single pairs add, by 3 to 4% at 50 answers, which is as much.
 

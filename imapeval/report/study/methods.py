@@ -25,12 +25,15 @@ _DEUTSCH_2023 = (
 _SHROUT = (
     "Shrout and Fleiss 1979, Intraclass Correlations: Uses in Assessing Rater Reliability, Psychological Bulletin 86"
 )
+_SPEARMAN = (
+    "Spearman 1904, The Proof and Measurement of Association between Two Things, American Journal of Psychology 15"
+)
 _KRIPPENDORFF = "Krippendorff 2019, Content Analysis, 4th edition, chapter 12"
 _GWET = "Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition"
 _COHEN_WEIGHTED = "Cohen 1968, Weighted Kappa, Psychological Bulletin 70"
 
 SOURCES: Mapping[str, str] = {
-    "spearman": "Spearman 1904, The Proof and Measurement of Association between Two Things",
+    "spearman": _SPEARMAN,
     "kendall_tau_b": "Kendall 1945, The Treatment of Ties in Ranking Problems, Biometrika 33",
     "kendall_tau_c": "Stuart 1953, The Estimation and Comparison of Strengths of Association in Contingency Tables, "
     "Biometrika 40",
@@ -62,7 +65,8 @@ SOURCES: Mapping[str, str] = {
     "krippendorff_alpha_ordinal": _KRIPPENDORFF,
     "krippendorff_alpha_interval": _KRIPPENDORFF,
     "krippendorff_alpha_ratio": _KRIPPENDORFF,
-    "cohen_kappa": "Cohen 1960, A Coefficient of Agreement for Nominal Scales",
+    "cohen_kappa": "Cohen 1960, A Coefficient of Agreement for Nominal Scales, Educational and Psychological "
+    "Measurement 20",
     "weighted_kappa_linear": _COHEN_WEIGHTED,
     "weighted_kappa_quadratic": _COHEN_WEIGHTED,
     "fleiss_kappa": "Fleiss 1971, Measuring Nominal Scale Agreement among Many Raters, Psychological Bulletin 76",
@@ -71,17 +75,16 @@ SOURCES: Mapping[str, str] = {
     "gwet_ac2_quadratic": _GWET,
     **{f"icc_{model}_{unit}": _SHROUT for model in (1, 2, 3) for unit in ("1", "k")},
     "bins": "Wang, Zhao, Wu and Zheng 2024, imapScore: Medical Fact Evaluation Made Easy, Findings of ACL",
-    "ceiling": "Spearman 1904, The Proof and Measurement of Association between Two Things; Lord and Novick 1968, "
-    "Statistical Theories of Mental Test Scores, section 3.9",
-    "attenuation": "Spearman 1904, The Proof and Measurement of Association between Two Things",
+    "ceiling": f"{_SPEARMAN}; Lord and Novick 1968, Statistical Theories of Mental Test Scores",
+    "attenuation": _SPEARMAN,
     "alternative_annotator": "Calderon, Reichart and Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge: How "
     "to Statistically Justify Replacing Human Annotators with LLMs, ACL",
     "heterogeneity": "Hedges and Olkin 1985, Statistical Methods for Meta-Analysis, chapter 11",
     "outliers": "Mathur, Baldwin and Cohn 2020, Tangled up in BLEU: Reevaluating the Evaluation of Automatic Machine "
     "Translation Evaluation Metrics, ACL; Leys et al. 2013, Detecting Outliers: Do Not Use Standard Deviation around "
     "the Mean, Use Absolute Deviation around the Median, Journal of Experimental Social Psychology 49",
-    "clustering": "Sokal and Michener 1958, A Statistical Method for Evaluating Systematic Relationships (average "
-    "linkage)",
+    "clustering": "Sokal and Michener 1958, A Statistical Method for Evaluating Systematic Relationships, University "
+    "of Kansas Science Bulletin 38 (average linkage)",
 }
 """Publication of each method, by its name in the findings."""
 

@@ -32,7 +32,7 @@ Model = Literal["nominal", "ordinal"]
 MODELS: tuple[Model, ...] = ("nominal", "ordinal")
 
 MIN_RATERS = 3
-"""With two raters their errors cannot be told from the truth: Kruskal 1977; Allman, Matias and Rhodes 2009."""
+"""From three raters on their errors can be told from the truth: Kruskal 1977; Allman, Matias and Rhodes 2009."""
 
 MAX_CATEGORIES = 20
 """More different ratings are numbers rather than categories."""

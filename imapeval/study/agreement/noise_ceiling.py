@@ -4,7 +4,7 @@
 and how strict they are, differ from answer to answer.
 
 A metric equal to the mean over all possible raters would correlate with the mean of these by the root of the
-reliability (Spearman 1904, Lord and Novick 1968, section 3.9). That is Pearson's r. For rank coefficients the root of
+reliability (Spearman 1904; Lord and Novick 1968). That is Pearson's r. For rank coefficients the root of
 their own reliability is no ceiling (by simulation a tenth too high for tau). Against ratings in categories they are
 computed with the categories' frequencies (`rank_ceiling`). Against finer ratings they take the value that belongs to
 that r under a bivariate normal distribution: rho = 6/pi asin(r / 2) (Pearson 1907) and tau = 2/pi asin(r) (Greiner

@@ -234,7 +234,7 @@ def _find_correlation(limits: Floats, wanted: Floats) -> Floats:
     """Return the correlation of two raters' impressions that gives their ratings a covariance, shape (m,).
 
     The covariance of two step functions of normal variables is a series in the powers of the correlation, by Hermite
-    polynomials (Kendall and Stuart 1979, The Advanced Theory of Statistics 2, 26.35).
+    polynomials (the tetrachoric series of Pearson 1900).
 
     Args:
         limits: Thresholds between categories, shape (m, raters, steps).

@@ -6,14 +6,14 @@ scale. The mean rating is estimated as
     mean of (rating - weight x score) over rated answers + weight x mean score over unrated answers,
 
 which is unbiased however bad the metric is (Angelopoulos et al. 2023, "Prediction-powered inference"), with the weight
-that makes its variance smallest (Angelopoulos, Duchi and Zrnic 2023, "PPI++", example 6.1). The weight is not cut to
+that makes its variance smallest (power tuning: Angelopoulos, Duchi and Zrnic 2023, "PPI++"). The weight is not cut to
 0..1 as there: a score need not be on the scale of the ratings. A worthless metric gets the weight 0, and the estimate
 is the mean of the ratings.
 
 It holds when the rated answers are a random sample of the system's answers. Answers to one question are not
 independent: the variance comes from leaving out each rated question in turn, the weight chosen anew each time (the
-jackknife, which Bell and McCaffrey 2002 show to be valid for regression with few clusters), with t quantiles of
-the rated questions less one.
+jackknife, whose bias with few clusters tends to be upwards, where that of linearization is downwards: Bell and
+McCaffrey 2002, for regression), with t quantiles of the rated questions less one.
 """
 
 from __future__ import annotations

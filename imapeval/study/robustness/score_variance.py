@@ -7,7 +7,7 @@ the same seeds (judgements are crossed with readings and relatings). All effects
     score = mean + answer + reading + relating + judging + reading x judging + relating x judging
 
 Components are estimated by the method of moments: observed mean squares are equated with their expectations (Searle,
-Casella and McCulloch 1992, Variance Components, section 4.4, for balanced data). Estimates below 0, which the method
+Casella and McCulloch 1992, Variance Components, chapter 4, for balanced data). Estimates below 0, which the method
 gives where a component is small, count as 0. `judging` is the sum of the three effects that have judging in them.
 """
 
