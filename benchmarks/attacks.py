@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from imapeval.errors import SampleError
-from imapeval.evaluation.pipeline import open_graph, open_matcher, prepare_metrics
+from imapeval.evaluation.pipeline import open_graph, open_matcher
 from imapeval.extraction import line_format
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.llm.batch import ENDPOINT
@@ -91,9 +91,13 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=("seen", "filtered"), help="attacks that the filter lets through, or the others"
     )
+    parser.add_argument(
+        "--langs", nargs="+", choices=("en", "zh"), default=("en", "zh"), help="languages of the answers"
+    )
     parser.add_argument("--tokens", type=int, default=1024, help="most of a completion of the reader")
     args = parser.parse_args()
     attacks = [attack for attack in ATTACKS if not args.only or ("seen" in attack) == (args.only == "seen")]
+    attacks = [attack for attack in attacks if attack["lang"] in args.langs]
     if args.what == "write":
         write(args, attacks)
         return
@@ -154,8 +158,7 @@ def make_judge(model: Model, *, by_hand: bool) -> Metric:
     """Return `geval:accuracy`, weighted by probabilities; without any (batch results), that of a single completion."""
     (judge,) = (judge for judge in build() if judge.name == "geval:accuracy")
     options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
-    (ready,) = prepare_metrics([set_options(judge, options)], MetricResources(llm=model))
-    return ready
+    return set_options(judge, options).prepare(MetricResources(llm=model))
 
 
 async def judge_text(text: Text, model: Model, *, by_hand: bool) -> float | None:

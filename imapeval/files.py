@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
-from imapeval.errors import InputError
+from imapeval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -155,6 +155,24 @@ def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+def write_private_file(path: Path, content: bytes | Iterable[bytes], *, fix: str) -> None:
+    """Write a file as `replace_file` does, in a private folder that is made if necessary.
+
+    Args:
+        path: The file.
+        content: What to write.
+        fix: What the user can do if it cannot be written, as a sentence.
+
+    Raises:
+        UsageError: It cannot be written; the old content is kept.
+    """
+    try:
+        with private_folder(path.parent):
+            replace_file(path, content)
+    except OSError as error:
+        raise UsageError(f"cannot write {path} ({error.strerror}). {fix}") from error
 
 
 def append_to_file(path: Path, content: bytes) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from imapeval.errors import UsageError
 from imapeval.evaluation import combine
-from imapeval.metrics.base import Device as DeviceName
+from imapeval.metrics import base
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
@@ -78,6 +78,9 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
+
+DEVICES = get_args(base.Device)
+REFERENCES = get_args(combine.References)
 
 Data = Annotated[
     str,
@@ -271,24 +274,6 @@ def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Me
     if not wanted:
         raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
     return registry.choose(wanted, options)
-
-
-def parse_device(text: str) -> DeviceName:
-    """Return where models are put.
-
-    Raises:
-        UsageError: There is no such device.
-    """
-    return choose_one(text, "--device", get_args(DeviceName))
-
-
-def parse_references(text: str) -> combine.References:
-    """Return how the scores against several references are combined.
-
-    Raises:
-        UsageError: There is no such way.
-    """
-    return choose_one(text, "--references", get_args(combine.References))
 
 
 def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:

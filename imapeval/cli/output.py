@@ -11,13 +11,15 @@ from typing import Any
 import typer
 
 from imapeval.errors import UsageError
-from imapeval.files import private_folder, replace_file
+from imapeval.files import write_private_file
 from imapeval.redaction import hide_secrets, make_printable
 from imapeval.study import number_format
 from imapeval.study.number_format import write_decimal
 
 NO_VALUE = "-"
 """Printed where there is no number."""
+
+_FIX_OUTPUT = "Choose another file, or free some space."
 
 UNLIMITED = 200
 """Width of a table that is not printed to a terminal and must not be cut off."""
@@ -177,7 +179,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    _write(path, (f"{line}\n".encode() for line in lines))
+    write_private_file(path, (f"{line}\n".encode() for line in lines), fix=_FIX_OUTPUT)
 
 
 def write_csv(path: Path, kind: type, rows: Iterable[Any]) -> None:
@@ -186,10 +188,9 @@ def write_csv(path: Path, kind: type, rows: Iterable[Any]) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    from imapeval.evaluation.runs.safe_csv import dump_csv
+    from imapeval.evaluation.runs.safe_csv import dump_records
 
-    names = [field.name for field in fields(kind)]
-    _write(path, dump_csv(names, ([getattr(row, name) for name in names] for row in rows)))
+    write_private_file(path, dump_records(kind, rows), fix=_FIX_OUTPUT)
 
 
 @contextmanager
@@ -204,14 +205,6 @@ def _report_print_errors() -> Generator[None]:
             "the output cannot be printed: the disk of the file that it goes to is full. Free some space and repeat "
             "the command."
         ) from error
-
-
-def _write(path: Path, content: bytes | Iterable[bytes]) -> None:
-    try:
-        with private_folder(path.parent):
-            replace_file(path, content)
-    except OSError as error:
-        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file, or free some space.") from error
 
 
 def _to_json(value: object) -> object:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.llm.protocol import Completion, Model, Request
     from imapeval.matching.protocol import Matcher
-    from imapeval.metrics.base import Device, Metric, MetricResources
+    from imapeval.metrics.base import Device, Metric
 
 
 def open_graph(path: Path | None = None) -> Graph:
@@ -173,30 +173,6 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
     return TwoStepExtractor(LexiconReader(graph))
 
 
-def open_encoder(spec: str) -> Encoder:
-    """Open a sentence encoder.
-
-    Args:
-        spec: "use", or "st:" and a sentence-transformers model.
-
-    Raises:
-        UsageError: There is no such encoder.
-        MissingExtraError: "st:" without sentence-transformers installed.
-    """
-    from imapeval.graph import encoder
-
-    return encoder.open_encoder(spec)
-
-
-def prepare_metrics(metrics: Sequence[Metric], parts: MetricResources) -> list[Metric]:
-    """Return the metrics with their models, ready to score.
-
-    Raises:
-        ImapEvalError: See `imapeval.metrics.base.Metric.prepare`.
-    """
-    return [metric.prepare(parts) for metric in metrics]
-
-
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """The assembled parts of an evaluation.
@@ -241,13 +217,12 @@ def open_pipeline(
     Raises:
         ImapEvalError: Something that is needed is missing or invalid.
     """
+    from imapeval.graph.encoder import open_encoder
     from imapeval.metrics.base import MetricResources
 
-    encoding = any("encoder" in metric.requires for metric in metrics)
-    ready = prepare_metrics(
-        metrics,
-        MetricResources(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device, votes=votes),
-    )
+    opened = open_encoder(encoder) if any("encoder" in metric.requires for metric in metrics) else None
+    resources = MetricResources(llm=llm, encoder=opened, device=device, votes=votes)
+    ready = [metric.prepare(resources) for metric in metrics]
     if not any("imap" in metric.requires for metric in metrics):
         return Pipeline(ready)
     graph = open_graph(kg)
@@ -275,6 +250,7 @@ def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, 
 
 
 def _open_index(graph: Graph, encoder: str, progress: Callable[[int, int], None] | None) -> tuple[Encoder, NameIndex]:
+    from imapeval.graph.encoder import open_encoder
     from imapeval.graph.index.names import NameIndex
 
     opened = open_encoder(encoder)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from imapeval import __version__
-from imapeval.errors import UsageError
-from imapeval.files import private_folder, replace_file
+from imapeval.files import write_private_file
 from imapeval.redaction import replace_controls
 from imapeval.report.explorer_data import dump_for_script
 
@@ -90,14 +89,9 @@ def write_page(page: str, path: Path) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    try:
-        # A column that is passed through may hold a lone surrogate, which UTF-8 cannot encode.
-        with private_folder(path.parent):
-            replace_file(path, replace_controls(page).encode(errors="replace"))
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."
-        ) from error
+    # A column that is passed through may hold a lone surrogate, which UTF-8 cannot encode.
+    content = replace_controls(page).encode(errors="replace")
+    write_private_file(path, content, fix="Make the folder writable or free some space.")
 
 
 @cache

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs.safe_csv import dump_csv
+from imapeval.evaluation.runs.safe_csv import dump_records
 from imapeval.explain.answers import collect_answers
-from imapeval.files import private_folder, replace_file
+from imapeval.files import write_private_file
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
 from imapeval.study.number_format import format_interval, format_number, format_p_value
 from imapeval.study.systems.differences import Difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.runs import Run
@@ -115,38 +115,40 @@ def write_table(comparison: SystemComparison, path: Path) -> None:
     """
     match path.suffix:
         case ".csv":
-            names = [field.name for field in fields(Difference)]
-            content = dump_csv(names, ([getattr(row, name) for name in names] for row in comparison.differences))
+            content = dump_records(Difference, comparison.differences)
         case ".md":
             content = _write_markdown(comparison).encode(errors="replace")
         case ".tex":
             content = _write_latex(comparison).encode(errors="replace")
         case other:
             raise UsageError(f"{path}: no table is written as {other!r}. Suffixes: {', '.join(SUFFIXES)}.")
-    try:
-        with private_folder(path.parent):
-            replace_file(path, content)
-    except OSError as error:
-        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file.") from error
+    write_private_file(path, content, fix="Choose another file.")
 
 
 _STANDING_HEADS = ("metric", "system", "mean", "95% interval", "questions", "group")
 _DIFFERENCE_HEADS = ("metric", "questions", "first", "second", "difference", "95% interval", "p after Holm", "n")
 
 
-def _write_markdown(comparison: SystemComparison) -> str:
-    def write(number: float | None) -> str:
-        return "–" if number is None else format_number(number, digits=3)
+def _list_cells(
+    comparison: SystemComparison,
+    *,
+    escape: Callable[[str], str],
+    write: Callable[[float | None, float | None, float | None], Sequence[str]],
+    write_p: Callable[[float | None], str],
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the cells of the leaderboard and of the differences.
 
-    def write_interval(low: float | None, high: float | None) -> str:
-        return "–" if low is None or high is None else format_interval(low, high, digits=3, between=" to ")
-
+    Args:
+        comparison: The findings.
+        escape: Escapes a name.
+        write: Returns the cells of a number and its interval.
+        write_p: Returns the cell of a p-value.
+    """
     standings = [
         [
-            escape_markdown(row.metric),
-            escape_markdown(row.system),
-            write(row.mean),
-            write_interval(row.low, row.high),
+            escape(row.metric),
+            escape(row.system),
+            *write(row.mean, row.low, row.high),
             str(row.questions),
             row.groups,
         ]
@@ -154,49 +156,37 @@ def _write_markdown(comparison: SystemComparison) -> str:
     ]
     differences = [
         [
-            escape_markdown(row.metric),
-            escape_markdown(_name_group(row)),
-            escape_markdown(row.first),
-            escape_markdown(row.second),
-            write(row.difference),
-            write_interval(row.low, row.high),
-            "–" if row.p_adjusted is None else format_p_value(row.p_adjusted),
+            escape(row.metric),
+            escape(_name_group(row)),
+            escape(row.first),
+            escape(row.second),
+            *write(row.difference, row.low, row.high),
+            write_p(row.p_adjusted),
             str(row.questions),
         ]
         for row in comparison.differences
     ]
+    return standings, differences
+
+
+def _write_markdown(comparison: SystemComparison) -> str:
+    def write(number: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+        interval = "–" if low is None or high is None else format_interval(low, high, digits=3, between=" to ")
+        return "–" if number is None else format_number(number, digits=3), interval
+
+    def write_p(p: float | None) -> str:
+        return "–" if p is None else format_p_value(p)
+
+    standings, differences = _list_cells(comparison, escape=escape_markdown, write=write, write_p=write_p)
     return f"{tabulate(_STANDING_HEADS, standings)}\n\n{tabulate(_DIFFERENCE_HEADS, differences)}\n"
 
 
 def _write_latex(comparison: SystemComparison) -> str:
-    def write(number: float | None) -> str:
-        return "--" if number is None else escape_latex(format_number(number, digits=3))
+    def write(number: float | None, low: float | None, high: float | None) -> tuple[str]:
+        shown = "--" if number is None else escape_latex(format_number(number, digits=3))
+        return (shown + format_latex_interval(low, high, digits=3),)
 
-    def write_with_interval(number: float | None, low: float | None, high: float | None) -> str:
-        return write(number) + format_latex_interval(low, high, digits=3)
-
-    standings = [
-        [
-            escape_latex(row.metric),
-            escape_latex(row.system),
-            write_with_interval(row.mean, row.low, row.high),
-            str(row.questions),
-            row.groups,
-        ]
-        for row in comparison.standings
-    ]
-    differences = [
-        [
-            escape_latex(row.metric),
-            escape_latex(_name_group(row)),
-            escape_latex(row.first),
-            escape_latex(row.second),
-            write_with_interval(row.difference, row.low, row.high),
-            format_latex_p(row.p_adjusted),
-            str(row.questions),
-        ]
-        for row in comparison.differences
-    ]
+    standings, differences = _list_cells(comparison, escape=escape_latex, write=write, write_p=format_latex_p)
     note = f"Seed {comparison.seed}."
     return "\n".join(
         (

@@ -16,6 +16,8 @@ from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
+    DEVICES,
+    REFERENCES,
     DataFiles,
     DataOptions,
     Device,
@@ -32,8 +34,6 @@ from imapeval.cli.options import (
     exit_code,
     expand_options,
     make_file_stem,
-    parse_device,
-    parse_references,
     parse_settings,
 )
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
@@ -126,7 +126,7 @@ def score(
 
     default = DEFAULT_METRICS if llm_options.llm is None else LLM_METRICS
     chosen = choose_metrics(default if metrics is None else metrics, parse_settings(set_))
-    joined = parse_references(references)
+    joined = choose_one(references, "--references", REFERENCES)
     thresholds = parse_thresholds(checks.threshold or (), chosen, option="--threshold")
     check_ranges(thresholds, chosen, option="--threshold")
     if checks.max_contradictions is not None:
@@ -154,7 +154,7 @@ def score(
             imaps=imaps,
             kg=kg,
             encoder=encoder,
-            device=parse_device(device),
+            device=choose_one(device, "--device", DEVICES),
         )
         ready = open_parts(llm=llm, progress=progress)
     place = out or f"runs/{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"

@@ -6,15 +6,16 @@ import typer
 
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
+    DEVICES,
+    REFERENCES,
     Device,
     Encoder,
     Kg,
     References,
     Set,
     choose_metrics,
+    choose_one,
     expand_options,
-    parse_device,
-    parse_references,
     parse_settings,
 )
 from imapeval.cli.output import echo
@@ -73,7 +74,7 @@ def serve(
     settings = llm_options.make_settings(judging=bool(select_llm_metrics(chosen)))
     scorer = Scorer(
         chosen,
-        references=parse_references(references),
+        references=choose_one(references, "--references", REFERENCES),
         llm=llm_options.llm,
         base_url=llm_options.base_url,
         votes=llm_options.votes,
@@ -85,7 +86,7 @@ def serve(
         max_cost=llm_options.max_cost,
         kg=kg,
         encoder=encoder,
-        device=parse_device(device),
+        device=choose_one(device, "--device", DEVICES),
     )
     limits = Limits(body=max_body, work=timeout, waiting=max_waiting)
     bearer = check_token(token)

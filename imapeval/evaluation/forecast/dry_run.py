@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from imapeval.errors import UsageError
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.extract import guard_sample, refuse_reading
-from imapeval.evaluation.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare_metrics
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.graph.encoder import open_encoder
 from imapeval.llm.dry_run import PENDING
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import MetricResources
@@ -123,15 +124,16 @@ def open_dry_run(
     """
     on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
     if metrics is not None and not on_imaps:
-        asking = prepare_metrics(select_llm_metrics(metrics), MetricResources(llm=model, votes=settings.votes))
+        resources = MetricResources(llm=model, votes=settings.votes)
+        asking = [metric.prepare(resources) for metric in select_llm_metrics(metrics)]
         return DryRun(model, None, None, tuple(asking), reads_all=False)
     reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
     asking = select_llm_metrics(metrics or ())
-    encoding = any("encoder" in metric.requires for metric in asking)
-    opened = open_encoder(encoder) if encoding else None
-    asking = prepare_metrics(asking, MetricResources(llm=model, encoder=opened, votes=settings.votes))
+    opened = open_encoder(encoder) if any("encoder" in metric.requires for metric in asking) else None
+    resources = MetricResources(llm=model, encoder=opened, votes=settings.votes)
+    asking = [metric.prepare(resources) for metric in asking]
     if settings.relations:
         # It sends no requests itself, but makes the matcher relate all values.
         asking += imapscore.build()[:1]

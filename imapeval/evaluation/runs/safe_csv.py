@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
+from dataclasses import fields
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval.redaction import make_printable
 
@@ -32,6 +33,12 @@ def dump_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> byte
     that splits at semicolons, because then cells begin in the middle of a text. Texts are shown by `show_text`.
     """
     return b"".join(iterate_csv(header, rows))
+
+
+def dump_records(kind: type[Any], records: Iterable[Any]) -> bytes:
+    """Return dataclasses of one kind as `dump_csv` does, with a column for each field."""
+    names = [field.name for field in fields(kind)]
+    return dump_csv(names, ([getattr(record, name) for name in names] for record in records))
 
 
 def iterate_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> Iterator[bytes]:

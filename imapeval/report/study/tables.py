@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs.safe_csv import dump_csv
+from imapeval.evaluation.runs.safe_csv import dump_csv, dump_records
 from imapeval.files import private_folder, replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
 from imapeval.study.comparison.raters import BesideRater, WorthInRaters
@@ -45,23 +45,23 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
         UsageError: The folder cannot be written.
     """
     contents = {
-        "correlations.csv": _dump_rows(Correlation, study.correlations),
-        "comparisons.csv": _dump_rows(Comparison, study.comparisons),
-        "agreements.csv": _dump_rows(Agreement, study.agreements),
+        "correlations.csv": dump_records(Correlation, study.correlations),
+        "comparisons.csv": dump_records(Comparison, study.comparisons),
+        "agreements.csv": dump_records(Agreement, study.agreements),
         "differences.csv": _dump_differences(study.differences),
-        "ceilings.csv": _dump_rows(Ceiling, study.ceilings),
-        "corrected.csv": _dump_rows(Corrected, study.corrected),
-        "slices.csv": _dump_rows(Slice, study.slices),
-        "heterogeneities.csv": _dump_rows(Heterogeneity, study.heterogeneities),
-        "biases.csv": _dump_rows(Bias, study.biases),
-        "shifts.csv": _dump_rows(Shift, study.shifts),
-        "outliers.csv": _dump_rows(
+        "ceilings.csv": dump_records(Ceiling, study.ceilings),
+        "corrected.csv": dump_records(Corrected, study.corrected),
+        "slices.csv": dump_records(Slice, study.slices),
+        "heterogeneities.csv": dump_records(Heterogeneity, study.heterogeneities),
+        "biases.csv": dump_records(Bias, study.biases),
+        "shifts.csv": dump_records(Shift, study.shifts),
+        "outliers.csv": dump_records(
             WithoutOutliers, [replace(row, outliers=", ".join(row.outliers)) for row in study.outliers]
         ),
-        "disagreements.csv": _dump_rows(Disagreement, study.disagreements),
-        "baselines.csv": _dump_rows(BesideBaseline, study.baselines),
-        "beside_raters.csv": _dump_rows(BesideRater, study.beside_raters),
-        "worth_in_raters.csv": _dump_rows(WorthInRaters, study.worth_in_raters),
+        "disagreements.csv": dump_records(Disagreement, study.disagreements),
+        "baselines.csv": dump_records(BesideBaseline, study.baselines),
+        "beside_raters.csv": dump_records(BesideRater, study.beside_raters),
+        "worth_in_raters.csv": dump_records(WorthInRaters, study.worth_in_raters),
         "matrix.csv": _dump_matrix(study.matrix),
         "correlations.tex": _encode(write_correlations(study)),
         "comparisons.tex": _encode(write_comparisons(study)),
@@ -76,11 +76,6 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
             f"cannot write tables to {folder} ({error.strerror}). Choose another folder, or free some space."
         ) from error
     return paths
-
-
-def _dump_rows(kind: type[Any], rows: Sequence[Any]) -> bytes:
-    names = [field.name for field in fields(kind)]
-    return dump_csv(names, ([getattr(row, name) for name in names] for row in rows))
 
 
 def _dump_differences(rows: Sequence[Differences]) -> bytes:

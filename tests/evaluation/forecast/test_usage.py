@@ -11,7 +11,7 @@ from imapeval.evaluation.forecast.dry_run import DryRun, dry_run_samples, open_d
 from imapeval.evaluation.forecast.simulated_replies import task_name
 from imapeval.evaluation.forecast.usage import TaskForecast, UsageForecast, forecast_usage
 from imapeval.evaluation.imap_files import ImapRecord, dump_record
-from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_matcher, prepare_metrics
+from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_matcher
 from imapeval.evaluation.samples import read
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
@@ -48,7 +48,9 @@ def judge_live(model: ScriptedModel, cached: CachedModel) -> Callable[..., Await
     """Score for real and return how many requests there were of each kind."""
 
     async def judge(names: Sequence[str], samples: Sequence[Sample] = SAMPLES) -> Counter[str]:
-        results = await evaluate(samples, metrics=prepare_metrics(registry.choose(names), MetricResources(llm=cached)))
+        results = await evaluate(
+            samples, metrics=[metric.prepare(MetricResources(llm=cached)) for metric in registry.choose(names)]
+        )
         assert all(isinstance(result.outcome, Score) for result in results)
         return Counter(map(task_name, model.requests))
 

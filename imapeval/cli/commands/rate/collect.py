@@ -87,7 +87,7 @@ def export(
     import json
 
     from imapeval.evaluation.runs.safe_csv import dump_csv
-    from imapeval.files import private_folder, replace_file
+    from imapeval.files import write_private_file
 
     if out.suffix.lower() not in (".csv", ".jsonl"):
         raise UsageError(f"--out {out} ends neither in .csv nor in .jsonl. Choose one of them.")
@@ -103,11 +103,8 @@ def export(
     if out.suffix.lower() == ".jsonl":
         write_lines(out, (json.dumps(row, ensure_ascii=False) for row in rows))
     else:
-        try:
-            with private_folder(out.parent):
-                replace_file(out, dump_csv(rows[0], (row.values() for row in rows)))
-        except OSError as error:
-            raise UsageError(f"cannot write {out} ({error.strerror}). Choose another file with --out.") from error
+        content = dump_csv(rows[0], (row.values() for row in rows))
+        write_private_file(out, content, fix="Choose another file with --out.")
     echo(f"{out}: {len(rows)} rows.")
 
 

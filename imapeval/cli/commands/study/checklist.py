@@ -20,13 +20,10 @@ def checklist(
     """List what a paper on these ratings should report (GRRAS, HEDS): what the data says, and what is missing."""
     from imapeval.study.agreement.measure import measure_agreement
     from imapeval.study.checklist import fill_checklist
-    from imapeval.study.data.join_report import describe_reading
     from imapeval.study.data.rated import rated_without_scores
 
     told = read_about_study(about, Path(file).parent)
-    given = options.read_ratings(file)
-    for sentence in describe_reading(given.left_out, given.unread, given.notes):
-        echo(sentence, err=True)
+    given = options.read_ratings(file, report=True)
     rated = rated_without_scores(given)
     items = fill_checklist(rated, measure_agreement(rated), told)
     if json_output:

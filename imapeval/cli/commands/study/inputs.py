@@ -113,22 +113,26 @@ class StudyOptions:
         typer.Option(metavar="WORD=NUMBER,...", help="Numbers for ratings that are words, such as poor=1,good=2."),
     ] = None
 
-    def read_ratings(self, file: str) -> "Ratings":
-        """Return the ratings of a file.
+    def read_ratings(self, file: str, *, report: bool = False) -> "Ratings":
+        """Return the ratings of a file; with `report` print to stderr what was read.
 
         Raises:
             UsageError: An option is malformed.
             InputError: The file is malformed.
         """
+        from imapeval.study.data.join_report import describe_reading
         from imapeval.study.data.ratings import parse_scales, read_ratings
 
-        return read_ratings(
+        given = read_ratings(
             file,
             columns=parse_columns(self.mapping),
             labels=_parse_labels(self.labels),
             scales=parse_scales(self.scales or ()),
             dimensions=parse_names(self.dimensions, "--dimensions"),
         )
+        for sentence in describe_reading(given.left_out, given.unread, given.notes) if report else ():
+            echo(sentence, err=True)
+        return given
 
     def read_scores(
         self, runs: Sequence["Run"], wanted: Sequence[str] | None

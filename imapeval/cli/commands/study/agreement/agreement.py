@@ -49,11 +49,8 @@ def agreement(
     from imapeval.study.agreement.noise_ceiling import find_ceilings
     from imapeval.study.agreement.rater_differences import count_differences
     from imapeval.study.agreement.sentences import describe_agreement
-    from imapeval.study.data.join_report import describe_reading
 
-    given = options.read_ratings(file)
-    for sentence in describe_reading(given.left_out, given.unread, given.notes):
-        echo(sentence, err=True)
+    given = options.read_ratings(file, report=True)
     rated = _load_rated(given, questions)
     found = measure_agreement(rated, statistics=tuple(STATISTICS) if every else None)
     differences = count_differences(rated)

@@ -38,14 +38,11 @@ def latent(
 ) -> None:
     """Estimate the true rating of each answer, and how each rater errs, from the ratings of three raters or more."""
     from imapeval.study.agreement.latent_truth import MODELS, estimate_truth
-    from imapeval.study.data.join_report import describe_reading
     from imapeval.study.data.scales import list_ratings
 
     kind = choose_one(model, "--model", MODELS)
     path = None if out is None else require_new_file(out)
-    given = options.read_ratings(file)
-    for sentence in describe_reading(given.left_out, given.unread, given.notes):
-        echo(sentence, err=True)
+    given = options.read_ratings(file, report=True)
     found = [
         estimate_truth(
             dimension,
