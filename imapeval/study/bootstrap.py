@@ -47,8 +47,8 @@ def mean_interval(
 ) -> Interval | None:
     """Return the percentile bootstrap interval of a mean, widened for few clusters; never of zero width.
 
-    Plain percentiles of 10 values hold the mean in 89% of cases. They are taken further out, by Student's quantile
-    and the root of n / (n - 1) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap"): 22% at 10 clusters,
+    Plain percentiles of few values hold the mean too rarely. They are taken further out, by Student's quantile and the
+    root of n / (n - 1) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap"): 22% at 10 clusters,
     2% at 80. `benchmarks/coverage.py --means` measures how often they then hold the mean.
 
     Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`intervals.share_interval`).

@@ -69,7 +69,7 @@ def test_the_interval_covers_as_often_as_students(n: int):
         ours += interval.low <= 0 <= interval.high
         low, high = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
         students += low <= 0 <= high
-    # Student's is exact for normal numbers; plain percentiles of 10 of them cover 89%.
+    # Student's is exact for normal numbers; plain percentiles of 10 of them cover less.
     assert ours / 500 == pytest.approx(students / 500, abs=0.012)
 
 
