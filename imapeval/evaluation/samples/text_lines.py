@@ -109,6 +109,8 @@ def open_source(source: str) -> Generator[SourceFile]:
 def _open_pipe(path: Path, source: str) -> Generator[_PipeReader]:
     """Open standard input or another pipe, without waiting forever for one that has no writer."""
     if source == STDIN:
+        if sys.stdin is None:
+            raise InputError("is closed", path=path, fix="Write the data to it, or give a file.")
         yield _PipeReader(sys.stdin.buffer)
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

@@ -593,6 +593,12 @@ def test_a_pipe_that_nobody_writes_to(tmp_path: Path, monkeypatch: pytest.Monkey
         read(tmp_path / "data.jsonl")
 
 
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="stdin"):
+        read("-")
+
+
 @POSIX
 def test_devices_and_sockets(tmp_path: Path):
     with socket.socket(socket.AF_UNIX) as served:
