@@ -11,6 +11,7 @@ import numpy as np
 
 from imapeval.evaluation.runs.outcomes import Outcomes
 from imapeval.evaluation.samples import index_samples, system_label
+from imapeval.evaluation.samples.spool import Mapped
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
 from imapeval.study.bootstrap import mean_interval
@@ -150,10 +151,9 @@ def _summarise_group(
 
 
 def _score_corpus(metric: Metric | None, places: npt.NDArray[np.int64], samples: Sequence[Sample]) -> float | None:
-    # Most metrics have none, and the samples would be gathered in vain.
     if metric is None or not len(places) or type(metric).score_corpus is Metric.score_corpus:
         return None
-    return metric.score_corpus([samples[int(place)] for place in places])
+    return metric.score_corpus(Mapped(places.data, samples.__getitem__))
 
 
 def _count_contradictions(found: MetricOutcomes, scored: npt.NDArray[np.bool_]) -> float | None:

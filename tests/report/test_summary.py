@@ -2,6 +2,7 @@ import pytest
 import sacrebleu
 
 from imapeval.evaluation.runs import Result
+from imapeval.metrics.lexical import bleu
 from imapeval.report.summary import SummaryRow, describe_mean, format_contradictions, summarise
 from imapeval.report.thresholds import Threshold, check_thresholds
 from imapeval.types import Failure, Sample, Score
@@ -71,8 +72,10 @@ def test_contradictions_in_words():
     ]
 
 
-def test_corpus_bleu_stands_beside_the_mean_of_sentences():
+@pytest.mark.parametrize("block", [1, 2, 1000])
+def test_corpus_bleu_stands_beside_the_mean_of_sentences(block: int, monkeypatch: pytest.MonkeyPatch):
     """As sacrebleu computes it; not all samples have two references."""
+    monkeypatch.setattr(bleu, "_CORPUS_BLOCK", block)
     samples = [
         Sample("a", "q", ("Take the tablets with food.", "Take it at meals."), "Take tablets with food.", "en", "x"),
         Sample("b", "p", ("Rest for two days and drink a lot.",), "Rest for two days.", "en", "x"),

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 ORDERS = 4
 """Longest n-grams of BLEU: Papineni et al. 2002."""
 
+_CORPUS_BLOCK = 1000
+"""Samples whose n-grams are counted at a time: sacrebleu keeps the counts of each one until the end."""
+
 TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
 """sacrebleu's defaults; French uses that of English."""
 
@@ -108,16 +111,33 @@ class Bleu(Metric):
         """Return sacrebleu's corpus BLEU, over all references of a sample; None for several languages."""
         from sacrebleu.metrics.bleu import BLEU
 
-        if len({sample.lang for sample in samples}) != 1 or not all(sample.references for sample in samples):
+        if not samples:
             return None
-        library: Any = BLEU(
-            tokenize=self.tokens_zh if samples[0].lang == "zh" else self.tokens_en,
+        lang = samples[0].lang
+        library: Any = BLEU
+        tokenizer = self.tokens_zh if lang == "zh" else self.tokens_en
+        # Some methods of smoothing change the counts, so it is left to the end.
+        counter = library(tokenize=tokenizer, smooth_method="none", max_ngram_order=self.order)
+        sums = [0] * (2 + 2 * self.order)
+        for start in range(0, len(samples), _CORPUS_BLOCK):
+            block = samples[start : start + _CORPUS_BLOCK]
+            if any(sample.lang != lang or not sample.references for sample in block):
+                return None
+            # Where samples have unequal numbers of references, sacrebleu takes None for those that are not there.
+            streams = [*zip_longest(*(sample.references for sample in block))]
+            found = counter.corpus_score([sample.response for sample in block], streams)
+            counts = (found.sys_len, found.ref_len, *found.counts, *found.totals)
+            sums = [before + count for before, count in zip(sums, counts, strict=True)]
+        given, expected, *ngrams = sums
+        whole = library.compute_bleu(
+            ngrams[: self.order],
+            ngrams[self.order :],
+            given,
+            expected,
             smooth_method=self.smooth,
             max_ngram_order=self.order,
         )
-        # Where samples have unequal numbers of references, sacrebleu takes None for those that are not there.
-        streams = [*zip_longest(*(sample.references for sample in samples))]
-        return float(library.corpus_score([sample.response for sample in samples], streams).score)
+        return float(whole.score)
 
 
 @dataclass(frozen=True, slots=True)
