@@ -226,15 +226,25 @@ def _is_secret(text: str) -> bool:
 
 def _spellings(secret: str) -> set[str]:
     """Return the spellings of a secret in JSON, in Python reprs, in HTML and in URLs."""
-    plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
+    in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
+    plain = {secret, json.dumps(secret)[1:-1], in_json, repr(secret)[1:-1]}
     escaped = html.escape(secret)
+    quoted = quote(secret, safe="")
     return {
         *plain,
         *(text.replace("/", r"\/") for text in plain),
         "".join(f"\\u{ord(character):04x}" for character in secret),
         *(escaped, escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"), html.escape(secret, quote=False)),
-        *(quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe=""), quote_plus(secret)),
+        *(quoted, quote(secret), quote(quoted, safe=""), quote_plus(secret)),
+        re.sub("%..", lambda found: found[0].lower(), quoted),
+        _escape(in_json, "[<>&]", r"\u{:04x}"),  # Go
+        _escape(secret, "[<>&'\"+`]|[^\x00-\x7f]", r"\u{:04X}"),  # .NET
+        _escape(secret, "[<>&'\"]", "&#{};"),
     }
+
+
+def _escape(text: str, characters: str, form: str) -> str:
+    return re.sub(characters, lambda found: form.format(ord(found[0])), text)
 
 
 def _encode_base64(secret: str) -> Iterator[str]:

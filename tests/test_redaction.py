@@ -96,6 +96,23 @@ def test_every_line_and_every_spelling_of_a_secret_is_hidden():
         assert "line-1" not in hide_secrets(text), text
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "p+s\\u003cs/w\\\"\u00e4\\u0026'1",  # JSON of Go
+        r"p\u002Bs\u003Cs/w\u0022\u00E4\u0026\u00271",  # JSON of .NET
+        r"""p+s<s\/w\"\u00e4&'1""",  # JSON of PHP
+        "p%2bs%3cs%2fw%22%c3%a4%26%271",
+        "p%2Bs%3Cs%2Fw%22%C3%A4%26%271",
+        "p+s&lt;s/w&#34;\u00e4&amp;&#39;1",
+        "p+s&#60;s/w&#34;\u00e4&#38;&#39;1",
+    ],
+)
+def test_a_secret_is_hidden_as_other_programs_escape_it(spelling):
+    register_secret("p+s<s/w\"\u00e4&'1")
+    assert hide_secrets(f"no ({spelling})") == "no ([redacted])"
+
+
 def test_a_secret_is_hidden_if_every_character_is_an_escape(key):
     assert hide_secrets("".join(f"\\u{ord(character):04x}" for character in key)) == "[redacted]"
 
