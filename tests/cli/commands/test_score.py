@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
+from imapeval.study.interval_limits import describe_mean_limits
 from imapeval.types import Failure, Sample, Score
 from tests.cli.conftest import Command, Process, WriteData
 
@@ -45,6 +47,12 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     header, first, _ = (tmp_path / "run" / "results.csv").read_text().splitlines()
     assert header == "id,system,question,reference,response,lang,rouge1,bleu,failure"
     assert first.startswith(f"a,one,{SAMPLES[0].question},{SAMPLES[0].references[0]},{SAMPLES[0].response},en,1.0,")
+
+
+def test_what_is_known_of_the_intervals_of_few_answers_stands_below_them(imapeval: Command, write_data: WriteData):
+    samples = [replace(SAMPLES[n % 2], id=str(n), question=f"What helps after {n} days?") for n in range(4)]
+    done = imapeval("score", write_data(samples), "--metrics", "rouge1", "--out", "run")
+    assert describe_mean_limits([4])[0] in done.stdout
 
 
 def test_several_readings_have_a_spread_and_flips(imapeval: Command, write_data: WriteData, tmp_path: Path):
