@@ -43,10 +43,7 @@ _NARROWING_ADJECTIVES = frozenset(f"{_DEGREE_ADJECTIVES} {_PLACE_ADJECTIVES}".sp
 def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
     """Relate two values of which one is the other preceded by words that only narrow it.
 
-    Args:
-        graph: The source of names of body parts, lay names and drugs.
-        reference: The reference's value.
-        response: The response's value.
+    Body parts, lay names and drugs are those of the graph.
 
     Returns:
         Belonging or containment, and the evidence: `head` and `modifier` in normal form, and the `confidence`, which

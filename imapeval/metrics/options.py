@@ -42,11 +42,7 @@ def list_options(metric: Metric) -> list[Option]:
 
 
 def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
-    """Return the metric with options set.
-
-    Args:
-        metric: A metric.
-        values: What to set, as users write it.
+    """Return the metric with options set to values as users write them.
 
     Raises:
         UsageError: It has no such option, or the option no such value.

@@ -123,9 +123,6 @@ class PlainText:
     Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters are removed; a text
     in capitals is lower-cased, and unusual forms of letters become ordinary ones.
 
-    Args:
-        text: The original.
-
     Attributes:
         text: The plain text.
 

@@ -77,11 +77,7 @@ def _split(text: str, offset: int, boundary: re.Pattern[str]) -> Iterator[Piece]
 def trim_piece(text: str, start: int, end: int, *, offset: int = 0) -> Piece | None:
     """Return `text[start:end]` without list markers and outer punctuation, or None if nothing is left.
 
-    Args:
-        text: The text.
-        start: First character.
-        end: One past the last character.
-        offset: Position of `text` in the source, added to the positions of the piece.
+    The position of `text` in its source, `offset`, is added to those of the piece.
     """
     if marker := _MARKER.match(text[start:end]):
         start += marker.end()

@@ -153,12 +153,7 @@ def _locate(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
 
 
 class _QuestionContent:
-    """The content of a question, whose repetition in an answer is not a fact.
-
-    Args:
-        question: Plain text.
-        lang: Its language.
-    """
+    """The content of a question in plain text, whose repetition in an answer is not a fact."""
 
     def __init__(self, question: str, lang: Lang) -> None:
         self._question = question

@@ -120,12 +120,9 @@ class Grouping:
         return list_keys(record)
 
     def add_source(self, source: str, records: Iterable[Record], *, searchable: bool) -> None:
-        """Group the records of one source.
+        """Group the records of one source, one for each id.
 
-        Args:
-            source: Its key.
-            records: One for each id.
-            searchable: Whether names are looked up later; that takes memory.
+        Records of later sources join them by name or cross-reference only if `searchable`, which takes memory.
         """
         placed: list[tuple[Group, Record]] = []
         waiting = list(records)

@@ -57,12 +57,7 @@ class NameIndex:
 
     @classmethod
     def open(cls, graph: Graph, encoder: Encoder, path: Path) -> Self:
-        """Open an index; its vectors stay on disk and are read as they are searched.
-
-        Args:
-            graph: The graph whose names were indexed.
-            encoder: The encoder they were encoded with.
-            path: The `.faiss` file.
+        """Open the `.faiss` file of an index; its vectors stay on disk and are read as they are searched.
 
         Raises:
             ResourceError: It is missing or damaged, or was made from another graph or with another encoder.
@@ -84,12 +79,8 @@ class NameIndex:
     ) -> Self:
         """Open the index beside the graph or in the user's cache; if neither matches, build one in the cache.
 
-        Building encodes every name once: 40 s for 92,000 with the shipped encoder on two cores.
-
-        Args:
-            graph: The graph.
-            encoder: The encoder.
-            progress: Called while building, with the number of names encoded so far and of all names.
+        Building encodes every name once: 40 s for 92,000 with the shipped encoder on two cores. Meanwhile `progress`
+        is called with the number of names encoded so far and of all names.
 
         Raises:
             ResourceError: An index is damaged, or the cache cannot be written.

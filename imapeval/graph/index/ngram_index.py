@@ -88,12 +88,8 @@ class NgramIndex:
     def open_or_build(cls, graph: Graph, *, progress: Callable[[int, int], None] | None = None) -> Self:
         """Open the index beside the graph or in the user's cache; if there is none, build it.
 
-        It is written to the cache, or kept in memory if the cache is not writable.
-
-        Args:
-            graph: The graph.
-            progress: Called while building, with the number of names read so far and the total; each is read twice and
-                counts twice.
+        It is written to the cache, or kept in memory if the cache is not writable. `progress` is called while building,
+        with the number of names read so far and the total; each is read twice and counts twice.
         """
         cached = cache_folder() / "grams" / graph.hash[:16]
         for folder in (graph.path.parent, cached):
@@ -133,12 +129,7 @@ class NgramIndex:
     def build(
         cls, graph: Graph, folder: Path | None = None, *, progress: Callable[[int, int], None] | None = None
     ) -> Self:
-        """Build an index.
-
-        Args:
-            graph: The graph.
-            folder: Where to write it; None keeps it in memory.
-            progress: See `open_or_build`.
+        """Build an index in a folder, or in memory if there is none; for `progress` see `open_or_build`.
 
         Raises:
             ResourceError: The folder cannot be written.
@@ -269,11 +260,7 @@ class NgramIndex:
 def _select_best(rows: Rows, ratings: Floats32, count: int, *, repeats: int) -> Rows:
     """Return at least `count` distinct rows with the best ratings, sorted, or all if there are fewer.
 
-    Args:
-        rows: Rows, which may be repeated.
-        ratings: Their ratings.
-        count: Number of distinct rows.
-        repeats: Maximum number of repetitions of a row.
+    A row may be given as often as `repeats`.
     """
     last = len(rows) - count * repeats
     return np.unique(rows[ratings >= np.partition(ratings, last)[last]] if last > 0 else rows)

@@ -69,10 +69,7 @@ class FeatureSets(NamedTuple):
 
 
 def extract_features(norms: Sequence[str]) -> tuple[Occurrences, Occurrences, Occurrences]:
-    """Return the n-grams, the words and the initials of normal forms.
-
-    Args:
-        norms: Normal forms (see `imapeval.text.normalise`).
+    """Return the n-grams, the words and the initials of normal forms (see `imapeval.text.normalise`).
 
     Returns:
         N-grams: trigrams of every word with a space at either end, Chinese characters, and pairs of characters of which

@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def centre(rows: Floats32, mean: Floats32 | None) -> Floats32:
-    """Return rows minus a mean, scaled to length 1; rows of zeros stay zero.
-
-    Args:
-        rows: Shape (n, dimension).
-        mean: The mean to subtract; None subtracts nothing.
-    """
+    """Return rows, shape (n, dimension), minus a mean if there is one, scaled to length 1; rows of zeros stay zero."""
     moved = rows if mean is None else np.where(rows.any(axis=1, keepdims=True), rows - mean, 0)
     lengths = np.linalg.norm(moved, axis=1, keepdims=True)
     return (moved / np.where(lengths > 0, lengths, 1)).astype(np.float32)

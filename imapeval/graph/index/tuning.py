@@ -58,12 +58,7 @@ class Recipe:
 
 
 def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recipe:
-    """Return the recipe with the highest recall within a size.
-
-    Args:
-        names: Number of names.
-        dimension: Length of a vector.
-        max_bytes: Maximum size of the file; None for no limit.
+    """Return the recipe with the highest recall for a number of names, in a file of at most `max_bytes`.
 
     Raises:
         UsageError: The smallest index exceeds the limit.

@@ -70,12 +70,7 @@ class CandidateFinder:
         return names
 
     def find_many(self, texts: Sequence[str], *, lang: Lang) -> list[CandidateSet]:
-        """Return the candidates of each text, unordered.
-
-        Args:
-            texts: Short phrases.
-            lang: Their language.
-        """
+        """Return the candidates of each text, a short phrase, unordered."""
         found: list[CandidateSet] = []
         for start in range(0, len(texts), _BATCH):
             found += self._find_batch(texts[start : start + _BATCH], lang)

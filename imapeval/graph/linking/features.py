@@ -182,13 +182,7 @@ def _group_by_concept(texts: Integers, names: Sequence[NameRow]) -> _ConceptGrou
 
 
 class _SharedFeatures:
-    """The features of its text that each name has.
-
-    Args:
-        texts: The features of the texts.
-        text_of: The text of each name.
-        features: The features of the names.
-    """
+    """The features of its text (`text_of`) that each name has."""
 
     def __init__(self, texts: FeatureSets, text_of: Integers, *features: Occurrences) -> None:
         self._text_of = text_of

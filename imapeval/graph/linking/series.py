@@ -49,11 +49,7 @@ def is_series_code(norm: str) -> bool:
 def find_in_series(graph: Graph, ngrams: NgramIndex, norm: str, near: Sequence[int]) -> Found:
     """Return the row ids of names that a code may stand for, and their similarities to an expansion of it, in 0..1.
 
-    Args:
-        graph: The graph.
-        ngrams: The n-gram index over its names.
-        norm: Normal form of a text; if it is not a code, nothing is found.
-        near: Row ids of the names nearest to it by n-grams.
+    Nothing is found for a normal form that is not a code. `near` are the row ids of the names nearest to it by n-grams.
     """
     code = _CODE.fullmatch(norm)
     expansions = _expand_code(graph, code[1], code[2], near) if code else []

@@ -60,13 +60,7 @@ def may_be_misspelling(value: str, name: str, *, known: Container[str]) -> bool:
 
 
 def rate_similarity(value: str, name: str, cosine: float) -> float:
-    """Return the similarity of a value and a name in 0..1: the mean of the encoder's cosine and the bigram overlap.
-
-    Args:
-        value: Normal form of the value.
-        name: Normal form of the name.
-        cosine: Similarity of their vectors in -1..1.
-    """
+    """Return the similarity of two normal forms in 0..1: the mean of the encoder's cosine and the bigram overlap."""
     return (max(0.0, min(1.0, cosine)) + bigram_overlap(value, name)) / 2
 
 
