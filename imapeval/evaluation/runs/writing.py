@@ -132,6 +132,8 @@ class RunWriter:
             if (folder / MANIFEST).exists():
                 self._resume(Run(folder).manifest)
             elif any(path.name != _LOCK and path not in _leftover_drafts(folder) for path in folder.iterdir()):
+                with suppress(OSError):  # Windows does not remove a file that is open
+                    (folder / _LOCK).unlink()
                 raise UsageError(
                     f"the folder {folder} has files but is not a run directory. Choose another with --out."
                 )

@@ -123,6 +123,21 @@ def test_a_damaged_line_is_named(folder: Path):
         Run(folder).results()
 
 
+def test_only_lines_of_the_given_samples_are_checked(folder: Path):
+    run = Run(folder)
+    assert list(run.find_samples({"b", "c"})) == SAMPLES[1:]
+    assert list(run.find_results({"a"})) == RESULTS[:2]
+    with (folder / "results.jsonl").open("ab") as file:
+        file.write(b'{"id": "a", "metric": 3}\n')
+    assert list(run.find_results({"b"})) == RESULTS[2:]
+    with pytest.raises(InputError, match="line 5"):
+        list(run.find_results({"a"}))
+    with (folder / "results.jsonl").open("ab") as file:
+        file.write(b"no JSON\n")
+    with pytest.raises(InputError, match="line 6"):
+        list(run.find_results({"b"}))
+
+
 def test_an_outcome_of_another_run_is_named(folder: Path):
     with (folder / "results.jsonl").open("a") as file:
         file.write(
@@ -162,6 +177,7 @@ def test_a_folder_that_holds_something_else(tmp_path: Path):
     (tmp_path / "thesis.doc").touch()
     with pytest.raises(UsageError, match="--out"):
         write(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="manifest"):
         write(tmp_path)
