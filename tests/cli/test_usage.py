@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from imapeval.evaluation.runs import Run
 from imapeval.types import Sample
 from tests.cli.conftest import Command, Process, WriteData
 
@@ -132,45 +131,10 @@ def test_the_budget_ends_the_work_and_a_higher_one_goes_on(
 
 
 @pytest.mark.slow
-def test_kills_hide_nothing_of_what_was_paid(
-    imapeval: Command,
-    write_data: WriteData,
-    tmp_path: Path,
-    server: Server,
-    options: list[str],
-    imapeval_process: Process,
-):
-    samples = [
-        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"At home, rest {n}.") for n in range(60)
-    ]
-    command = ["score", write_data(samples), "--metrics", "imapscore:paper", "--relations", "graph", "--out", "run"]
-    command += ["--price", "1,4", *options]
-    server.seconds = 0.05
-    kills = 2
-    for kill in range(1, kills + 1):
-        kill_after(20 * kill, server, imapeval_process(*command))
-        # Of two at a time: what was under way may or may not have been read.
-        told = Run(tmp_path / "run").manifest["usage"]
-        check_told(told, server)
-        assert told["prompt_tokens"] >= (server.asked - 2 * kill) * PROMPT_TOKENS
-    # The limit is that of all sessions together.
-    stopped = server.asked
-    limit = told["usd"] + told["uncertain_usd"] + BOUND + 5 * COST
-    done = imapeval(*command, "--max-cost", str(limit))
-    assert done.returncode == 2, done.stderr
-    assert stopped + 5 <= server.asked <= limit / COST
-    done = imapeval(*command)
-    assert done.returncode == 0, done.stderr
-    usage = manifest(tmp_path / "run")
-    assert 3 * len(samples) <= server.asked <= 3 * len(samples) + 2 * kills
-    check_told(usage, server)
-    assert usage["usd"] >= (server.asked - 2 * kills) * COST - 1e-9
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "more", "usage_file", "calls"),
     [
+        (["score"], ["--metrics", "imapscore:paper", "--relations", "graph", "--out", "run"], "run/usage.json", 3),
         (["extract"], ["--out", "out.jsonl"], "out.jsonl.usage.json", 3),
         (["study", "paraphrase"], ["--out", "out.jsonl"], "out.jsonl.usage.json", 1),
         (
@@ -181,7 +145,7 @@ def test_kills_hide_nothing_of_what_was_paid(
         ),
     ],
 )
-def test_kills_hide_nothing_where_there_is_no_run(
+def test_kills_hide_nothing_of_what_was_paid(
     command: list[str],
     more: list[str],
     usage_file: str,
@@ -217,7 +181,8 @@ def test_kills_hide_nothing_where_there_is_no_run(
     assert calls * len(samples) <= server.asked <= calls * len(samples) + 2 * kills
     check_told(usage, server)
     assert usage["usd"] >= (server.asked - 2 * kills) * COST - 1e-9
-    assert not file.exists()
+    # That of a run stays.
+    assert file.exists() == (command == ["score"])
 
 
 def test_an_interrupted_extraction_keeps_its_usage_private(

@@ -237,20 +237,21 @@ def test_a_line_that_is_there_twice_counts_once(run: Path, made: Path, again: Ca
     assert (run / "results.jsonl").read_bytes() == (made / "results.jsonl").read_bytes()
 
 
-def test_two_lines_that_differ_are_both_named(run: Path):
-    count = len((run / "results.jsonl").read_text().splitlines())
-    change(run / "results.jsonl", 2, score=0.123)
-    with pytest.raises(InputError, match="line 2") as caught:
-        Run(run).results()
-    assert (caught.value.path, caught.value.line) == (run / "results.jsonl", count + 1)
-
-
-def test_two_imaps_that_differ_are_both_named(run: Path):
-    count = len((run / "imaps.jsonl").read_text().splitlines())
-    change(run / "imaps.jsonl", 3, response=[], relations=[])
-    with pytest.raises(InputError, match="line 3") as caught:
-        Run(run).imaps()
-    assert (caught.value.path, caught.value.line) == (run / "imaps.jsonl", count + 1)
+@pytest.mark.parametrize(
+    ("name", "line", "fields", "read"),
+    [
+        ("results.jsonl", 2, {"score": 0.123}, Run.results),
+        ("imaps.jsonl", 3, {"response": [], "relations": []}, Run.imaps),
+    ],
+)
+def test_two_lines_that_differ_are_both_named(
+    run: Path, name: str, line: int, fields: dict[str, Any], read: Callable[[Run], object]
+):
+    count = len((run / name).read_text().splitlines())
+    change(run / name, line, **fields)
+    with pytest.raises(InputError, match=f"line {line}") as caught:
+        read(Run(run))
+    assert (caught.value.path, caught.value.line) == (run / name, count + 1)
 
 
 def test_two_samples_of_one_id_are_both_named(run: Path):

@@ -174,29 +174,17 @@ async def test_nothing_is_paid_for_that_the_disk_has_no_room_for(tmp_path: Path,
 
 
 @pytest.mark.parametrize("moved", [False, True])
-async def test_nothing_is_paid_for_once_the_run_is_gone(tmp_path: Path, moved: bool):
+@pytest.mark.parametrize("in_part", [False, True])
+async def test_nothing_is_paid_for_once_the_run_is_gone(tmp_path: Path, in_part: bool, moved: bool):
     scripted = ScriptedModel(["text"])
     model = BudgetedModel(scripted, ledger := Ledger())
     folder = tmp_path / "run"
-    with write(folder, ledger):
+    with track_separately(None) as part, write(folder, part if in_part else ledger):
         await model.complete(REQUEST)
         if moved:
             folder.rename(tmp_path / "elsewhere")
         else:
             shutil.rmtree(folder)
-        with pytest.raises(UsageError) as caught:
-            await model.complete(REQUEST)
-    assert len(scripted.requests) == ledger.spent.calls == 1
-    assert str(folder) in str(caught.value)
-
-
-async def test_nothing_is_paid_for_once_the_run_that_counts_a_part_is_gone(tmp_path: Path):
-    scripted = ScriptedModel(["text"])
-    model = BudgetedModel(scripted, ledger := Ledger())
-    folder = tmp_path / "run"
-    with track_separately(None) as part, write(folder, part):
-        await model.complete(REQUEST)
-        shutil.rmtree(folder)
         with pytest.raises(UsageError) as caught:
             await model.complete(REQUEST)
     assert len(scripted.requests) == ledger.spent.calls == 1
