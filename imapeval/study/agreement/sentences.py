@@ -77,7 +77,7 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
     elif "mad" in rows and rows["mad"].value is not None:
         scale = rated.scales.get(dimension)
         among = "" if scale is None else f" on a scale from {scale.low:g} to {scale.high:g}"
-        sentences.append(f"{dimension}: two raters lie {rows['mad'].value:.2g} apart on average{among}.")
+        sentences.append(f"{dimension}: two raters differ by {rows['mad'].value:.2g} on average{among}.")
     headline = find_headline(rows.values())
     if headline is not None and headline.value is not None:
         sentences.append(
@@ -102,7 +102,7 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
 def _name_step(rated: Rated, dimension: str) -> str:
     scale = rated.scales.get(dimension)
     step = None if scale is None else scale.step
-    return "lie one step apart or less" if step is None else f"lie {step:g} apart or less"
+    return "differ by one step or less" if step is None else f"differ by {step:g} or less"
 
 
 def _quote(value: float, low: float | None, high: float | None) -> str:

@@ -333,7 +333,7 @@ def check_undefined(known: Known) -> bool:
 
 
 @sentence(
-    rf"(accuracy|completeness): two raters give the same rating on (\d+)% of answers and lie 0\.5 apart or less on (\d+)% of "
+    rf"(accuracy|completeness): two raters give the same rating on (\d+)% of answers and differ by 0\.5 or less on (\d+)% of "
     rf"answers\. Krippendorff's alpha \(interval\) is {N} \[{N}, {N}\] \(3 raters, 240 answers\)\. A perfect metric could "
     rf"reach Spearman's rho of about {N} \[{N}, {N}\] within systems with the mean of 3 raters\."
 )

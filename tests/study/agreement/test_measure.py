@@ -175,7 +175,7 @@ def test_sentences(build_rated: Build, complete: Floats):
     rows = by_name([row for row in agreements if row.dimension == "accuracy"])
     accuracy, tone = describe_agreement(rated, agreements, find_ceilings(rated))
     assert f"give the same rating on {rows['exact'].value:.0%} of answers" in accuracy
-    assert f"lie 0.5 apart or less on {rows['within_step'].value:.0%} of answers" in accuracy
+    assert f"differ by 0.5 or less on {rows['within_step'].value:.0%} of answers" in accuracy
     assert "Krippendorff's alpha (interval) is .61 [" in accuracy
     # The root of pingouin's ICC(3,k), .848.
     assert "could reach Pearson's r of about .92 [" in accuracy
