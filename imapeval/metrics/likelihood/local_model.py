@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from imapeval._optional import require
 from imapeval.errors import ResourceError
 from imapeval.metrics.likelihood.logprobs import TokenLogprobs
 from imapeval.metrics.neural.models.inputs import batch_by_length
 from imapeval.metrics.neural.models.loading import load_model
-from imapeval.metrics.neural.models.weights import EXTRA, identify_weights
+from imapeval.metrics.neural.models.weights import identify_weights, import_packages
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ class LocalLogprobReader:
 
     def _weigh(self, rows: Sequence[Sequence[int]]) -> Iterator[list[float]]:
         """Yield for each row the log-probabilities of all tokens but the first, including padding."""
-        torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="a likelihood")
+        [torch] = import_packages("torch", needed_for="a likelihood")
         model = self.loaded.model
         # Padding stands behind, where no token sees it: it needs no mask.
         ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
@@ -155,11 +154,7 @@ class LocalLogprobReader:
 
 
 def open_local_reader(model: str, *, device: Device) -> LocalLogprobReader:
-    """Return a reader with a causal model; the same object as long as it is in use.
-
-    Args:
-        model: A folder or a hub name.
-        device: Its device.
+    """Return a reader with a causal model, a folder or a hub name; the same object as long as it is in use.
 
     Raises:
         MissingExtraError: The packages of the extra `neural` are not installed.

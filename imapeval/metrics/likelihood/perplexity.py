@@ -207,32 +207,17 @@ def count_words(text: str) -> int:
 
 
 def compute_word_perplexity(logprobs: Sequence[float], text: str) -> float:
-    """Return exp(-sum / number of words), at least 1.
-
-    Args:
-        logprobs: Log-probabilities of the text's tokens.
-        text: With at least one character that is no white space.
-    """
+    """Return exp(-sum / number of words), at least 1, from the log-probabilities of the text's tokens."""
     return _exp(_mean(logprobs, count_words(text)))
 
 
 def compute_byte_perplexity(logprobs: Sequence[float], text: str) -> float:
-    """Return exp(-sum / number of bytes in UTF-8), at least 1.
-
-    Args:
-        logprobs: Log-probabilities of the text's tokens.
-        text: Not empty.
-    """
+    """Return exp(-sum / number of bytes in UTF-8), at least 1."""
     return _exp(_mean(logprobs, len(text.encode())))
 
 
 def compute_bits_per_byte(logprobs: Sequence[float], text: str) -> float:
-    """Return -sum / number of bytes / ln 2, at least 0: the binary logarithm of the byte perplexity.
-
-    Args:
-        logprobs: Log-probabilities of the text's tokens.
-        text: Not empty.
-    """
+    """Return -sum / number of bytes / ln 2, at least 0: the binary logarithm of the byte perplexity."""
     return _mean(logprobs, len(text.encode())) / math.log(2)
 
 

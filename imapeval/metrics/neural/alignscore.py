@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval._optional import require
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import option, resource
 from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
@@ -25,9 +24,9 @@ from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
     describe_missing_config,
-    fetch_config,
     get_shared,
     identify_config,
+    load_config,
     load_tensors,
     read_state,
     select_by_prefix,
@@ -36,11 +35,11 @@ from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
 from imapeval.metrics.neural.models.loading import choose_device
 from imapeval.metrics.neural.models.sentences import describe_missing_punkt, identify_splitter, split_sentences
 from imapeval.metrics.neural.models.weights import (
-    EXTRA,
     describe_missing_weights,
     fetch_weights,
     find_weights,
     identify_weights,
+    import_packages,
 )
 from imapeval.types import Failure, Score
 
@@ -162,22 +161,12 @@ def _cut_into_chunks(text: str) -> list[str]:
 
 
 def _load(file: Path, encoder: str, device: str) -> EncoderWithHead:
-    torch, transformers = (
-        require(module, distribution=module, extra=EXTRA, needed_for="alignscore")
-        for module in ("torch", "transformers")
-    )
+    [torch] = import_packages("torch", needed_for="alignscore")
     if not file.is_file():
         raise ResourceError(
             f"there is no {file}. Say which checkpoint of the folder is meant: --set alignscore.checkpoint=FILE"
         )
-    folder = fetch_config(encoder)
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError) as error:
-        raise ResourceError(
-            f"configuration and vocabulary of {encoder!r} in {folder} cannot be read: {error}"
-        ) from error
+    config, tokenizer = load_config(encoder)
     state = read_state(file)
     loaded = build_encoder(
         "RobertaModel",

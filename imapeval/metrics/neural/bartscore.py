@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval._optional import require
 from imapeval.metrics.base import TRUNCATED, option, resource
 from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
-from imapeval.metrics.neural.models.weights import EXTRA, identify_weights
+from imapeval.metrics.neural.models.weights import identify_weights, import_packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +103,7 @@ def _encode(loaded: LoadedModel, pairs: Sequence[tuple[str, str]]) -> list[Model
 
 
 def _compute_log_likelihood(loaded: LoadedModel, batch: dict[str, Any]) -> Any:
-    torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bartscore")
+    [torch] = import_packages("torch", needed_for="bartscore")
     labels = batch["labels"]
     logits = loaded.model(
         input_ids=batch["input_ids"],

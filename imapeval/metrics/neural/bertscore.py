@@ -30,11 +30,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
-from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, identify_file, identify_weights
+from imapeval.metrics.neural.models.weights import (
+    describe_missing_weights,
+    identify_file,
+    identify_weights,
+    import_packages,
+)
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
@@ -160,7 +164,7 @@ class BertScore(BatchMetric):
         """Score cases; see `Metric.score_batch`."""
         if self.ready is None:
             raise TypeError("bertscore has to be prepared before it can score")
-        torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bertscore")
+        [torch] = import_packages("torch", needed_for="bertscore")
         outcomes: dict[int, Outcome] = {}
         with torch.inference_mode():
             for lang, places in group_by_language(cases):
@@ -213,11 +217,7 @@ def match_tokens(
 ) -> Any:
     """Return precision and recall of a response, as a tensor of two (Zhang et al. 2020, section 3).
 
-    Args:
-        reference: With vectors.
-        response: With vectors.
-        weights: Weights of the tokens of the reference and of the response; some of each are positive.
-        torch: The module.
+    The weights are those of the tokens of the reference and of the response; some of each are positive.
     """
     units = [torch.nn.functional.normalize(text.vectors, dim=-1) for text in (response, reference)]
     cosines = units[0] @ units[1].T

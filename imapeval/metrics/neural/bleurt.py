@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from imapeval._optional import installed, require
+from imapeval._optional import installed
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import option, resource
 from imapeval.metrics.neural.base import NeuralMetric, make_outcome, require_prepared
@@ -29,7 +29,13 @@ from imapeval.metrics.neural.models.checkpoints import (
 )
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches
 from imapeval.metrics.neural.models.loading import choose_device
-from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, fetch_weights, identify_weights
+from imapeval.metrics.neural.models.weights import (
+    INSTALL_HINT,
+    describe_missing_weights,
+    fetch_weights,
+    identify_weights,
+    import_packages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +66,7 @@ class Bleurt(NeuralMetric):
     @property
     def missing_requirements(self) -> str:
         lack = describe_missing_weights(self.name, self.model)
-        return lack if lack or installed("sentencepiece") else f"pip install 'imapeval[{EXTRA}]'"
+        return lack if lack or installed("sentencepiece") else INSTALL_HINT
 
     def prepare(self, resources: MetricResources) -> Bleurt:
         """Return it with its model; see `Metric.prepare`."""
@@ -118,10 +124,7 @@ def _encode(pieces: _SentencePieceTokenizer, reference: str, response: str, long
 
 
 def _load(place: Path, device: str) -> EncoderWithHead:
-    torch, transformers, sentencepiece = (
-        require(module, distribution=module, extra=EXTRA, needed_for="bleurt")
-        for module in ("torch", "transformers", "sentencepiece")
-    )
+    torch, transformers, sentencepiece = import_packages("torch", "transformers", "sentencepiece", needed_for="bleurt")
     try:
         read = json.loads((place / "config.json").read_text(encoding="utf-8"))
         # RemBERT with other names: see modeling_bleurt.py of bleurt-pytorch.

@@ -15,7 +15,6 @@ unbabel-comet 2.2.7.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +26,9 @@ from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
     describe_missing_config,
-    fetch_config,
     get_shared,
     identify_config,
+    load_config,
     load_tensors,
     read_state,
     select_by_prefix,
@@ -42,6 +41,7 @@ from imapeval.metrics.neural.models.weights import (
     fetch_weights,
     find_weights,
     identify_weights,
+    import_packages,
 )
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def build() -> list[Comet]:
 
 def _pool_text_vector(network: EncoderWithHead, batch: dict[str, Any]) -> Any:
     """Return a vector for each text."""
-    torch = _require_torch()
+    torch = _import_torch()
     states = network.encoder.model(**batch, output_hidden_states=True).hidden_states
     mask = batch["attention_mask"].float()
     layer = network.settings["layer"]
@@ -175,22 +175,15 @@ def _estimate(
 ) -> list[float]:
     said, expected, asked = vectors[response], vectors[reference], vectors[source]
     features = [said, expected, said * expected, (said - expected).abs(), said * asked, (said - asked).abs()]
-    torch = _require_torch()
+    torch = _import_torch()
     with torch.inference_mode():
         return network.head["estimator"](torch.cat(features, 1)).view(-1).tolist()
 
 
 def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -> EncoderWithHead:
-    torch, transformers = _require_torch(), import_module("transformers")
+    torch = _import_torch()
     file = _find_checkpoint(place)
-    folder = fetch_config(encoder)
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError) as error:
-        raise ResourceError(
-            f"configuration and vocabulary of {encoder!r} in {folder} cannot be read: {error}"
-        ) from error
+    config, tokenizer = load_config(encoder)
     state = read_state(file)
     loaded = build_encoder(
         "XLMRobertaModel",
@@ -288,5 +281,5 @@ def _read_encoder_name(model: str) -> str:
     return str(_read_settings(place)["pretrained_model"])
 
 
-def _require_torch() -> Any:
-    return require("torch", distribution="torch", extra=EXTRA, needed_for="comet")
+def _import_torch() -> Any:
+    return import_packages("torch", needed_for="comet")[0]

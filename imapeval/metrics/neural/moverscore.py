@@ -44,6 +44,7 @@ from imapeval.metrics.neural.models.weights import (
     describe_missing_weights,
     identify_file,
     identify_weights,
+    import_packages,
 )
 from imapeval.types import Failure, Lang, Outcome, Score
 
@@ -193,7 +194,7 @@ class MoverScore(BatchMetric):
             return Failure("metric", "no-reference-tokens", "the reference holds nothing to compare with")
         if response.is_empty:
             return Score(0.0, parts)
-        torch = require("torch", distribution="torch", extra=EXTRA, needed_for="moverscore")
+        [torch] = import_packages("torch", needed_for="moverscore")
         with torch.inference_mode():
             given, masses = _make_ngrams(ready, reference, "references", self.ngram, torch=torch)
             found, other_masses = _make_ngrams(ready, response, "responses", self.ngram, torch=torch)

@@ -187,7 +187,7 @@ def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "installed", lambda _: False)
     assert BertScore().missing_requirements == "pip install 'imapeval[neural]'"
     monkeypatch.setattr(weights, "installed", lambda _: True)
-    monkeypatch.setattr(weights, "_find_in_cache", lambda _: None)
+    monkeypatch.setattr(weights, "find_in_cache", lambda _: None)
     assert BertScore().missing_requirements.startswith(
         "weights of roberta-large and bert-base-chinese: --set bertscore.model=FOLDER"
     )

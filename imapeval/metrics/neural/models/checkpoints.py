@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakValueDictionary
 
-from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
 from imapeval.metrics.neural.models.loading import LoadedModel
-from imapeval.metrics.neural.models.weights import EXTRA, hash_files
+from imapeval.metrics.neural.models.weights import find_in_cache, hash_files, import_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,22 +62,10 @@ def get_shared(key: tuple[str, ...], make: Callable[[], EncoderWithHead]) -> Enc
 
 
 def find_config(model: str) -> Path | None:
-    """Return the folder with a model's configuration and vocabulary, or None; the weights may be missing.
-
-    Args:
-        model: A folder or a hub name.
-    """
-    folder = Path(model).expanduser()
-    if (folder / "config.json").is_file():
-        return folder
-    if folder.exists() or not installed("huggingface_hub"):
-        return None
-    hub = import_module("huggingface_hub")
-    try:
-        found = hub.try_to_load_from_cache(model, "config.json")
-    except hub.errors.HFValidationError:
-        return None
-    return Path(found).parent if isinstance(found, str) else None
+    """Return the folder with a model's configuration and vocabulary, or None; the weights may be missing."""
+    given = Path(model).expanduser()
+    folder = given if given.exists() else find_in_cache(model)
+    return folder if folder is not None and (folder / "config.json").is_file() else None
 
 
 def describe_missing_config(metric: str, model: str) -> str:
@@ -96,7 +83,7 @@ def fetch_config(model: str) -> Path:
         MissingExtraError: The packages of the extra `neural` are not installed.
         ResourceError: They are not available.
     """
-    hub = require("huggingface_hub", distribution="huggingface_hub", extra=EXTRA, needed_for=f"the model {model!r}")
+    [hub] = import_packages("huggingface_hub", needed_for=f"the model {model!r}")
     if (found := find_config(model)) is not None:
         return found
     from httpx2 import HTTPError
@@ -110,6 +97,21 @@ def fetch_config(model: str) -> Path:
             f"configuration and vocabulary of {model!r} are neither a folder here nor in the hub's cache, and cannot "
             f"be fetched from the hub ({reason}). Give a folder that holds config.json and the tokenizer's files."
         ) from error
+
+
+def load_config(model: str) -> tuple[Any, Any]:
+    """Return a model's configuration and tokenizer, downloaded from the hub if necessary.
+
+    Raises:
+        MissingExtraError: The packages of the extra `neural` are not installed.
+        ResourceError: They are not available, or damaged.
+    """
+    [transformers] = import_packages("transformers", needed_for=f"the model {model!r}")
+    folder = fetch_config(model)
+    try:
+        return transformers.AutoConfig.from_pretrained(folder), transformers.AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ResourceError(f"configuration and vocabulary of {model!r} in {folder} cannot be read: {error}") from error
 
 
 def identify_config(model: str) -> str:
@@ -132,10 +134,7 @@ def read_state(file: Path) -> dict[str, Any]:
         ResourceError: It cannot be read, contains no named tensors, or contains objects other than tensors and plain
             values, which could execute code.
     """
-    torch, safetensors = (
-        require(module, distribution=module, extra=EXTRA, needed_for=f"the checkpoint {file}")
-        for module in ("torch", "safetensors")
-    )
+    torch, safetensors = import_packages("torch", "safetensors", needed_for=f"the checkpoint {file}")
     try:
         if file.suffix == ".safetensors":
             return import_module("safetensors.torch").load_file(file)
@@ -160,12 +159,7 @@ def select_by_prefix(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def load_tensors(module: Any, state: Mapping[str, Any], *, place: str) -> Any:
-    """Load tensors into a torch module and return it in evaluation mode.
-
-    Args:
-        module: The module.
-        state: Tensors by name.
-        place: Their location, for messages.
+    """Load tensors, given by name, into a torch module and return it in evaluation mode; `place` is for messages.
 
     Raises:
         ResourceError: A tensor is missing, unexpected or of another shape.
@@ -194,10 +188,7 @@ def build_encoder(
     Raises:
         ResourceError: A tensor is missing, unexpected or of another shape.
     """
-    torch, transformers = (
-        require(module, distribution=module, extra=EXTRA, needed_for=f"the model in {place}")
-        for module in ("torch", "transformers")
-    )
+    torch, transformers = import_packages("torch", "transformers", needed_for=f"the model in {place}")
     pooled = any(name.startswith("pooler.") for name in state)
     model = getattr(transformers, network)(config, add_pooling_layer=pooled)
     # A table of the numbers 0, 1, 2 ..., which transformers kept with the weights until version 4.31.

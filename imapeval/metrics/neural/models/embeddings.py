@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from weakref import WeakValueDictionary
 
-from imapeval._optional import require
 from imapeval.metrics.neural.models.inputs import batch_by_length
 from imapeval.metrics.neural.models.loading import LoadedModel, choose_device, keep_layers, load_model
-from imapeval.metrics.neural.models.weights import EXTRA, fetch_weights
+from imapeval.metrics.neural.models.weights import fetch_weights, import_packages
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class TokenEmbedder:
     def __init__(self, loaded: LoadedModel, pool: Pooling) -> None:
         self.loaded = loaded
         self._pool: Pooling = pool
-        self._torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="vectors of tokens")
+        [self._torch] = import_packages("torch", needed_for="vectors of tokens")
         # RoBERTa and GPT-2 know a word by the space before it; without one the first word would be another token.
         # bert_score 0.3.13 does the same (utils.sent_encode).
         self._space = type(loaded.tokenizer).__name__.startswith(("Roberta", "GPT2"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval._optional import require
-from imapeval.metrics.neural.models.weights import EXTRA
+from imapeval.metrics.neural.models.weights import import_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +84,7 @@ def run_in_batches(
     Returns:
         A float32 tensor on the CPU with one entry per row, in order.
     """
-    torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="a neural metric")
+    [torch] = import_packages("torch", needed_for="a neural metric")
     found: dict[int, Any] = {}
     with torch.inference_mode():
         for batch in batch_by_length([row.length for row in rows], budget):

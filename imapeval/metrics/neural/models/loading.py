@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
-from imapeval._optional import require
 from imapeval.errors import ResourceError, UsageError
-from imapeval.metrics.neural.models.weights import EXTRA, fetch_weights
+from imapeval.metrics.neural.models.weights import fetch_weights, import_packages
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -79,7 +78,7 @@ def choose_device(device: Device) -> str:
         MissingExtraError: torch is not installed.
         UsageError: There is no such device.
     """
-    torch = _require_torch()
+    [torch] = import_packages("torch", needed_for="a neural metric")
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if device == "auto":
         return next(name for name, is_there in there.items() if is_there)
@@ -90,12 +89,9 @@ def choose_device(device: Device) -> str:
 
 
 def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedModel:
-    """Return a model with its tokenizer; the same object as long as it is in use.
+    """Return a model, a folder or a hub name, with its tokenizer; the same object as long as it is in use.
 
-    Args:
-        model: A folder, or a hub name; downloaded if necessary.
-        kind: The kind of model.
-        device: Its device.
+    It is downloaded if necessary.
 
     Raises:
         MissingExtraError: The packages of the extra `neural` are not installed.
@@ -113,11 +109,7 @@ def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedMode
 
 
 def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
-    """Return an encoder without the layers after the given one; it shares the weights of the whole one.
-
-    Args:
-        loaded: An encoder.
-        layers: Number of layers to keep, 0..all; 0 leaves the embeddings.
+    """Return an encoder with its first layers only, 0..all; it shares the weights of the whole one.
 
     Raises:
         ValueError: It has fewer layers.
@@ -158,9 +150,8 @@ _lock = threading.Lock()
 
 
 def _load(model: str, place: Path, kind: Kind, device: str) -> LoadedModel:
-    torch, transformers, safetensors = (
-        require(module, distribution=module, extra=EXTRA, needed_for=f"the model {model!r}")
-        for module in ("torch", "transformers", "safetensors")
+    torch, transformers, safetensors = import_packages(
+        "torch", "transformers", "safetensors", needed_for=f"the model {model!r}"
     )
     if place.is_file():
         raise ResourceError(
@@ -237,7 +228,3 @@ def _silence_transformers(logging: Any) -> Generator[None]:
         logging.set_verbosity(level)
         if bar:
             logging.enable_progress_bar()
-
-
-def _require_torch() -> Any:
-    return require("torch", distribution="torch", extra=EXTRA, needed_for="a neural metric")

@@ -12,7 +12,7 @@ import json
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
@@ -47,6 +47,15 @@ _COMPANION_FILE = re.compile(r"[^/]+\.(json|txt|model|yaml)")
 _HUB_NAME = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?")
 
 
+def import_packages(*modules: str, needed_for: str) -> list[Any]:
+    """Import modules of the extra `neural` that are called like their distributions.
+
+    Raises:
+        MissingExtraError: One is not installed.
+    """
+    return [require(module, distribution=module, extra=EXTRA, needed_for=needed_for) for module in modules]
+
+
 def find_weights(model: str) -> Path | None:
     """Return the location of a model's weights on this computer, or None.
 
@@ -59,8 +68,24 @@ def find_weights(model: str) -> Path | None:
     given = Path(model).expanduser()
     if given.is_file():
         return given
-    folder = given if given.is_dir() else _find_in_cache(model)
+    folder = given if given.is_dir() else find_in_cache(model)
     return folder if folder is not None and _is_complete(folder) else None
+
+
+def find_in_cache(model: str) -> Path | None:
+    """Return the folder of a model in the hub's cache, which may lack some of its files, or None."""
+    if _HUB_NAME.fullmatch(model) is None or not installed("huggingface_hub"):
+        return None
+    constants = import_module("huggingface_hub.constants")
+    # Layout: huggingface.co/docs/huggingface_hub, "Understand caching". Asking snapshot_download would cost its import,
+    # and refuse a snapshot of which another program fetched only what it needs.
+    repository = Path(constants.HF_HUB_CACHE) / f"models--{model.replace('/', '--')}"
+    try:
+        commit = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    snapshot = repository / "snapshots" / commit
+    return snapshot if snapshot.is_dir() else None
 
 
 def fetch_weights(model: str) -> Path:
@@ -72,7 +97,7 @@ def fetch_weights(model: str) -> Path:
         MissingExtraError: The packages of the extra `neural` are not installed.
         ResourceError: There is no such folder, or the hub does not have it or cannot be reached.
     """
-    hub = require("huggingface_hub", distribution="huggingface_hub", extra=EXTRA, needed_for=f"the model {model!r}")
+    [hub] = import_packages("huggingface_hub", needed_for=f"the model {model!r}")
     found = find_weights(model)
     if found is not None:
         return found
@@ -140,12 +165,7 @@ def identify_file(path: str) -> str:
 
 
 def describe_missing_weights(metric: str, *models: str) -> str:
-    """Return what has to be installed or downloaded before a metric can be computed; "" if nothing.
-
-    Args:
-        metric: Its name.
-        models: One, or one per language, all of which are required.
-    """
+    """Return what has to be installed or downloaded before a metric has all of its models; "" if nothing."""
     if not all(map(installed, _PACKAGES)):
         return INSTALL_HINT
     absent = [model for model in models if find_weights(model) is None]
@@ -156,21 +176,6 @@ def describe_missing_weights(metric: str, *models: str) -> str:
         f"weights of {' and '.join(absent)}: --set {metric}.model=FOLDER, or let them be fetched from the Hugging Face "
         f"hub{both}"
     )
-
-
-def _find_in_cache(model: str) -> Path | None:
-    if _HUB_NAME.fullmatch(model) is None or not installed("huggingface_hub"):
-        return None
-    constants = import_module("huggingface_hub.constants")
-    # Layout: huggingface.co/docs/huggingface_hub, "Understand caching". Asking snapshot_download would cost its import,
-    # and refuse a snapshot of which another program fetched only what it needs.
-    repository = Path(constants.HF_HUB_CACHE) / f"models--{model.replace('/', '--')}"
-    try:
-        commit = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    snapshot = repository / "snapshots" / commit
-    return snapshot if snapshot.is_dir() else None
 
 
 def _is_complete(folder: Path) -> bool:

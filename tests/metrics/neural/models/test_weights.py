@@ -100,7 +100,7 @@ def test_a_checkpoint_file_has_an_identity(tmp_path: Path) -> None:
 def test_what_a_metric_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(write(tmp_path / "mine", model__safetensors="w"))
     monkeypatch.setattr(weights, "installed", lambda _: True)
-    monkeypatch.setattr(weights, "_find_in_cache", lambda _: None)
+    monkeypatch.setattr(weights, "find_in_cache", lambda _: None)
     assert weights.describe_missing_weights("bertscore", folder) == ""
     assert weights.describe_missing_weights("bertscore", folder, "a", "b/c") == (
         "weights of a and b/c: --set bertscore.model=FOLDER, or let them be fetched from the Hugging Face hub "
