@@ -182,7 +182,9 @@ class DataOptions:
     ] = None
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Stop at the first bad row. By default it fails, and the others are scored."),
+        typer.Option(
+            "--strict", help="Stop at the first bad row. By default, a bad row is a failure, and the others are scored."
+        ),
     ] = False
 
     def read(self, data: str | Sequence[str]) -> "Sequence[Sample]":

@@ -27,7 +27,7 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     checks: CheckOptions,
 ) -> None:
-    """Write RUN/report.html again, one self-contained page, and the files that CI servers show."""
+    """Write the report of a run again, RUN/report.html, one self-contained page; and files for CI servers."""
     from imapeval.report.run_page import write_report
 
     checks.check_files()

@@ -20,7 +20,7 @@ def review(
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")] = 0,
     kg: Kg = None,
 ) -> None:
-    """Correct the facts and relations of a run in the browser, and see the scores that follow.
+    """Correct the facts and relations of a run in the browser, and see how its scores change.
 
     The page is served on this computer only; Ctrl-C stops it. Corrections are kept in the run as corrections.jsonl;
     `imapeval study corrections RUN` says how often the reader erred and what that did to the scores, and writes the

@@ -28,7 +28,7 @@ from imapeval.cli.commands.study.robustness.sensitivity import sensitivity
 from imapeval.cli.commands.study.subgroups.bias import bias
 from imapeval.cli.commands.study.subgroups.slices import slices
 
-app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Compare metrics with ratings by people.", no_args_is_help=True, rich_markup_mode=None)
 
 
 for _command in (

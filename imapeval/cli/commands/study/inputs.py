@@ -35,7 +35,7 @@ Altered = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=RUN",
-        help="Compare with a run on the same answers, by their ids, in which something else was altered, such as the "
+        help="Compare with a run on the same answers (matched by id) in which something was changed, such as the "
         "order of the texts or the question. Repeatable.",
     ),
 ]
@@ -44,7 +44,7 @@ About = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="What only people know about the study, for the reporting checklist.  [default: study.toml beside the "
+        help="What no file contains about the study, for the reporting checklist.  [default: study.toml beside the "
         "ratings]",
     ),
 ]

@@ -25,7 +25,7 @@ def agreement(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Ratings of single raters: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, an "
+            help="Ratings of individual raters: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, an "
             "export of Label Studio or Argilla, or a study of `imapeval rate` (file or URL).",
         ),
     ],
@@ -34,7 +34,7 @@ def agreement(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="A run on these answers, to leave out answers to the same question together, for intervals.  "
+            help="A run on these answers: for intervals, answers to the same question are left out together.  "
             "[default: answers are left out one by one]",
         ),
     ] = None,
@@ -43,7 +43,7 @@ def agreement(
     ] = False,
     json_output: Json = False,
 ) -> None:
-    """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of single raters."""
+    """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of individual raters."""
     from imapeval.study.agreement.limits import find_limits
     from imapeval.study.agreement.measure import STATISTICS, measure_agreement
     from imapeval.study.agreement.noise_ceiling import find_ceilings

@@ -22,7 +22,7 @@ def latent(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="Ratings of single raters, three or more, as for `imapeval study agreement`."
+            metavar="FILE", help="Ratings of individual raters, three or more, as for `imapeval study agreement`."
         ),
     ],
     *,

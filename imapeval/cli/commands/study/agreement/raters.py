@@ -38,7 +38,7 @@ def raters(
     seed: Seed = 0,
     json_output: Json = False,
 ) -> None:
-    """Compare metrics with the raters themselves. Needs the ratings of single raters."""
+    """Compare metrics with the raters themselves. Needs the ratings of individual raters."""
     from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test
     from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level

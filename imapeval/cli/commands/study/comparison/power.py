@@ -60,7 +60,7 @@ def power(
         typer.Option(
             min=2,
             metavar="N",
-            help="Plan for 1 to N raters of each answer; needs the ratings of single raters.  [default: 5 with "
+            help="Plan for 1 to N raters of each answer; needs the ratings of individual raters.  [default: 5 with "
             "--width, otherwise as many as in the pilot]",
         ),
     ] = None,
