@@ -73,6 +73,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 _registered: set[str] = set()
 _logins: set[str] = set()
+_users: set[str] = set()
 
 
 def register_secret(secret: str) -> None:
@@ -92,9 +93,12 @@ def register_url_secrets(url: str) -> None:
         user, _, password = found[0][:-1].partition(":")
         login = f"{unquote(user)}:{unquote(password)}"
         basic = base64.b64encode(login.encode()).decode()
-        secrets = {user, password, unquote(user), unquote(password), login, basic}
-        _registered.update(secrets)
-        _logins.update(secrets.difference(re.findall(r"\w+", rest[found.end() :].partition("?")[0])))
+        users, secrets = {user, unquote(user)}, {password, unquote(password), login, basic}
+        address = re.findall(r"\w+", rest[found.end() :].partition("?")[0])
+        _registered.update(users | secrets)
+        # Without a password, the user is a key.
+        (_users if password else _logins).update(users.difference(address))
+        _logins.update(secrets.difference(address))
     for name, value in parse_qsl(rest.partition("?")[2].partition("#")[0]):
         if len(value) >= _MIN_URL_VALUE_LENGTH:
             register_secret(value)
@@ -115,8 +119,14 @@ def hide_logins(text: str) -> str:
     For texts that a server or a package may have written. In others, such as paths and the names of fields, the same
     words have another meaning.
     """
-    pattern = _compile_login_pattern(frozenset(_logins))
+    pattern = _compile_login_pattern(frozenset(_logins | _users))
     return text if pattern is None else pattern.sub(HIDDEN, text)
+
+
+def repeats_password(text: str) -> bool:
+    """Return whether a text repeats a short password or value of a URL. A user may be any word, such as "test"."""
+    pattern = _compile_login_pattern(frozenset(_logins))
+    return pattern is not None and pattern.search(text) is not None
 
 
 def redact(text: str) -> str:

@@ -31,6 +31,7 @@ def _forget(monkeypatch):
     """Start without secrets of other tests."""
     monkeypatch.setattr("imapeval.redaction._registered", set())
     monkeypatch.setattr("imapeval.redaction._logins", set())
+    monkeypatch.setattr("imapeval.redaction._users", set())
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ class Model(Protocol):
                 "too-long" (more than the model's context), "unsupported" (the server does not support this response
                 format: ask without `schema`, or without `json`; or it returns no probabilities for this given text),
                 "unreadable-reply" (the reply is not a completion), "oversized-reply" (the reply is larger than any
-                completion), "repeats-login" (the reply holds a user or password), "refusal", and "truncated" (more
+                completion), "repeats-password" (the reply holds one of an address), "refusal", and "truncated" (more
                 than `max_tokens`; `raw` holds the partial text).
             ServiceError: No request will succeed. Kinds: "unreachable", "auth", "not-found", "over-budget",
                 "unsupported" (the model never returns probabilities for given texts), and "rate-limit" if every

@@ -110,6 +110,7 @@ def run(imapeval: Command, monkeypatch: pytest.MonkeyPatch, apart: None) -> Iter
         # A process knows no secrets of those before it.
         monkeypatch.setattr("imapeval.redaction._registered", set())
         monkeypatch.setattr("imapeval.redaction._logins", set())
+        monkeypatch.setattr("imapeval.redaction._users", set())
         return imapeval(*args)
 
     before = os.umask(0o022)

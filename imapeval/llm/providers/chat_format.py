@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.protocol import Completion, Token
 from imapeval.llm.providers.token_counts import find_usage, parse_usage
-from imapeval.redaction import hide_logins, hide_secrets
+from imapeval.redaction import hide_logins, hide_secrets, repeats_password
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +107,7 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
         answered: See `to_error`.
 
     Raises:
-        ProviderError: The reply is a refusal, truncated, without text, or not a chat completion, or repeats a login.
+        ProviderError: The reply is a refusal, truncated, without text, or not a chat completion, or repeats a password.
         ServiceError: The reply is an error in spite of its status; see `to_error`.
     """
     try:
@@ -136,12 +136,11 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
         kind, what = "server", "broke off in the middle of its reply"
     elif not said.strip():
         kind, what = "unreadable-reply", f"replied without any text (finish reason {choice.finish_reason!r})"
-    elif hide_logins(said) != said:
+    elif repeats_password(said):
         # The text must not be kept; nor must it be read with words missing, which may have been the model's own.
-        kind = "repeats-login"
+        kind = "repeats-password"
         what = (
-            "repeated the user, the password or a key of its address or of a proxy's. If that is an ordinary word, "
-            "choose another"
+            "repeated the password or a key of its address or of a proxy's. If that is an ordinary word, choose another"
         )
     else:
         tokens = _read_tokens(choice.logprobs, request)
