@@ -5,11 +5,18 @@ sacrebleu called directly and efficiently on the same rows (scorer objects reuse
 the wall time of `imapeval score` with all default metrics. The English answers of DATA are repeated until there are
 enough, each time with another number after both texts, so that no text occurs twice. Results are also given as ratios,
 because machines differ.
+
+With `--processes`, instead compares `imapeval score` in one process and with `--workers 2`, in turn, by processor time:
+two workers on idle processors take as long as the first process and the busier worker together, whatever else the
+machine does meanwhile.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -73,13 +80,62 @@ def bleu_by_hand(cases: Sequence[Case], kinds: Sequence[str]) -> None:
             bleu.sentence_score(case.response, [case.reference])
 
 
+def find_times(pid: int) -> dict[int, float]:
+    """Return the processor seconds of a process and its descendants, as far as they still run (Linux)."""
+    found: dict[int, float] = {}
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        found[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        for path in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, path.read_text().split()):
+                found |= find_times(child)
+    except OSError:
+        pass  # it has just ended
+    return found
+
+
+def compare_processes(samples: Sequence[Sample], answers: int, rounds: int) -> None:
+    """Print the processor time of one process, and of a first process with two workers."""
+    print("| processes | first process, s | busier worker, s | of linear |", "|---|---|---|---|", sep="\n")
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.jsonl"
+        with data.open("w", encoding="utf-8") as file:
+            for case in repeat(samples, answers, mark="n"):
+                row = {"question": case.question, "reference": case.reference, "response": case.response}
+                file.write(json.dumps(row) + "\n")
+        command = [sys.executable, "-m", "imapeval", "score", str(data), "--metrics", "imapscore,rouge1", "--workers"]
+        ratios: list[float] = []
+        for number in range(rounds):
+            totals: list[float] = []
+            for workers in (1, 2):
+                out = ["--out", f"{folder}/run{number}-{workers}"]
+                process = subprocess.Popen([*command, str(workers), *out], stdout=subprocess.DEVNULL)
+                times: dict[int, float] = {}
+                while process.poll() is None:
+                    times |= find_times(process.pid)
+                    time.sleep(0.05)
+                if process.returncode:
+                    sys.exit(f"exit code {process.returncode}")
+                first, worker = times.pop(process.pid), max(times.values(), default=0.0)
+                totals.append(first + worker)
+                shown = f"{totals[0] / 2 / totals[1]:.0%}" if workers == 2 else ""
+                print(f"| {workers} | {first:.1f} | {worker:.1f} | {shown} |", flush=True)
+            ratios.append(totals[0] / 2 / totals[1])
+    print("", f"of linear, the median: {statistics.median(ratios):.0%}", sep="\n")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--answers", type=int, default=10_000)
+    parser.add_argument("--processes", action="store_true", help="compare one process with two workers")
+    parser.add_argument("--rounds", type=int, default=3, help="of --processes")
     args = parser.parse_args()
     samples = [sample for sample in read(args.data) if sample.lang == "en"]
+    if args.processes:
+        compare_processes(samples, args.answers, args.rounds)
+        return
     print(f"{args.answers} English answers, processor time, answers a second:", "", sep="\n")
     print("| metrics | imapeval | by hand | ratio |", "|---|---|---|---|", sep="\n")
     for names, by_hand in (

@@ -5,7 +5,8 @@ against it, one after another in separate processes: a bare `AsyncOpenAI` loop w
 exactly the requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with
 its run on disk), also with two workers; and these again with everything in the cache. With `--peers PYTHON`, an
 interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each
-line gives the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop.
+line gives the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop. On a busy
+machine only ratios mean something: with `--rounds`, the bare loop is measured again before each round.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import openai
 samples = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")]
 
 async def main():
-    client = openai.AsyncOpenAI(base_url=sys.argv[1], api_key="none", max_retries=0)
+    client = openai.AsyncOpenAI(base_url=sys.argv[1], api_key="none", max_retries=0, timeout=600)
     gate = asyncio.Semaphore(64)
 
     async def ask(body):
@@ -215,6 +216,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2000, help="for imapeval and the bare loop")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with deepeval and ragas")
     parser.add_argument("--peer-samples", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=1, help="of the bare loop and imapeval")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds until the stub replies")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, stub_server(args.latency) as url:
@@ -227,22 +229,24 @@ def main() -> None:
         llm = ["--llm", "openai:stub", "--base-url", url]
         print("| client | calls | wall s | CPU s | CPU ms a call | wall, ratio | CPU a call, ratio | peak MB |")
         print("|---|---|---|---|---|---|---|---|")
-        bare = measure("bare `AsyncOpenAI` loop", [sys.executable, "-c", BARE, url, str(requests)], url)
-        for name, cache in (("", "a"), (", again from the cache", "a")):
-            out = str(work / f"imaps{len(name)}.jsonl")
-            command = [*cli, "extract", str(samples), *llm, "--json", "--out", out]
-            measure(f"`imapeval extract`{name}", command, url, bare, IMAPEVAL_CACHE=str(work / cache))
-        for number, (name, cache) in enumerate(
-            (
-                ("`", "b"),
-                ("`, again from the cache", "b"),
-                (" --workers 2`", "c"),
-                (" --workers 2`, again from the cache", "c"),
-            )
-        ):
-            command = [*cli, "score", str(samples), *llm, "--json", "--metrics", "imapscore"]
-            command += ["--out", str(work / f"run{number}"), *(("--workers", "2") if cache == "c" else ())]
-            measure(f"`imapeval score{name}", command, url, bare, IMAPEVAL_CACHE=str(work / cache))
+        for turn in range(args.rounds):
+            bare = measure("bare `AsyncOpenAI` loop", [sys.executable, "-c", BARE, url, str(requests)], url)
+            for name, cache in (("", "a"), (", again from the cache", "a")):
+                out = str(work / f"imaps{turn}-{len(name)}.jsonl")
+                command = [*cli, "extract", str(samples), *llm, "--json", "--out", out]
+                measure(f"`imapeval extract`{name}", command, url, bare, IMAPEVAL_CACHE=str(work / f"{cache}{turn}"))
+            for number, (name, cache) in enumerate(
+                (
+                    ("`", "b"),
+                    ("`, again from the cache", "b"),
+                    (" --workers 2`", "c"),
+                    (" --workers 2`, again from the cache", "c"),
+                )
+            ):
+                command = [*cli, "score", str(samples), *llm, "--json", "--metrics", "imapscore"]
+                out = ["--out", str(work / f"run{turn}-{number}")]
+                command += [*out, *(("--workers", "2") if cache == "c" else ())]
+                measure(f"`imapeval score{name}", command, url, bare, IMAPEVAL_CACHE=str(work / f"{cache}{turn}"))
         if args.peers:
             measure("DeepEval GEval", [args.peers, "-c", GEVAL, url, str(few)], url, bare)
             measure("RAGAS FactualCorrectness", [args.peers, "-c", FACTUAL, url, str(few)], url, bare)
