@@ -71,12 +71,6 @@ class CheckOptions:
     ) -> "list[AnyVerdict]":
         """Write the files that are asked for, and return whether each limit is met.
 
-        Args:
-            run: The run.
-            thresholds: Parsed from `threshold`.
-            rows: Means of the run.
-            metrics: Metrics of the run that are installed.
-
         Raises:
             UsageError: A file cannot be written, or contradictions are limited and nothing in the run counts them.
         """

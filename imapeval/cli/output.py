@@ -127,12 +127,7 @@ def emit(
 
 
 def emit_json(content: Any, *, compact: bool = False) -> None:
-    """Print JSON.
-
-    Args:
-        content: JSON values, dataclasses and paths.
-        compact: On one line.
-    """
+    """Print JSON values, dataclasses and paths as JSON, with `compact` on one line."""
     echo(json.dumps(content, ensure_ascii=False, indent=None if compact else 2, default=_to_json))
 
 

@@ -163,13 +163,7 @@ def full_signatures(parts: Pipeline, references: References = "mean") -> dict[st
 
 
 class PendingMetrics:
-    """Which metrics have no final outcome yet.
-
-    Args:
-        metrics: All metrics.
-        signatures: Their full signatures by name.
-        finished: The final outcomes, by `Result.key`.
-    """
+    """Which metrics have no final outcome yet, by their full signatures and the finished outcomes' `Result.key`."""
 
     def __init__(
         self,

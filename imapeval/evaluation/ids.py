@@ -15,9 +15,6 @@ class IdIndex:
     Ids are found by their hash of 64 bits. If two of them share one, which a million do with a probability of 1 in
     10^7, the ids themselves are kept. An id that is not there is taken for one of a million with 1 in 10^13.
 
-    Args:
-        ids: The ids.
-
     Attributes:
         repeated: The places of the first id that is there again; None if all are different.
     """

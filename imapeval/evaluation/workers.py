@@ -284,11 +284,7 @@ def _select_finished(
 
 
 class ProcessPool:
-    """Workers that are processes of this computer; see `WorkerPool`.
-
-    Args:
-        size: Number of processes.
-    """
+    """Workers that are processes of this computer; see `WorkerPool`."""
 
     host = "127.0.0.1"
 

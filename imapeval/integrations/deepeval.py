@@ -100,9 +100,6 @@ class _MetricBase:
     def measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
         """Score one test case, and store the result in this object, as DeepEval expects it.
 
-        Args:
-            test_case: A test case of DeepEval.
-
         Returns:
             The score; None if there is none, and then `error` gives the reason.
 

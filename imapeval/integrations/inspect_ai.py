@@ -20,7 +20,7 @@ from anyio import to_thread
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.runs import Run
+from imapeval.evaluation.runs import Run, group_by_id
 from imapeval.evaluation.samples.inspect_log import is_unanswered, read_question, read_references
 from imapeval.evaluation.samples.rows import read_lang
 from imapeval.files import replace_file
@@ -32,7 +32,6 @@ from imapeval.types import Failure, Score
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.metrics.base import Metric
     from imapeval.report.thresholds import Threshold
     from imapeval.scoring import Scorer
@@ -121,9 +120,7 @@ def write_precomputed(run_folder: str | Path, path: str | Path, *, metric: str =
     if path.suffix.lower() != ".jsonl":
         raise UsageError(f"Inspect would not read {path.name!r} line by line. Call the file {path.stem}.jsonl.")
     results = {result.id: result for result in run.results() if result.metric == metric}
-    facts: dict[str, list[ImapRecord]] = {}
-    for read in run.imaps():
-        facts.setdefault(read.id, []).append(read)
+    facts = group_by_id(run.imaps())
     lines: list[str] = []
     for sample in run.samples():
         if (result := results.get(sample.id)) is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from imapeval.evaluation.runs import group_by_id
 from imapeval.evaluation.samples import system_label
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.facts import imap_to_page_data
@@ -67,9 +68,7 @@ def collect_explorer_data(
     if axes is None:
         spans = {name: registry.get(name).range for name in metrics if name in registry.names()}
         axes = metric_axes(results, metrics, spans)
-    imaps_by_id: dict[str, list[ImapRecord]] = {}
-    for record in imaps:
-        imaps_by_id.setdefault(record.id, []).append(record)
+    imaps_by_id = group_by_id(imaps)
     columns = list(dict.fromkeys(name for sample in samples for name in sample.meta))
 
     def show_outcome(outcome: Outcome | None) -> list[Any] | None:
@@ -112,13 +111,7 @@ def collect_explorer_data(
 def metric_axes(
     results: Iterable[Result], metrics: Sequence[str], spans: Mapping[str, Sequence[float | None]]
 ) -> dict[str, Axis]:
-    """Return the axis of each metric.
-
-    Args:
-        results: All outcomes.
-        metrics: Names of the metrics.
-        spans: Their ranges, where they are known.
-    """
+    """Return the axis of each metric from its outcomes and its range, where that is known."""
     values: dict[str, list[float]] = {name: [] for name in metrics}
     for result in results:
         if isinstance(result.outcome, Score) and result.metric in values:

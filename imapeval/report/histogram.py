@@ -55,13 +55,7 @@ class Axis:
 
 
 def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
-    """Return a histogram as an `svg` element; the highest bar has the full height.
-
-    Args:
-        values: The scores.
-        row: Mean and interval of the scores.
-        axis: Shared by all histograms of the metric.
-    """
+    """Return a histogram as an `svg` element, on the axis of its metric; the highest bar has the full height."""
     counts = [0] * BINS
     for value in values:
         counts[axis.bin_of(value)] += 1

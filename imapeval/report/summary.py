@@ -119,17 +119,7 @@ def _summarise_group(
     samples: Sequence[Sample],
     seed: int,
 ) -> SummaryRow:
-    """Summarise outcomes of a metric.
-
-    Args:
-        metric: Name of the metric.
-        system: Name of the system.
-        found: All outcomes of the metric.
-        chosen: Those that count.
-        question: The question of each sample, as a number.
-        samples: The samples.
-        seed: Random seed of the interval.
-    """
+    """Summarise the chosen outcomes of a metric; `question` has the question of each sample as a number."""
     values = np.asarray(found.values, dtype=np.float64)
     scored = chosen & ~np.isnan(values)
     places = np.asarray(found.places, dtype=np.int64)[scored]

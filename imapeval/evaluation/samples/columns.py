@@ -55,12 +55,7 @@ class Columns:
     systems: tuple[str, ...] = ()
 
     def split(self, fields: Mapping[str, Any], *, system: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the fields of a row by our names, and the other ones.
-
-        Args:
-            fields: The row.
-            system: One of `systems`, whose response is taken.
-        """
+        """Return the fields of a row by our names, the response being that of `system`, and the other fields."""
         ours: dict[str, Any] = {}
         for name, columns in self.sources.items():
             values = [value for column in columns if (value := _look_up(fields, column)) is not _ABSENT]

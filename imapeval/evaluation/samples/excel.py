@@ -293,11 +293,7 @@ def _scan_sheet(archive: ZipFile, path: str, file: SourceFile) -> tuple[list[_Ar
 
 
 class _MergedCells:
-    """Copies the value of a merged cell to every row that it covers.
-
-    Args:
-        areas: The merged cells.
-    """
+    """Copies the value of a merged cell to every row that it covers."""
 
     def __init__(self, areas: Iterable[_Area]) -> None:
         self._beginning: dict[int, list[_Area]] = {}

@@ -53,7 +53,7 @@ def disagreements(
 
 def _read_texts(folders: "Sequence[Path]", ids: "set[str]") -> "tuple[dict[str, Sample], dict[str, list[ImapRecord]]]":
     """Return the samples and imaps of these answers, from the first run that has them."""
-    from imapeval.evaluation.runs import Run
+    from imapeval.evaluation.runs import Run, group_by_id
 
     samples: dict[str, Sample] = {}
     records: dict[str, list[ImapRecord]] = {}
@@ -61,11 +61,7 @@ def _read_texts(folders: "Sequence[Path]", ids: "set[str]") -> "tuple[dict[str, 
         for sample in run.samples():
             if sample.id in ids:
                 samples.setdefault(sample.id, sample)
-        here: dict[str, list[ImapRecord]] = {}
-        for record in run.imaps():
-            if record.id in ids:
-                here.setdefault(record.id, []).append(record)
-        records = here | records
+        records = group_by_id(run.find_imaps(ids)) | records
     return samples, records
 
 
