@@ -72,8 +72,8 @@ def render_correlations(study: Study) -> Markup:
 
 
 def _render_side_by_side(study: Study) -> list[Markup]:
-    """Return what each metric reaches by level, beside the baseline."""
-    if not study.baselines:
+    """Return what each metric reaches by level, beside the baseline; nothing where all levels are the same."""
+    if not study.baselines or len(set(study.rated.systems)) == 1:
         return []
     first, *others = order_dimensions(study, (row.dimension for row in study.baselines))
     return [

@@ -476,6 +476,13 @@ def test_the_metric_that_others_are_compared_with_has_plots_and_groups(big: Stud
     assert f"Scatter plot of {named} against" in source
 
 
+def test_one_system_has_no_table_of_levels(small: Study, big: Study):
+    several = replace(small, baselines=big.baselines)
+    one = replace(several, rated=replace(small.rated, systems=("one",) * len(small.rated.ids)))
+    assert "Side by side" in render_study(several)
+    assert "Side by side" not in render_study(one)
+
+
 def test_systems_that_stand_apart(small: Study):
     row = WithoutOutliers("m", "accuracy", "pearson", ("sys & 7",), 0.98, 0.42, 7)
     page = render_study(replace(small, outliers=(row,)))
