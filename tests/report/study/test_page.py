@@ -16,6 +16,7 @@ from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import render_study, write_study
 from imapeval.report.study.selection import select_top_metrics
 from imapeval.study.checklist import ChecklistItem
+from imapeval.study.correlation.baseline import compare_with_baseline
 from imapeval.study.data.findings import ALL, Corrected, Heterogeneity, Study
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.outlier_systems import WithoutOutliers
@@ -476,8 +477,8 @@ def test_the_metric_that_others_are_compared_with_has_plots_and_groups(big: Stud
     assert f"Scatter plot of {named} against" in source
 
 
-def test_one_system_has_no_table_of_levels(small: Study, big: Study):
-    several = replace(small, baselines=big.baselines)
+def test_one_system_has_no_table_of_levels(small: Study):
+    several = replace(small, baselines=tuple(compare_with_baseline(small.rated, "spearman")))
     one = replace(several, rated=replace(small.rated, systems=("one",) * len(small.rated.ids)))
     assert "Side by side" in render_study(several)
     assert "Side by side" not in render_study(one)
