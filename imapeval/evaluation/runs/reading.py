@@ -20,7 +20,9 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+
+from pydantic_core import from_json
 
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
@@ -206,6 +208,30 @@ class Run:
                     )
             begin += len(line) + 1
 
+    def find_samples(self, ids: Container[str]) -> Iterator[Sample]:
+        """Yield the samples with the given ids, in the order of the data, without checking the others.
+
+        Raises:
+            InputError: A line is not a sample.
+        """
+        path = self.folder / SAMPLES
+        for number, line in _select_lines(path, ids):
+            sample = _parse_sample(line, path, number)
+            if sample.id in ids:
+                yield sample
+
+    def find_results(self, ids: Container[str]) -> Iterator[Result]:
+        """Yield the outcomes of the given samples, repeated ones too, without checking those of the others.
+
+        Raises:
+            InputError: A line is not an outcome.
+        """
+        path = self.folder / RESULTS
+        for number, line in _select_lines(path, ids):
+            result = _parse_result(line, path, number)
+            if result.id in ids:
+                yield result
+
     def imaps(self) -> list[ImapRecord]:
         """Return the imaps with their matches; see `find_imaps`."""
         return list(self.find_imaps())
@@ -320,6 +346,18 @@ def _find_line_number(path: Path, begin: int) -> int:
     """Return the 1-based number of the line that begins at this offset."""
     with path.open("rb") as file:
         return file.read(begin).count(b"\n") + 1
+
+
+def _select_lines(path: Path, ids: Container[str]) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of the lines that have one of these ids, or none that can be read in this way."""
+    for number, line in enumerate(complete_lines(path), 1):
+        try:
+            row = from_json(line)
+        except ValueError:  # Not JSON, or with a lone surrogate.
+            row = None
+        id_ = cast("dict[str, Any]", row).get("id") if isinstance(row, dict) else None
+        if not isinstance(id_, str) or id_ in ids:
+            yield number, line
 
 
 def _parse_sample(line: bytes, path: Path, number: int) -> Sample:

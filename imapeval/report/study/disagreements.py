@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from imapeval.evaluation.runs import group_by_id
 from imapeval.report import explorer_data
 from imapeval.report.markup import Markup, escape_text, render_note, render_section, render_table
 from imapeval.report.page_frame import load_explorer
@@ -80,16 +81,12 @@ def collect_disagreements(rows: Sequence[Disagreement], study: Study, runs: Sequ
     results: dict[tuple[str, str], Result] = {}
     imaps: dict[str, list[ImapRecord]] = {}
     for run in runs:
-        of_samples = {sample.id: sample for sample in run.samples()}
-        samples = {**{id_: of_samples[id_] for id_ in wanted if id_ in of_samples}, **samples}
-        for result in run.stream_results(of_samples):
-            if result.id in wanted:
-                results.setdefault((result.id, result.metric), result)
-        of_run: dict[str, list[ImapRecord]] = {}
-        for record in run.find_imaps(wanted):
-            of_run.setdefault(record.id, []).append(record)
+        # The run has been read and checked when it was joined with the ratings.
+        samples = {**{sample.id: sample for sample in run.find_samples(wanted)}, **samples}
+        for result in run.find_results(wanted):
+            results.setdefault((result.id, result.metric), result)
         # If two runs have read the same answer, the first reading is shown.
-        imaps = {**of_run, **imaps}
+        imaps = group_by_id(run.find_imaps(wanted)) | imaps
     if not samples:
         return None
     row_by_id = {id_: row for row, id_ in enumerate(study.rated.ids) if id_ in wanted}
