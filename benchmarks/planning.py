@@ -6,9 +6,12 @@ that size are drawn from the same source. Prints a Markdown table of the sizes (
 new studies' intervals, and the coefficient beside the expected one (means); "m - o" is the difference of two metrics.
 
 With --power: the sizes at which the difference between two metrics, or between one and chance, is found with 80% power,
-from a pilot so large (60,000 answers; 800 systems of 30 answers) that its coefficients are nearly the true ones.
-Printed: how often new studies of that size find the difference, by the test of `imapeval study compare` or by the
-interval of `imapeval study correlate`.
+from a pilot so large (60,000 answers) that its coefficients are nearly the true ones. Printed: how often new studies of
+that size find the difference, by the test of `imapeval study compare` or by the interval of `imapeval study correlate`.
+
+With --systems, numbers of systems, which all answer the same 30 questions, take the place of those of answers: planned
+from a pilot of 400 systems, for intervals of width .5 and, with --power, for 80% power. Tests and intervals are about
+other systems.
 """
 
 from __future__ import annotations
@@ -22,10 +25,11 @@ from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.planning import CEILING, plan_width
 from imapeval.study.comparison.power import plan_sample_size_from_pilot
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL
+from imapeval.study.data.findings import ALL, Correlation, Level
 from imapeval.study.data.rated import Rated
 
-WIDTH = 0.2
+WIDTH, WIDTH_BETWEEN_SYSTEMS = 0.2, 0.5
+PILOT_SYSTEMS = 400
 
 
 def main() -> None:
@@ -33,8 +37,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--power", action="store_true")
+    parser.add_argument("--systems", action="store_true")
     options = parser.parse_args()
-    (check_power if options.power else check_widths)(np.random.default_rng(0), options.repeats)
+    if options.systems:
+        check = check_system_power if options.power else check_system_widths
+    else:
+        check = check_power if options.power else check_widths
+    check(np.random.default_rng(0), options.repeats)
 
 
 def check_widths(rng: np.random.Generator, repeats: int) -> None:
@@ -55,7 +64,7 @@ def check_widths(rng: np.random.Generator, repeats: int) -> None:
             size = int(np.median([plan.answers or 0 for plan in rows]))
             found = [measure(draw(rng, size, raters, per_question), metric) for _ in range(repeats)]
             value, width = np.nanmean(np.array(found, dtype=float), axis=0)
-            expected = np.mean([plan.value for plan in rows])
+            expected = np.mean([plan.value for plan in rows if plan.value is not None])
             print(
                 f"| {metric} | {per_question} | {raters} | {size} | {width:.3f} | {expected:.3f} | {value:.3f} |",
                 flush=True,
@@ -76,28 +85,50 @@ def check_power(rng: np.random.Generator, repeats: int) -> None:
                     share = np.mean([find(study, metrics) for study in studies])
                     what = "m and o" if row.second else "o and 0"
                     print(f"| {what} | {per_question} | {row.raters} | {size} answers | {share:.1%} |", flush=True)
-    pilot = draw_systems(rng, 800)
-    (row,) = plan_sample_size_from_pilot(pilot, level="system")
-    size = row.needed or 0
-    found = [
-        compare(draw_systems(rng, size), level="system", test="perm-systems", resamples=399, seed=n)[0].p
-        for n in range(repeats)
-    ]
-    share = np.mean([p is not None and p <= 0.05 for p in found])
-    print(f"| m and o, other systems | - | 3 | {size} systems | {share:.1%} |")
 
 
-def find(study: Rated, metrics: list[str]) -> bool:
+def check_system_widths(rng: np.random.Generator, repeats: int) -> None:
+    """Print planned numbers of systems and the widths that they give."""
+    print("| of | planned | width found | expected | found |\n|---|---|---|---|---|")
+    for plan in plan_width(draw_systems(rng, PILOT_SYSTEMS), WIDTH_BETWEEN_SYSTEMS):
+        if plan.level == "system":
+            size = plan.answers or 0
+            found = [measure(draw_systems(rng, size), plan.metric, level="system") for _ in range(repeats)]
+            value, width = np.nanmean(np.array(found, dtype=float), axis=0)
+            print(f"| {plan.metric} | {size} systems | {width:.3f} | {plan.value:.3f} | {value:.3f} |", flush=True)
+
+
+def check_system_power(rng: np.random.Generator, repeats: int) -> None:
+    """Print planned numbers of systems and how often studies of so many find what they are planned for."""
+    pilot = draw_systems(rng, PILOT_SYSTEMS)
+    print("| told apart | coefficients | planned | power |\n|---|---|---|---|")
+    for metrics in (["m", "o"], ["o"]):
+        (plan,) = plan_sample_size_from_pilot(pilot, metrics=metrics, level="system")
+        studies = (draw_systems(rng, plan.needed or 0) for _ in range(repeats))
+        share = np.mean([find(study, metrics, level="system") for study in studies])
+        what = " and ".join([*metrics, "0"][:2])
+        values = f"{plan.first_value:.3f}, {plan.second_value:.3f}"
+        print(f"| {what} | {values} | {plan.needed} systems | {share:.1%} |", flush=True)
+
+
+def find(study: Rated, metrics: list[str], *, level: Level = "within-system") -> bool:
     """Return whether the difference between the metrics, or between one and chance, is significant."""
     if len(metrics) == 2:
-        (row,) = compare(study, metrics=metrics, resamples=399)
+        test = "perm-systems" if level == "system" else "perm-inputs"
+        (row,) = compare(study, metrics=metrics, level=level, test=test, resamples=399)
         return row.p is not None and row.p <= 0.05
-    rows = correlate(study, metrics=metrics, coefficients=["spearman"], resamples=499)
-    low = next(row for row in rows if row.system == ALL).low
+    low = find_row(study, metrics[0], level=level).low
     return low is not None and low > 0
 
 
-def measure(rated: Rated, metric: str) -> tuple[float | None, float | None]:
+def find_row(study: Rated, metric: str, *, level: Level) -> Correlation:
+    """Return the coefficient of all systems, about other systems at the level of systems."""
+    units = "systems" if level == "system" else "questions"
+    rows = correlate(study, metrics=[metric], coefficients=["spearman"], levels=[level], units=units, resamples=500)
+    return next(row for row in rows if row.system == ALL)
+
+
+def measure(rated: Rated, metric: str, *, level: Level = "within-system") -> tuple[float | None, float | None]:
     """Return a coefficient and the width of its interval."""
     if metric == CEILING:
         row = next(row for row in find_ceilings(rated) if (row.level, row.coefficient) == ("global", "pearson"))
@@ -105,8 +136,7 @@ def measure(rated: Rated, metric: str) -> tuple[float | None, float | None]:
         (row,) = compare(rated, resamples=1)
         return row.difference, None if row.low is None or row.high is None else row.high - row.low
     else:
-        rows = correlate(rated, metrics=["m"], coefficients=["spearman"], resamples=500)
-        row = next(row for row in rows if row.system == ALL)
+        row = find_row(rated, metric, level=level)
     return row.value, None if row.low is None or row.high is None else row.high - row.low
 
 
