@@ -124,7 +124,7 @@ def find(study: Rated, metrics: list[str], *, level: Level = "within-system") ->
 def find_row(study: Rated, metric: str, *, level: Level) -> Correlation:
     """Return the coefficient of all systems, about other systems at the level of systems."""
     units = "systems" if level == "system" else "questions"
-    rows = correlate(study, metrics=[metric], coefficients=["spearman"], levels=[level], units=units, resamples=500)
+    rows = correlate(study, metrics=[metric], coefficients=["spearman"], levels=[level], units=units, resamples=499)
     return next(row for row in rows if row.system == ALL)
 
 
