@@ -173,8 +173,7 @@ class Linker:
         return ()
 
     def _link_narrower(self, norm: str) -> tuple[Link, ...]:
-        scoped = self._graph.lookup_scoped(norm)
-        return _make_links([(concept, norm, _CORE_SCORE) for concept, scope in scoped if scope == "narrow"], "kind")
+        return _make_links([(concept, norm, _CORE_SCORE) for concept in self._graph.lookup_narrower(norm)], "kind")
 
     def _link_treatments(self, norm: str) -> tuple[Link, ...]:
         for agent in phrases.find_treatment_agents(norm):
@@ -234,7 +233,7 @@ class Linker:
             return ()
         score = rating if is_misspelt else likely
         exact = self._lookup(near)
-        narrower = {concept for concept, scope in self._graph.lookup_scoped(near) if scope == "narrow"}
+        narrower = self._graph.lookup_narrower(near)
         links: list[Link] = []
         for candidate in meant:
             other = next(((c.concept, round(c.score, 3)) for c in candidates if c is not candidate), None)

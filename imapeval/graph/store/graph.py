@@ -30,10 +30,9 @@ _PAGE_SIZE = 10_000
 """Rows per query where all are read; the lock is not held between queries."""
 
 # The index over normal forms has this order, so SQLite does not sort.
-_EXACT, _INEXACT = (
-    "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
-    f"WHERE n.norm = ? AND n.scope {which} ORDER BY n.scope, n.kind, n.concept"
-    for which in ("= 0", "> 0")
+_FIND_NAMED = (
+    "SELECT c.curie, c.type FROM name n JOIN concept c ON c.id = n.concept "
+    "WHERE n.norm = ? AND n.scope = ? ORDER BY n.kind, n.concept"
 )
 
 
@@ -143,19 +142,17 @@ class Graph(Hierarchy):
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
-        found = self._find_named(text, _EXACT)
-        return tuple(dict.fromkeys([curie for curie, kind, _ in found if types is None or kind in types]))
+        found = self._find_named(text, "exact")
+        return tuple(dict.fromkeys([curie for curie, kind in found if types is None or kind in types]))
 
-    def lookup_scoped(self, text: str) -> tuple[tuple[str, Scope], ...]:
-        """Return (concept id, scope) for the concepts of which the text is a narrower, broader or related name.
+    def lookup_narrower(self, text: str) -> tuple[str, ...]:
+        """Return the ids of the concepts of which the text is a narrower name; in the order of `lookup`."""
+        return tuple(dict.fromkeys([curie for curie, _ in self._find_named(text, "narrow")]))
 
-        Narrower names come first, then broader, then related ones. Exact names are those of `lookup`.
-        """
-        return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, _, scope in self._find_named(text, _INEXACT)))
-
-    def _find_named(self, text: str, statement: str) -> list[tuple[str, ConceptType, int]]:
+    def _find_named(self, text: str, scope: Scope) -> list[tuple[str, ConceptType]]:
         # Text that is only punctuation has an empty normal form, and so have such names.
-        return self._database.query(statement, (norm,)) if (norm := normalise(text)) else []
+        norm = normalise(text)
+        return self._database.query(_FIND_NAMED, (norm, SCOPES.index(scope))) if norm else []
 
     def names_at(self, rows: Sequence[int]) -> list[NameRow]:
         """Return the names with these row ids (see `all_names`), in the order of the ids.

@@ -83,7 +83,7 @@ def test_a_graph_is_built_of_a_file(tmp_path: Path) -> None:
         assert graph.is_a("X:2", "X:1") == ("X:2", "X:1")
         assert graph.lookup("Bronchial Asthmas") == ("X:2",)
         assert graph.lookup("childhood asthma") == ()
-        assert graph.lookup_scoped("childhood asthma") == (("X:2", "narrow"),)
+        assert graph.lookup_narrower("childhood asthma") == ("X:2",)
         assert graph.part_path("X:4", "X:3") == ("X:4", "X:3")
         assert graph.resolve("MESH:D001249") == "X:2"
 
