@@ -23,13 +23,16 @@ from scipy import stats
 from imapeval.study.agreement.measure import STATISTICS, measure_agreement
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.closed.estimate import estimate_metrics
+from imapeval.study.closed.estimate import count_effective, estimate_metrics
 from imapeval.study.closed.labels import measure_labels
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
+from imapeval.study.intervals import score_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
 
     from imapeval.study.arrays import Floats
 
@@ -61,11 +64,12 @@ class Tally:
         )
 
 
-def draw_scores(generator: np.random.Generator, n: int, area: float, share: float) -> tuple[list[str], list[float]]:
-    """Return labels, and normal scores with the given area under the ROC curve."""
+def draw_scores(
+    generator: np.random.Generator, n: int, area: float, share: float
+) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """Return which answers have the label, and normal scores with the given area under the ROC curve."""
     positive = generator.random(n) < share
-    scores = generator.normal(size=n) + np.sqrt(2) * stats.norm.ppf(area) * positive
-    return [str(int(one)) for one in positive], scores.tolist()
+    return positive, generator.normal(size=n) + np.sqrt(2) * stats.norm.ppf(area) * positive
 
 
 def draw_labels(
@@ -91,19 +95,63 @@ def cover_labels(generator: np.random.Generator, repetitions: int) -> None:
         print(f"| {' : '.join(f'{one:g}' for one in shares)} | {n} | {accuracy:g} | {tally.cells()} |", flush=True)
 
 
+def leave_each_out(is_label: npt.NDArray[np.bool_], scores: Floats) -> dict[str, tuple[float, Floats]]:
+    """Return AUC and PR-AUC, each with its value without each answer, as the jackknife of the library has them.
+
+    In closed form, for scores of which no two are equal: the library weighs the answers anew for each one left out.
+    """
+    label = is_label[np.argsort(-scores)].astype(np.float64)
+    rank, number, others = np.arange(1, len(label) + 1), label.sum(), len(label) - label.sum()
+    # Pairs in order that an answer is part of: labels above the others.
+    pairs = np.where(label > 0, others - np.cumsum(1 - label), np.cumsum(label))
+    in_order = (pairs * label).sum()
+    above = np.cumsum(label)
+    precision = label * above / rank
+    # Without an answer those below it move up by one, with one label fewer above them if it was one.
+    before = np.cumsum(precision) - precision
+    moved = [label * (above - fewer) / np.maximum(rank - 1, 1) for fewer in (0, 1)]
+    after_other, after_label = (column.sum() - np.cumsum(column) for column in moved)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        areas = (in_order - pairs) / np.where(label > 0, (number - 1) * others, number * (others - 1))
+        means = np.where(label > 0, (before + after_label) / (number - 1), (before + after_other) / number)
+        values = in_order / number / others, precision.sum() / number
+    means[np.isnan(areas)] = np.nan
+    return {"auc": (values[0], areas), "pr-auc": (values[1], means)}
+
+
 def cover_areas(generator: np.random.Generator, repetitions: int) -> None:
     """Print coverage of AUC and PR-AUC."""
     print("\n| share of the label | n | area | auc | pr-auc |\n|---|---|---|---|---|")
-    for share, n, area in product((0.5, 0.2), (30, 100, 200), (0.8, 0.95)):
-        wanted = ("auc", "pr-auc")
-        labels, scores = draw_scores(generator, LARGE, area, share)
-        family = measure_labels(labels, labels, scores={"1": scores})[-1]
-        tally = Tally({"auc": area, "pr-auc": family.values["pr-auc"]})
-        for _ in range(repetitions):
-            labels, scores = draw_scores(generator, n, area, share)
-            families = measure_labels(labels, labels, scores={"1": scores})
-            tally.add((row.metric, row.low, row.high) for row in estimate_metrics(families, n, metrics=wanted))
+    for share, n, area in product((0.5, 0.2), (30, 100, 200, 500), (0.8, 0.95)):
+        is_label, scores = draw_scores(generator, LARGE, area, share)
+        tally = Tally({"auc": area, "pr-auc": leave_each_out(is_label, scores)["pr-auc"][0]})
+        for repetition in range(repetitions):
+            is_label, scores = draw_scores(generator, n, area, share)
+            size = count_effective([[int(one)] for one in is_label])
+            rows: list[tuple[str, float | None, float | None]] = []
+            for name, (value, left_out) in leave_each_out(is_label, scores).items():
+                ends = (
+                    score_interval(value, left_out, bounds=(0.0, 1.0), size=size, at_most=size, confidence=0.95)
+                    if is_label.any() and not is_label.all()
+                    else None
+                )
+                rows.append((name, ends and ends.low, ends and ends.high))
+            if repetition == 0:
+                check_intervals(is_label, scores, rows)
+            tally.add(rows)
         print(f"| {share:g} | {n} | {area:g} | {tally.cells()} |", flush=True)
+
+
+def check_intervals(is_label: npt.NDArray[np.bool_], scores: Floats, rows: Rows) -> None:
+    """Raise an error if the library has other intervals."""
+    labels = [str(int(one)) for one in is_label]
+    families = measure_labels(labels, labels, scores={"1": scores.tolist()})
+    found = estimate_metrics(families, len(labels), metrics=("auc", "pr-auc"))
+    ours, theirs = (
+        np.array(ends, np.float64) for ends in ([row[1:] for row in rows], [(row.low, row.high) for row in found])
+    )
+    if not np.allclose(ours, theirs):
+        raise RuntimeError(f"the library has the intervals {found}, not {rows}")
 
 
 def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], Scale]:

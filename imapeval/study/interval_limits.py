@@ -21,9 +21,6 @@ FEW_ANSWERS = 100
 ENOUGH_FOR_CEILINGS = 200
 """Answers from which on the intervals of ceilings hold in 97% or less where they are rated yes or no."""
 
-ENOUGH_FOR_AREAS = 200
-"""Answers from which on the intervals of AUC and PR-AUC hold in 97% or less."""
-
 ENOUGH_FOR_MEANS = 50
 """Answers from which on the intervals of mean scores hold in 93% or more."""
 
@@ -147,10 +144,10 @@ def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:
             f"With fewer than {FEW_ANSWERS} answers, intervals of macro averages are rather too long (coverage up to "
             "98% with 30 answers, not 95%)."
         )
-    if any(row.metric in ("auc", "pr-auc") and row.n < ENOUGH_FOR_AREAS for row in shown):
+    if any(row.metric in ("auc", "pr-auc") for row in shown):
         said.append(
-            f"With fewer than {ENOUGH_FOR_AREAS} answers, intervals of AUC and PR-AUC can be too long (coverage up to "
-            "98% with 30 and with 100 answers, not 95%)."
+            "Intervals of AUC and PR-AUC can be too long where areas are near 1 (coverage up to 98%, not 95%, with 30 "
+            "to 500 answers); that of PR-AUC is slightly too short with 30 answers of which few have the label (92%)."
         )
     return said
 

@@ -58,7 +58,7 @@ def test_means(sizes: list[int], count: int):
         ("f1-macro", 100, 0),
         ("auc", 30, 1),
         ("pr-auc", 100, 1),
-        ("auc", 200, 0),
+        ("auc", 500, 1),
         ("accuracy", 30, 0),
     ],
 )

@@ -52,7 +52,7 @@ def test_table(imapeval: Command, labels: Path):
 
 def test_what_is_known_of_the_intervals_stands_below_them(imapeval: Command, labels: Path):
     args = ("closed", labels, *COLUMNS, "--scores", "p", "--metrics")
-    area, macro = "intervals of AUC and PR-AUC can be too long", "intervals of macro averages are rather too long"
+    area, macro = "Intervals of AUC and PR-AUC can be too long", "intervals of macro averages are rather too long"
     for metrics, said in (("auc,accuracy", {area}), ("f1-macro", {macro}), ("accuracy,f1-micro", set[str]())):
         text = " ".join(imapeval(*args, metrics).stdout.split())
         assert {sentence for sentence in (area, macro) if sentence in text} == said
