@@ -37,7 +37,7 @@ class RayPool:
 
     Raises:
         MissingExtraError: Ray is not installed.
-        ServiceError: There is no cluster at this address.
+        ServiceError: There is no cluster at this address, or Ray does not start.
         UsageError: The cluster is too small.
     """
 
@@ -51,12 +51,15 @@ class RayPool:
                 socket.create_connection((place.hostname, place.port), timeout=_CONNECT_SECONDS).close()
             # "local" starts a new instance even if RAY_ADDRESS is set.
             self._ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ServiceError(
-                f"Ray cannot be reached at {address!r} ({error}). Start it with `ray start --head`, or leave out the "
-                "address to run on this computer alone.",
-                kind="unreachable",
-            ) from error
+        except Exception as error:  # Ray raises this very class if its processes do not start in time
+            message = (
+                f"Ray cannot be started on this computer ({error}). If it is busy, try again later, or take --workers "
+                "without --engine."
+                if address is None
+                else f"Ray cannot be reached at {address!r} ({error}). Start it with `ray start --head`, or leave out "
+                "the address to run on this computer alone."
+            )
+            raise ServiceError(message, kind="unreachable") from error
         self.size = self._fit(size, gpu=gpu)
         self.host: str = "127.0.0.1" if address is None else self._ray.util.get_node_ip_address()
         self._options: dict[str, int] = {"num_cpus": 1, "num_gpus": int(gpu)}

@@ -190,6 +190,18 @@ def test_a_machine_with_another_version_is_refused():
     assert raised.value.kind == "worker-differs"
 
 
+def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch):
+    """Where its processes do not answer in time, it raises a plain Exception."""
+
+    def time_out(**_: object):
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr("ray.init", time_out)
+    with pytest.raises(ServiceError) as raised:
+        RayPool(size=1)
+    assert raised.value.kind == "unreachable"
+
+
 def test_no_cluster_at_this_address():
     with pytest.raises(ServiceError) as raised:
         RayPool(address="127.0.0.1:9")
