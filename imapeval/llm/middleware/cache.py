@@ -52,7 +52,7 @@ _LEASE = 10.0
 machines. On the same machine its death is detected immediately."""
 
 _RENEWAL = 2.0
-"""Seconds between renewals of a claim. Some may be missed, for example while the event loop is blocked."""
+"""Seconds between renewals of all claims of a session. Some may be missed while the process does not run."""
 
 _FIRST_POLL, _LONGEST_POLL = 0.05, 1.0
 """Seconds between two looks for the completion of another process, doubled each time."""
@@ -114,6 +114,8 @@ class CachedModel(ModelWrapper):
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._in_flight: dict[str, asyncio.Task[Completion]] = {}
+        self._claims = 0
+        self._renewal: threading.Thread | None = None
         self._held: dict[str, Completion] = {}
         self._unwritten: dict[str, _Write] = {}
         self._has_written = self._warned = False
@@ -186,7 +188,7 @@ class CachedModel(ModelWrapper):
             if known := self._find(key):
                 self._release(key)
                 return known
-            with self._renewing(key):
+            with self._renewing():
                 completion = await self._model.complete(request)
         except BaseException:
             self._release(key)
@@ -202,7 +204,7 @@ class CachedModel(ModelWrapper):
         return completion
 
     def _claim(self, key: str) -> bool:
-        """Claim a request, or renew the claim; return False if another session holds it."""
+        """Claim a request; return False if another session holds it."""
         now = time.time()
         try:
             with self._writing() as connection:
@@ -232,20 +234,28 @@ class CachedModel(ModelWrapper):
             connection.execute("DELETE FROM claim WHERE key = ? AND session = ?", (key, self._session))
 
     @contextlib.contextmanager
-    def _renewing(self, key: str) -> Generator[None]:
-        loop = asyncio.get_running_loop()
-
-        def renew() -> None:
-            nonlocal timer
-            timer = loop.call_later(_RENEWAL, renew)
-            with contextlib.suppress(ResourceError):
-                self._claim(key)
-
-        timer = loop.call_later(_RENEWAL, renew)
+    def _renewing(self) -> Generator[None]:
+        if self._renewal is None:
+            # In a thread, because other work may block the event loop for longer than a lease.
+            self._renewal = threading.Thread(target=self._renew_claims, args=(weakref.ref(self),), daemon=True)
+            self._renewal.start()
+        self._claims += 1
         try:
             yield
         finally:
-            timer.cancel()
+            self._claims -= 1
+
+    @staticmethod
+    def _renew_claims(model: weakref.ref[CachedModel]) -> None:
+        while True:
+            time.sleep(_RENEWAL)
+            if (alive := model()) is None:
+                return
+            if alive._claims:
+                with contextlib.suppress(ResourceError), alive._writing() as connection:
+                    until = time.time() + _LEASE
+                    connection.execute("UPDATE claim SET until = ? WHERE session = ?", (until, alive._session))
+            del alive
 
     def _keep(self, key: str, text: str, completion: Completion) -> None:
         with self._writing() as connection:

@@ -187,6 +187,26 @@ async def test_a_cancelled_caller_does_not_cancel_the_call_of_the_others(tmp_pat
     assert model.calls == 1
 
 
+async def test_claims_are_renewed_while_the_event_loop_is_blocked(tmp_path, monkeypatch):
+    path = tmp_path / "completions.sqlite"
+    monkeypatch.setattr(cache, "_RENEWAL", 0.01)
+
+    def read_expiry() -> float:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            return connection.execute("SELECT until FROM claim").fetchone()[0]
+
+    class Blocking(ScriptedModel):
+        async def complete(self, request):
+            before, give_up = read_expiry(), time.monotonic() + 60
+            while read_expiry() == before:
+                assert time.monotonic() < give_up
+                time.sleep(0.01)
+            return await super().complete(request)
+
+    completion = await CachedModel(Blocking(["text"]), path).complete(REQUEST)
+    assert completion.text == "text"
+
+
 async def test_a_failed_call_is_not_cached(tmp_path):
     model = Slow()
     model.go.set()
