@@ -78,12 +78,12 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 @pytest.fixture
-def mount_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """Mount a disk of so many bytes, which takes root; a second call gives the same one another size."""
-    folder = tmp_path / "disk"
+def mount_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mount a disk of so many bytes, which takes root; a second call gives the disk of that name another size."""
     with ExitStack() as mounted:
 
-        def mount(size: int) -> Path:
+        def mount(size: int, name: str = "disk") -> Path:
+            folder = tmp_path / name
             options = f"remount,size={size}" if folder.exists() else f"size={size}"
             folder.mkdir(exist_ok=True)
             command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]

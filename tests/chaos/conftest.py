@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
@@ -17,6 +18,7 @@ import pytest
 
 FAULT_RATE = 0.3
 UNPAID = ["500", "503", "429", "redirect", "no reply", "half a body", "cut JSON", "HTML page", "no body", "gzip bomb"]
+UNPAID += ["endless reply"]
 """Faults without a completion."""
 USELESS = ["refusal", "content filter", "HTML text", "cut text", "too long"]
 """Completions that are billed and asked for once more, with a note of the fault."""
@@ -52,6 +54,9 @@ class FaultyServer(ThreadingHTTPServer):
     Attributes:
         faults: Whether faults are injected.
         full_speed: While not set, replies take most of a second.
+        answering: While not set, requests are accepted and not answered.
+        rejecting: Whether the next request is rejected because of its API key.
+        rejected: The last API key that was rejected.
         requests: Number of requests by their hash.
         in_flight: Number of requests being answered, by API key.
         replies: Everything that was sent completely.
@@ -67,6 +72,10 @@ class FaultyServer(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/v1"
         self.faults = False
         self.full_speed = threading.Event()
+        self.answering = threading.Event()
+        self.answering.set()
+        self.rejecting = False
+        self.rejected = ""
         self.requests: Counter[str] = Counter()
         self.in_flight: Counter[str] = Counter()
         self.replies: list[Reply] = []
@@ -112,10 +121,14 @@ class _Handler(BaseHTTPRequestHandler):
                 fault = random.choice(random.choice([UNPAID, UNPAID, ["empty text", *useless], UNUSUAL]))
             server.full_speed.wait(0.8)
             time.sleep(random.uniform(0.03, 0.15))
+            server.answering.wait()
+            with server.lock:
+                if server.rejecting:
+                    server.rejecting, server.rejected, fault = False, api_key, "401"
             text = write_answer(subject, fault)
             tokens = (sum(len(message["content"]) // 4 for message in body["messages"]), 1 + len(text) // 4)
             self.send(fault, dump_completion(text, fault, number, *tokens))
-            billed = 0 if fault in UNPAID else sum(tokens)
+            billed = 0 if fault in (*UNPAID, "401") else sum(tokens)
             reply = Reply(number, api_key, request, fault in ("", *UNUSUAL), billed, begun, time.monotonic())
             with server.lock:
                 server.replies.append(reply)
@@ -126,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
     def send(self, fault: str, content: bytes) -> None:
         status, headers = 200, {}
         match fault:
-            case "429" | "500" | "503":  # some servers echo the API key
+            case "401" | "429" | "500" | "503":  # some servers echo the API key
                 status, headers = int(fault), {"Retry-After": "0"}
                 content = json.dumps({"error": {"message": self.headers["Authorization"]}}).encode()
             case "redirect":  # another host name is another origin
@@ -134,6 +147,14 @@ class _Handler(BaseHTTPRequestHandler):
                 status, headers, content = 307, {"Location": location}, b""
             case "no reply":
                 self.close_connection = True
+                return
+            case "endless reply":
+                self.close_connection = True
+                self.send_response(200)
+                self.end_headers()
+                with suppress(OSError):  # the client hangs up
+                    while True:
+                        self.wfile.write(b" " * 65_536)
                 return
             case "cut JSON":
                 content = content[:-40]

@@ -1,6 +1,6 @@
-"""Two runs share a cache while the server fails, processes are killed and the disk of the cache fills up.
+"""Two runs share a cache while the server fails and hangs, processes are killed, and both of their disks fill up.
 
-A seed decides what fails. IMAPEVAL_CHAOS_SEEDS=10 runs the test with ten seeds; each takes about a minute.
+A seed decides what fails. IMAPEVAL_CHAOS_SEEDS=10 runs the test with ten seeds; each takes about two minutes.
 """
 
 import json
@@ -23,11 +23,17 @@ from imapeval.evaluation.runs import Run
 from imapeval.llm.middleware.budget import format_report
 
 SEEDS = range(int(os.environ.get("IMAPEVAL_CHAOS_SEEDS", "1")))
-SAMPLES = 12
+SAMPLES = BATCH + 2
+"""A batch for each of two workers."""
+VOTES = 2
 CONCURRENCY = 12
 ROUNDS = 5
-FULL_ROUND = 3
+FULL_CACHE_ROUND = 1
 """In this round the disk of the cache fills up; in the next one it is freed again."""
+HANGING_ROUND = 3
+"""In this round the server rejects the key of one command and then hangs, and costs are no longer limited."""
+FULL_RESULTS_ROUND = 4
+"""In this round the disk of the results fills up, which ends the commands; then it is freed again."""
 DISK_BYTES = 48_000_000
 API_KEY = "sk-chaos-"
 """Prefix of all API keys; the rest names the run and the process, so that the server knows who asks."""
@@ -38,10 +44,10 @@ RUN_FILES = [*SCORE_FILES, "manifest.json", "samples.jsonl", "report.html", "usa
 
 
 class Disk:
-    """The disk of the cache.
+    """The disk of a folder.
 
     Args:
-        folder: Of the cache.
+        folder: The folder.
         mounted: Whether it is a disk of its own. Else it never fills up.
 
     Attributes:
@@ -72,40 +78,48 @@ class Disk:
         # What is sent a moment before the disk is full may be written a moment after.
         return reply.sent < self.full_since - 2 or reply.begun > self.full_until
 
-    def read_reply_numbers(self) -> set[str]:
-        """Return the numbers of the replies whose completions are in the cache."""
-        path = self.folder / "completions.sqlite"
-        if not path.exists():
-            return set()
-        with closing(sqlite3.connect(path)) as connection:
-            tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'completion'").fetchall()
-            # A process may be killed before it has made the table.
-            rows = connection.execute("SELECT completion FROM completion").fetchall() if tables else []
-        return {json.loads(completion)["model"] for (completion,) in rows}
+
+def read_reply_numbers(cache: Path) -> set[str]:
+    """Return the numbers of the replies whose completions are in the cache."""
+    path = cache / "completions.sqlite"
+    if not path.exists():
+        return set()
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'completion'").fetchall()
+        # A process may be killed before it has made the table.
+        rows = connection.execute("SELECT completion FROM completion").fetchall() if tables else []
+    return {json.loads(completion)["model"] for (completion,) in rows}
 
 
 class ScoreCommand:
     """`imapeval score`, interrupted and repeated.
 
+    Args:
+        data: The samples.
+        server: The model's server.
+        cache: The disk of the cache.
+        results: The disk of the run.
+        workers: Number of processes that score.
+
     Attributes:
         run: The run directory.
         workers: Number of processes that score.
-        votes: Readings of each text.
         api_key: Of the current process.
         max_cost: USD.
         exit_code: Of the last process.
         lost: Requests whose useful reply did not reach the cache because the process was killed.
     """
 
-    def __init__(self, run: Path, server, disk: Disk, *, workers: int = 1, votes: int = 3) -> None:
-        self.run = run
+    def __init__(self, data: Path, server, cache: Disk, results: Disk, *, workers: int = 1) -> None:
+        self.run = results.folder / data.stem
         self.workers = workers
-        self.votes = votes
         self.max_cost = 1.0
         self.exit_code: int | None = None
         self.lost: Counter[str] = Counter()
+        self._data = data
         self._server = server
-        self._disk = disk
+        self._cache = cache
+        self._results = results
         self._process: subprocess.Popen[bytes] | None = None
         self._starts = 0
         self._untold_tokens = 0
@@ -117,22 +131,20 @@ class ScoreCommand:
     def start(self) -> None:
         self._starts += 1
         self.api_key = f"{self.api_keys}{self._starts:03}"
-        self._stderr = self.run.with_name(f"{self.api_key}.txt")
-        self._started_on_full_disk = self._disk.full
+        self._stderr = self._data.with_name(f"{self.api_key}.txt")
+        self._started_on_full_cache = self._cache.full
         self._previous_calls = self.read_usage()["calls"]
         command = [
-            *(sys.executable, "-m", "imapeval", "score", f"{self.run.name}.jsonl", "--out", self.run.name),
-            *("--metrics", "imapscore:paper,imapscore:mean", "--votes", str(self.votes), "--relations", "llm"),
+            *(sys.executable, "-m", "imapeval", "score", str(self._data), "--out", str(self.run)),
+            *("--metrics", "imapscore:paper,imapscore:mean", "--votes", str(VOTES), "--relations", "llm"),
             *("--llm", "openai:m", "--base-url", self._server.url, "--concurrency", str(CONCURRENCY)),
             # USD per million tokens.
             *("--price", "1,1", "--max-cost", f"{self.max_cost:.6f}", "--max-failures", "0"),
             *("--workers", str(self.workers)),
         ]
-        environment = {**os.environ, "IMAPEVAL_CACHE": str(self._disk.folder), "OPENAI_API_KEY": self.api_key}
+        environment = {**os.environ, "IMAPEVAL_CACHE": str(self._cache.folder), "OPENAI_API_KEY": self.api_key}
         with self._stderr.open("wb") as stderr:
-            self._process = subprocess.Popen(
-                command, cwd=self.run.parent, env=environment, stdout=subprocess.DEVNULL, stderr=stderr
-            )
+            self._process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=stderr)
 
     @property
     def running(self) -> bool:
@@ -143,9 +155,14 @@ class ScoreCommand:
         """Whether the process has had a completion, from the server or the cache, or has ended."""
         return not self.running or self.read_usage()["calls"] > self._previous_calls
 
-    def note_full_disk(self) -> None:
-        """The disk is full: a process that has asked for nothing yet may end for that reason."""
-        self._started_on_full_disk |= not self._server.replies_to(self.api_key)
+    @property
+    def stopping(self) -> bool:
+        """Whether the process has noticed a first signal, or has ended."""
+        return not self.running or "Ctrl-C again" in self._stderr.read_text()
+
+    def note_full_cache(self) -> None:
+        """The disk of the cache is full: a process that has asked for nothing yet may end for that reason."""
+        self._started_on_full_cache |= not self._server.replies_to(self.api_key)
 
     def send(self, number: signal.Signals) -> None:
         if self._process is not None:
@@ -184,12 +201,13 @@ class ScoreCommand:
         assert API_KEY not in stderr
         if self.exit_code == 2:
             # A redirect ends a run only where nothing else has been answered: the address may be wrong.
-            assert self._started_on_full_disk or "--max-cost MORE" in stderr or "(status 307)" in stderr, stderr
+            reasons = ["--max-cost MORE", "(status 307)", "(status 401", *[str(self.run)] * self._results.full]
+            assert self._started_on_full_cache or any(reason in stderr for reason in reasons), stderr
         self._check_usage(most_lost=CONCURRENCY * killed)
         if "--max-cost MORE" in stderr:
             self.max_cost *= 1.5
         # SQLite cannot open the file on a full disk, and what is sent meanwhile may be lost anyway.
-        if not self._disk.full:
+        if not self._cache.full:
             self._check_cache(most_lost=CONCURRENCY * killed)
 
     def read_usage(self) -> dict:
@@ -211,14 +229,14 @@ class ScoreCommand:
         assert usage["usd"] + usage["uncertain_usd"] <= self.max_cost + 1e-9
 
     def _check_cache(self, most_lost: int) -> None:
-        kept = self._disk.read_reply_numbers()
+        kept = read_reply_numbers(self._cache.folder)
         useful = [reply for reply in self._server.replies_to(self.api_key) if reply.useful]
-        lost = [reply.request for reply in useful if self._disk.had_room_for(reply) and reply.number not in kept]
+        lost = [reply.request for reply in useful if self._cache.had_room_for(reply) and reply.number not in kept]
         assert len(lost) <= most_lost
         self.lost.update(lost)
 
 
-def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, random: Random) -> None:
+def interrupt_repeatedly(commands: list[ScoreCommand], server, cache: Disk, results: Disk, random: Random) -> None:
     """Interrupt and repeat the commands, while the server fails.
 
     In the first round there are no faults until each command has had a completion, and the server stays slow, so that
@@ -228,48 +246,103 @@ def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, rando
         # Slow until all have started, so that one process does not do all the work.
         server.full_speed.clear()
         for command in commands:
+            if number == HANGING_ROUND:
+                command.send(signal.SIGKILL)
+                command.finish(killed=True)
+                command.max_cost = 1.0
             if not command.running:
                 command.finish()
                 if command.exit_code != 0:
                     command.start()
-        victims = random.choice([commands, commands, commands[:1], commands[1:]]) if number else commands
-        fills_up = disk.mounted and number == FULL_ROUND
-        at_any_moment = number > 0 and random.random() < 0.2 and not fills_up
+        at_any_moment = number == FULL_CACHE_ROUND + 1 and random.random() < 0.5
         if at_any_moment:
             time.sleep(random.uniform(0, 2))
         else:
             wait_until(lambda: all(command.ready for command in commands), "a completion for each process")
-        if fills_up:
-            disk.fill()
-            for command in commands:
-                command.note_full_disk()
+        assert number or all(command.running for command in commands), "a process ended in the first round"
         server.faults = True
-        if number:
-            server.full_speed.set()
-        awaited, deadline = len(server.replies) + (random.randint(1, 50) if number else 0), time.monotonic() + 5
-        while len(server.replies) < awaited and any(c.running for c in commands) and time.monotonic() < deadline:
-            time.sleep(0.005)
-        time.sleep(random.uniform(0, 0.1))
-        if disk.full and number > FULL_ROUND:
-            disk.free()
-        # Slow, so that requests in flight still are when their process is killed.
-        server.full_speed.clear()
-        for command in victims:
-            if not at_any_moment:
-                wait_until(lambda c=command: server.in_flight[c.api_key] or not c.running, "a request of a process")
-            assert number or command.running, "a process ended in the first round"
-            if command.workers > 1 and random.random() < 0.5 and command.kill_worker(random):
-                print(f"round {number}: {len(server.replies)} replies; a worker of {command.api_key}")
-            elif command.running:
-                how = random.choice([signal.SIGKILL, signal.SIGKILL, *POLITE])
-                twice = how in POLITE and random.random() < 0.5
+        if number == HANGING_ROUND:
+            reject_one(commands, server)
+            hang(commands, server)
+        elif number == FULL_RESULTS_ROUND and results.mounted:
+            fill_results(commands, server, results)
+        else:
+            if number == FULL_CACHE_ROUND and cache.mounted:
+                cache.fill()
+                for command in commands:
+                    command.note_full_cache()
+            # Some replies later.
+            if number:
+                server.full_speed.set()
+                awaited, deadline = len(server.replies) + random.randint(1, 50), time.monotonic() + 5
+                while (
+                    len(server.replies) < awaited and any(c.running for c in commands) and time.monotonic() < deadline
+                ):
+                    time.sleep(0.005)
+            time.sleep(random.uniform(0, 0.1))
+            if cache.full and number > FULL_CACHE_ROUND:
+                cache.free()
+            # Slow, so that requests in flight still are when their process is killed.
+            server.full_speed.clear()
+            victims = random.choice([commands, commands, commands[:1], commands[1:]]) if number else commands
+            interrupt(victims, server, random, in_flight=not at_any_moment)
+
+
+def interrupt(victims: list[ScoreCommand], server, random: Random, *, in_flight: bool) -> None:
+    """Kill or interrupt commands, with requests in flight if so asked."""
+    for command in victims:
+        if in_flight:
+            wait_until(lambda c=command: server.in_flight[c.api_key] or not c.running, "a request of a process")
+        if command.workers > 1 and random.random() < 0.5 and command.kill_worker(random):
+            print(f"{len(server.replies)} replies; a worker of {command.api_key}")
+        elif command.running:
+            how = random.choice([signal.SIGKILL, signal.SIGKILL, *POLITE])
+            twice = how in POLITE and random.random() < 0.5
+            command.send(how)
+            if twice:
+                time.sleep(random.uniform(0, 0.2))
                 command.send(how)
-                if twice:
-                    time.sleep(random.uniform(0, 0.2))
-                    command.send(how)
-                times = " twice" if twice else ""
-                print(f"round {number}: {len(server.replies)} replies; {how.name}{times} for {command.api_key}")
-                command.finish(killed=twice or how == signal.SIGKILL)
+            print(f"{len(server.replies)} replies; {how.name}{' twice' * twice} for {command.api_key}")
+            command.finish(killed=twice or how == signal.SIGKILL)
+
+
+def reject_one(commands: list[ScoreCommand], server) -> None:
+    """Reject the key of the command that sends the next request, which ends it."""
+    server.rejecting = True
+    wait_until(lambda: not server.rejecting, "a request")
+    (command,) = (command for command in commands if command.api_key == server.rejected)
+    print(f"{len(server.replies)} replies; status 401 for {command.api_key}")
+    command.finish()
+    assert command.exit_code == 2
+
+
+def hang(commands: list[ScoreCommand], server) -> None:
+    """Let the server hang. Commands end at a second signal, although nothing is answered."""
+    for command in commands:
+        wait_until(lambda c=command: server.in_flight[c.api_key] or not c.running, "a request of a process")
+    server.answering.clear()
+    hung = [command for command in commands if command.running]
+    assert hung
+    for command in hung:
+        print(f"{len(server.replies)} replies; SIGTERM twice for {command.api_key}")
+        command.send(signal.SIGTERM)
+        wait_until(lambda c=command: c.stopping, "the notice of a process that ends")
+        command.send(signal.SIGTERM)
+        wait_until(lambda c=command: not c.running, "the end of a process")
+    server.answering.set()
+    for command in hung:
+        command.finish(killed=True)
+
+
+def fill_results(commands: list[ScoreCommand], server, results: Disk) -> None:
+    """Fill the disk of the results, which ends the commands; what was in flight is counted and kept in the cache."""
+    results.fill()
+    print(f"{len(server.replies)} replies; the disk of the results is full")
+    server.full_speed.set()
+    for command in commands:
+        command.finish()
+        assert command.exit_code == 2
+    results.free()
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
@@ -303,34 +376,39 @@ def check_file(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_chaos(seed: int, tmp_path: Path, mount_disk: Callable[[int], Path], start_server: Callable) -> None:
+def test_chaos(seed: int, tmp_path: Path, mount_disk: Callable[..., Path], start_server: Callable) -> None:
     """The scores stay the same, nothing is paid for twice, and all usage is reported."""
     random = Random(seed)
+    names = ("cache", "results")
     try:
-        disk = Disk(mount_disk(DISK_BYTES), mounted=True)
+        cache, results = (Disk(mount_disk(DISK_BYTES, name), mounted=True) for name in names)
     except pytest.skip.Exception:  # only root can mount one
-        disk = Disk(tmp_path / "cache")
+        cache, results = (Disk(tmp_path / f"{name}-folder") for name in names)
     numbers = list(range(SAMPLES))
     for name, order in (("calm", numbers), ("a", numbers), ("b", random.sample(numbers, SAMPLES))):
         write_samples(tmp_path / f"{name}.jsonl", order)
     server = start_server(seed)
     server.full_speed.set()
-    calm = ScoreCommand(tmp_path / "calm", server, Disk(tmp_path / "calm-cache"))
-    commands = [ScoreCommand(tmp_path / name, server, disk) for name in ("a", "b")]
+    calm = ScoreCommand(tmp_path / "calm.jsonl", server, Disk(tmp_path / "calm-cache"), Disk(tmp_path))
+    one = ScoreCommand(tmp_path / "a.jsonl", server, cache, results)
+    several = ScoreCommand(tmp_path / "b.jsonl", server, cache, results, workers=2)
+    commands = [one, several]
     with ExitStack() as stack:
+        stack.callback(server.answering.set)
         for command in (calm, *commands):
             stack.callback(command.send, signal.SIGKILL)
         calm.start()
         calm.finish()
         assert calm.exit_code == 0
-        # Three readings of three texts each, and at most one comparison of each reading.
-        assert 3 * 3 * SAMPLES < len(server.replies) <= 3 * 4 * SAMPLES
+        # Of each sample three texts are read, and at most one comparison is made for each reading.
+        assert VOTES * 3 * SAMPLES < len(server.replies) <= VOTES * 4 * SAMPLES
         assert set(server.requests.values()) == {1}
 
         for command in commands:
             command.max_cost = calm.read_usage()["usd"] / 5
-        interrupt_repeatedly(commands, server, disk, random)
+        interrupt_repeatedly(commands, server, cache, results, random)
         server.faults = False
         for command in commands:
             command.send(signal.SIGKILL)
@@ -341,39 +419,10 @@ def test_chaos(seed: int, tmp_path: Path, mount_disk: Callable[[int], Path], sta
             command.finish()
             assert command.exit_code == 0
 
-    check_end(calm, commands, server, disk)
+    check_end(calm, commands, server, cache)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-@pytest.mark.parametrize("seed", SEEDS)
-def test_chaos_of_workers(seed: int, tmp_path: Path, start_server: Callable) -> None:
-    """The same where a command scores in two processes, and these are killed, too."""
-    random = Random(seed)
-    disk = Disk(tmp_path / "cache")
-    for name in ("calm", "a"):
-        write_samples(tmp_path / f"{name}.jsonl", list(range(BATCH + SAMPLES)))  # a batch for each worker
-    server = start_server(seed)
-    server.full_speed.set()
-    calm = ScoreCommand(tmp_path / "calm", server, Disk(tmp_path / "calm-cache"), votes=1)
-    command = ScoreCommand(tmp_path / "a", server, disk, workers=2, votes=1)
-    with ExitStack() as stack:
-        for each in (calm, command):
-            stack.callback(each.send, signal.SIGKILL)
-        calm.start()
-        calm.finish()
-        assert calm.exit_code == 0
-        interrupt_repeatedly([command], server, disk, random)
-        server.faults = False
-        command.send(signal.SIGKILL)
-        command.finish(killed=True)
-        command.start()
-        command.finish()
-        assert command.exit_code == 0
-    check_end(calm, [command], server, disk)
-
-
-def check_end(calm: ScoreCommand, commands: list[ScoreCommand], server, disk: Disk) -> None:
+def check_end(calm: ScoreCommand, commands: list[ScoreCommand], server, cache: Disk) -> None:
     """Compare scores, files, usage and requests of finished commands with those of an undisturbed one."""
     assert server.paths == {"/v1/chat/completions"}
     for command in commands:
@@ -383,7 +432,7 @@ def check_end(calm: ScoreCommand, commands: list[ScoreCommand], server, disk: Di
             check_file(command.run / name)
         assert Run(command.run).manifest["usage"] == command.read_usage()
         assert format_report(command.read_usage()) in (command.run / "report.html").read_text()
-    for path in disk.folder.glob("completions.sqlite*"):
+    for path in cache.folder.glob("completions.sqlite*"):
         check_file(path)
 
     replies = [reply for command in commands for reply in server.replies_to(command.api_keys)]
@@ -392,6 +441,6 @@ def check_end(calm: ScoreCommand, commands: list[ScoreCommand], server, disk: Di
     assert len(server.requests) <= len(server.replies_to(calm.api_keys)) + len(useless)
     # A request with a useful reply is repeated only where the reply was lost with its process, or on the full disk.
     useful = Counter(reply.request for reply in replies if reply.useful)
-    not_kept = Counter(reply.request for reply in replies if reply.useful and not disk.had_room_for(reply))
+    not_kept = Counter(reply.request for reply in replies if reply.useful and not cache.had_room_for(reply))
     repeated = useful - Counter([*useful]) - not_kept - sum((command.lost for command in commands), Counter())
-    assert not [reply for reply in replies if reply.request in repeated], vars(disk)
+    assert not [reply for reply in replies if reply.request in repeated], vars(cache)
