@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -47,8 +47,10 @@ def started(*options: str, **environment: str) -> Iterator[tuple[subprocess.Pope
 
 
 def post(port: int, value: Any, **headers: str) -> tuple[int, Any]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("POST", "/score", json.dumps(value), {"Content-Type": "application/json", **headers})
+    connection = HTTPConnection("127.0.0.1", port, timeout=90)
+    # Not escaped, which would double the size of Chinese texts.
+    sent = json.dumps(value, ensure_ascii=False).encode()
+    connection.request("POST", "/score", sent, {"Content-Type": "application/json", **headers})
     response = connection.getresponse()
     body = json.loads(response.read())
     connection.close()
@@ -133,10 +135,20 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch):
 
 
 LONG = [f"Take drug{number} 5 mg and avoid herb{number}. " for number in range(2000)]
+HOSTILE = {
+    "braces": "{" * 400_000,
+    "names": "评审员" * 33_333,
+    "roles": "user:\n" * 20_000,
+    "tokens": "<|x|>" * 20_000,
+}
+HOSTILE_TO = {
+    "offline": HOSTILE | {"many facts": "".join(LONG[:60])},
+    "model": HOSTILE | {"many facts": "".join(LONG), "reply of braces": "Rest, and avoid braces."},
+}
 
 
 class _Model(BaseHTTPRequestHandler):
-    """A model that finds one fact in every answer, and in a long one a thousand that are not there."""
+    """A model that finds one fact in most answers, in a long one a thousand that are not there, or has gone mad."""
 
     protocol_version = "HTTP/1.1"
 
@@ -155,7 +167,8 @@ class _Model(BaseHTTPRequestHandler):
             said = {"query": ["treatment"], "constraint": []}
         elif '"relations"' in wanted:
             said = {"relations": []}
-        choice = {"message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}
+        text = "{" * 400_000 if "avoid braces" in asked["messages"][-1]["content"] else json.dumps(said)
+        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         body = json.dumps({"choices": [choice]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -163,41 +176,59 @@ class _Model(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-@pytest.fixture
-def model() -> Iterator[str]:
-    """The address of a model's server."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Model) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
+@pytest.fixture(scope="module")
+def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a server that reads answers offline, or with a model."""
+    with ExitStack() as stack:
+        options: list[str] = []
+        if request.param == "model":
+            model = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), _Model))
+            threading.Thread(target=model.serve_forever, daemon=True).start()
+            stack.callback(model.shutdown)
+            options = ["--llm", "openai:x", "--base-url", f"http://127.0.0.1:{model.server_port}/v1"]
+        cache = str(tmp_path_factory.mktemp("cache"))
+        yield stack.enter_context(started(*options, OPENAI_API_KEY="x", IMAPEVAL_CACHE=cache))[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("reads", "sentences"), [("offline", 60), ("model", 2000)])
-def test_a_long_answer_holds_up_nobody(reads: str, sentences: int, model: str, tmp_path: Path):
-    options = [] if reads == "offline" else ["--llm", "openai:x", "--base-url", model]
+@pytest.mark.parametrize(
+    ("port", "text"),
+    [
+        pytest.param(reads, text, id=f"{reads}-{name}")
+        for reads, texts in HOSTILE_TO.items()
+        for name, text in texts.items()
+    ],
+    indirect=["port"],
+)
+def test_long_answers_hold_up_nobody(port: int, text: str):
     question = "How is it treated?"
-    long = "".join(LONG[:sentences])
-    hostile = {"question": question, "reference": f"Rest. {long}", "response": long}
+    took: list[float] = []
 
-    def take(given: dict[str, Any]) -> None:
-        # On a busy machine the long answer may take more than its minute.
-        assert post(port, given)[0] in ((200, 504) if given is hostile else (200,))
+    def post_hostile() -> None:
+        begun = time.monotonic()
+        # On a busy machine it may take more than its minute.
+        assert post(port, {"question": question, "reference": text, "response": text})[0] in (200, 504)
+        took.append(time.monotonic() - begun)
 
-    with started(*options, OPENAI_API_KEY="x", IMAPEVAL_CACHE=str(tmp_path)) as (_, port):
-        small = {"question": question, "reference": "An inhaler.", "response": "rest"}
-        take(small)
-        asking = threading.Thread(target=take, args=(hostile,))
-        asking.start()
-        time.sleep(0.2)
-        meanwhile = 0
-        while asking.is_alive():
-            meanwhile += 1
-            # Another text each time, so that nothing is remembered.
-            take(small | {"response": f"rest for {meanwhile} days"})
-        asking.join()
-    # One that waits for the long answer would be the last.
-    assert meanwhile > 3
+    def post_small() -> float:
+        begun = time.monotonic()
+        # Another text each time, so that nothing is remembered.
+        given = {"question": question, "reference": "An inhaler.", "response": f"rest for {begun} days"}
+        assert post(port, given)[0] == 200
+        return time.monotonic() - begun
+
+    usual = [post_small() for _ in range(5)]
+    asking = [threading.Thread(target=post_hostile) for _ in range(3)]
+    for each in asking:
+        each.start()
+    time.sleep(0.05)  # those that arrive together are scored together
+    meanwhile = 0
+    while any(each.is_alive() for each in asking):
+        post_small()
+        meanwhile += 1
+    usual += [post_small() for _ in range(5)]
+    # Those that wait for the long ones would be the last. If the machine is busy with other things, all take longer.
+    assert meanwhile > 3 or max(took) < 20 * max(usual)
 
 
 @pytest.mark.slow
