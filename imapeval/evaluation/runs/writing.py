@@ -122,6 +122,7 @@ class RunWriter:
         }
         with report_write_errors(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            had_lock = (folder / _LOCK).exists()
             lock = lock_file(folder / _LOCK)
         if lock is None:
             raise UsageError(
@@ -132,8 +133,9 @@ class RunWriter:
             if (folder / MANIFEST).exists():
                 self._resume(Run(folder).manifest)
             elif any(path.name != _LOCK and path not in _leftover_drafts(folder) for path in folder.iterdir()):
-                with suppress(OSError):  # Windows does not remove a file that is open
-                    (folder / _LOCK).unlink()
+                if not had_lock:  # which may belong to another program
+                    with suppress(OSError):  # Windows does not remove a file that is open
+                        (folder / _LOCK).unlink()
                 raise UsageError(
                     f"the folder {folder} has files but is not a run directory. Choose another with --out."
                 )

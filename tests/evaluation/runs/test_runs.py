@@ -178,6 +178,10 @@ def test_a_folder_that_holds_something_else(tmp_path: Path):
     with pytest.raises(UsageError, match="--out"):
         write(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
+    (tmp_path / ".lock").write_text("of another program")
+    with pytest.raises(UsageError, match="--out"):
+        write(tmp_path)
+    assert (tmp_path / ".lock").read_text() == "of another program"
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="manifest"):
         write(tmp_path)
