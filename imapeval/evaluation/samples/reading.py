@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -94,7 +95,8 @@ def read(
     options = ReadOptions(encoding, sheet, strict)
     with TemporaryDirectory(prefix="imapeval-", ignore_cleanup_errors=True) as folder:
         sources = _find_sources(paths, loader, folder=Path(folder))
-        rows = spool(islice(_read_rows(sources, loader, options), limit))
+        most = None if limit is None else min(limit, sys.maxsize)
+        rows = spool(islice(_read_rows(sources, loader, options), most))
     names = [name for _, name in sources]
     source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:

@@ -74,6 +74,10 @@ def test_a_limit_of_a_text_file(tmp_path: Path, name: str, write: Callable[[Path
     assert measure(large) < small + (5 << 20)
 
 
+def test_a_limit_larger_than_any_file(tmp_path: Path):
+    assert len(read(write_jsonl(tmp_path / "d.jsonl", 3), limit=10**30)) == 3
+
+
 def test_what_comes_after_the_limit_is_not_read(tmp_path: Path):
     path = write_jsonl(tmp_path / "d.jsonl", 3)
     with path.open("ab") as file:
