@@ -144,7 +144,9 @@ def _make_id(texts: Mapping[str, str]) -> str:
 
 def _keep_digits(text: str) -> str:
     """Return the hexadecimal digits of a text, whatever their form, case and what stands between them."""
-    return _NO_DIGIT.sub("", fold_confusables(unicodedata.normalize("NFKC", text)).casefold())
+    # One by one, so that no accent hides a letter; sorting the accents of one letter takes quadratic time.
+    plain = text if text.isascii() else "".join(unicodedata.normalize("NFKD", char) for char in text)
+    return _NO_DIGIT.sub("", fold_confusables(plain).casefold())
 
 
 def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, ...]:

@@ -228,7 +228,8 @@ def test_an_id_that_a_text_holds_is_not_taken(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "spelling", ["7f", "7F", "7 f", "7-f", "7\u200bf", "\uff17\uff46", "\u2466\U0001d5bf", "7\n<f>"]
+    "spelling",
+    ["7f", "7F", "7 f", "7-f", "7\u200bf", "\uff17\uff46", "\u2466\U0001d5bf", "7\n<f>", "7f\u0307", "7\u1e1f"],
 )
 def test_no_search_finds_a_text_that_holds_its_own_id(spelling, monkeypatch):
     """With ids of two digits one attempt in 256 would succeed, were ids taken whatever the texts hold."""
