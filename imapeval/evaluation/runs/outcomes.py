@@ -96,8 +96,9 @@ class Outcomes:
                 self.repeated.append(result)
         for part in KEPT_PARTS:
             if part in of_metric.parts or part in parts:
-                before = of_metric.parts.setdefault(part, array("d", [nan]) * len(of_metric.places))
-                before.append(parts.get(part, nan))
+                if part not in of_metric.parts:
+                    of_metric.parts[part] = array("d", [nan]) * len(of_metric.places)
+                of_metric.parts[part].append(parts.get(part, nan))
         of_metric.places.append(place)
         of_metric.values.append(value)
         of_metric.kinds.append(kind)

@@ -3,14 +3,15 @@
 import csv
 import io
 import json
+from array import array
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openpyxl import load_workbook
 
-from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, TableFormat, export_table, table
-from imapeval.evaluation.samples import read
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, TableFormat, export_table, outcomes, table
+from imapeval.evaluation.samples import index_samples, read
 from imapeval.types import Failure, Outcome, Sample, Score
 
 FORMATS: tuple[TableFormat, ...] = ("csv", "parquet", "xlsx")
@@ -173,3 +174,18 @@ def test_shards_of_a_run_without_results_keep_their_columns(tmp_path: Path):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     folder = export_table(make_run(tmp_path / "run", SAMPLES, {}), "shards")
     assert pyarrow.read_table(folder).column_names[:4] == ["id", "system", "metric", "score"]
+
+
+def test_arrays_of_parts_are_made_once_and_not_for_each_outcome(monkeypatch: pytest.MonkeyPatch):
+    made: list[object] = []
+
+    def count(*args: Any) -> Any:
+        made.append(args)
+        return array(*args)
+
+    monkeypatch.setattr(outcomes, "array", count)
+    samples = [Sample(str(n), "q", (), "r") for n in range(50)]
+    results = (Result(sample.id, "m", Score(0.5, {"recall": 0.5}), "m") for sample in samples)
+    found = outcomes.Outcomes(results, ["m"], index_samples(samples))
+    assert found.fill("m", "recall").tolist() == [0.5] * 50
+    assert len(made) < 10
