@@ -38,8 +38,11 @@ _MIN_LOGIN_LENGTH = 4
 """Minimum length of a user, password or value in a URL that is searched for as a word. Three characters are too often a
 unit, an amount or an ordinary word."""
 
-_SECRET_NAME = re.compile("key|token|sig|secret|pass|pwd|auth|cred|code|user|login", re.I)
+_SECRET_NAME = re.compile("key|token|sig|secret|pass|pwd|auth|cred|code", re.I)
 """Part of the name of a URL's value that may be secret whatever its length."""
+
+_USER_NAME = re.compile("user|login", re.I)
+"""Part of the name of a URL's value that may be a user."""
 
 _WORD_CHARACTER = r"[0-9A-Za-z\u00c0-\u024f]"
 """What continues a word; other scripts do not separate words, or not from Latin ones."""
@@ -104,6 +107,8 @@ def register_url_secrets(url: str) -> None:
             register_secret(value)
         if _SECRET_NAME.search(name):
             _logins.add(value)
+        elif _USER_NAME.search(name):
+            _users.add(value)
 
 
 def hide_secrets(text: str) -> str:

@@ -385,7 +385,7 @@ def test_a_completion_that_repeats_a_password_is_a_failure(text, monkeypatch):
     monkeypatch.setattr("imapeval.redaction._logins", set())
     monkeypatch.setattr("imapeval.redaction._users", set())
     reply = f'{{"choices": [{{"message": {{"content": "{text}"}}}}], "usage": {{"prompt_tokens": 5}}}}'
-    register_url_secrets("http://rest:7Kx2@h/v1")
+    register_url_secrets("http://rest:7Kx2@h/v1?user=rest")
     assert chat_format.parse_reply(reply, REQUEST, who=WHO).text
     # Without a password, the user is a key.
     register_url_secrets("http://rest@h/v1")
