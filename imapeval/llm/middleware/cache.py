@@ -52,7 +52,7 @@ _LEASE = 10.0
 machines. On the same machine its death is detected immediately."""
 
 _RENEWAL = 2.0
-"""Seconds between renewals of all claims of a session. Some may be missed while the process does not run."""
+"""Seconds between renewals of the claims on requests in flight. Some may be missed while the process does not run."""
 
 _FIRST_POLL, _LONGEST_POLL = 0.05, 1.0
 """Seconds between two looks for the completion of another process, doubled each time."""
@@ -114,7 +114,7 @@ class CachedModel(ModelWrapper):
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._in_flight: dict[str, asyncio.Task[Completion]] = {}
-        self._claims = 0
+        self._claims: set[str] = set()
         self._renewal: threading.Thread | None = None
         self._held: dict[str, Completion] = {}
         self._unwritten: dict[str, _Write] = {}
@@ -188,7 +188,7 @@ class CachedModel(ModelWrapper):
             if known := self._find(key):
                 self._release(key)
                 return known
-            with self._renewing():
+            with self._renewing(key):
                 completion = await self._model.complete(request)
         except BaseException:
             self._release(key)
@@ -234,16 +234,16 @@ class CachedModel(ModelWrapper):
             connection.execute("DELETE FROM claim WHERE key = ? AND session = ?", (key, self._session))
 
     @contextlib.contextmanager
-    def _renewing(self) -> Generator[None]:
+    def _renewing(self, key: str) -> Generator[None]:
         if self._renewal is None:
             # In a thread, because other work may block the event loop for longer than a lease.
             self._renewal = threading.Thread(target=self._renew_claims, args=(weakref.ref(self),), daemon=True)
             self._renewal.start()
-        self._claims += 1
+        self._claims.add(key)
         try:
             yield
         finally:
-            self._claims -= 1
+            self._claims.discard(key)
 
     @staticmethod
     def _renew_claims(model: weakref.ref[CachedModel]) -> None:
@@ -251,10 +251,14 @@ class CachedModel(ModelWrapper):
             time.sleep(_RENEWAL)
             if (alive := model()) is None:
                 return
-            if alive._claims:
+            # A copy: meanwhile others are added and removed.
+            if claims := tuple(alive._claims):
                 with contextlib.suppress(ResourceError), alive._writing() as connection:
                     until = time.time() + _LEASE
-                    connection.execute("UPDATE claim SET until = ? WHERE session = ?", (until, alive._session))
+                    connection.executemany(
+                        "UPDATE claim SET until = ? WHERE key = ? AND session = ?",
+                        [(until, key, alive._session) for key in claims],
+                    )
             del alive
 
     def _keep(self, key: str, text: str, completion: Completion) -> None:

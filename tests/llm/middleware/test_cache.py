@@ -207,6 +207,32 @@ async def test_claims_are_renewed_while_the_event_loop_is_blocked(tmp_path, monk
     assert completion.text == "text"
 
 
+async def test_a_claim_that_could_not_be_released_is_not_renewed_with_others(tmp_path, monkeypatch):
+    path = tmp_path / "completions.sqlite"
+    monkeypatch.setattr(cache, "_RENEWAL", 0.01)
+    monkeypatch.setattr(CachedModel, "_release", lambda *_: None)
+
+    def read_expiries() -> dict[str, float]:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            return dict(connection.execute("SELECT key, until FROM claim"))
+
+    class FailingOnce(ScriptedModel):
+        async def complete(self, request):
+            if request != REQUEST:
+                raise ProviderError("no", kind="server")
+            before, give_up = read_expiries(), time.monotonic() + 60
+            while (now := read_expiries()) == before:
+                assert time.monotonic() < give_up
+                time.sleep(0.01)
+            assert len(before.items() & now.items()) == 1
+            return await super().complete(request)
+
+    model = CachedModel(FailingOnce(["text"]), path)
+    with pytest.raises(ProviderError):
+        await model.complete(replace(REQUEST, max_tokens=7))
+    assert (await model.complete(REQUEST)).text == "text"
+
+
 async def test_a_failed_call_is_not_cached(tmp_path):
     model = Slow()
     model.go.set()
