@@ -6,13 +6,11 @@ import asyncio
 import json
 import math
 import os
-import sys
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -32,9 +30,6 @@ _CONCURRENCY = 64
 
 _RAW = {"X-Stainless-Raw-Response": "true"}
 """Makes the package return the raw HTTP response, as its `with_raw_response` does."""
-
-_CONNECTION = "imapeval.llm.providers.connection"
-"""The module that imports the package."""
 
 _REPLY_BYTES = 1 << 20
 _TOKEN_BYTES = 256
@@ -138,9 +133,6 @@ class OpenAIModel:
         return chat_format.parse_reply(content, request, who=self._who, answered=self._answered)
 
     async def _post(self, body: Mapping[str, Any], request: Request) -> httpx2.Response:
-        if _CONNECTION not in sys.modules:
-            # Takes a second, or half a minute on a busy machine, during which the cache's claims must be renewed.
-            await asyncio.to_thread(import_module, _CONNECTION)
         import openai
 
         from imapeval.llm.providers.connection import OversizedReplyError, max_reply_bytes

@@ -1,8 +1,6 @@
 import asyncio
 import contextlib
 import json
-import sys
-import threading
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
@@ -53,25 +51,6 @@ async def test_sends_the_request_and_reads_the_reply(faulty):
             },
         }
     ]
-
-
-async def test_what_the_first_request_imports_does_not_block_the_event_loop(faulty, monkeypatch):
-    """It takes a second, or half a minute on a busy machine, and the cache's claims are renewed by the event loop."""
-    name = "imapeval.llm.providers.connection"
-    importing: list[int] = []
-
-    class Finder:
-        @staticmethod
-        def find_spec(wanted, *_):
-            if wanted == name:
-                importing.append(threading.get_ident())
-
-    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
-    monkeypatch.delitem(sys.modules, name, raising=False)
-    faulty.script = [reply("text")]
-    await OpenAIModel("stub", base_url=faulty.url).complete(REQUEST)
-    assert importing
-    assert threading.get_ident() not in importing
 
 
 async def test_the_key_is_sent_but_shown_nowhere(faulty, monkeypatch):
