@@ -15,7 +15,7 @@ from imapeval.evaluation.runs.outcomes import KEPT_PARTS, Outcomes
 from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
 from imapeval.evaluation.samples import index_samples
-from imapeval.evaluation.samples.spool import Mapped
+from imapeval.evaluation.samples.spool import Mapped, report_temporary_file_errors
 from imapeval.files import replace_file
 from imapeval.types import Score
 
@@ -167,7 +167,7 @@ def _iterate_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) ->
     }
     types = [plain.get(frozenset(found), pyarrow.string()) for found in kinds]
     schema = pyarrow.schema(list(zip(header, types, strict=True)))
-    with TemporaryFile() as file:
+    with report_temporary_file_errors(), TemporaryFile() as file:
         with _import_pyarrow("pyarrow.parquet").ParquetWriter(file, schema) as writer:
             for start in range(0, len(rows), _GROUP_ROWS):
                 cells = zip(*rows[start : start + _GROUP_ROWS], strict=True)
@@ -261,8 +261,8 @@ def _iterate_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> I
         cell.quotePrefix = may_be_formula(value)
         return cell
 
-    for row in chain((header,), rows):
-        sheet.append([make_cell(value) for value in row])
-    with TemporaryFile() as file:
+    with report_temporary_file_errors(), TemporaryFile() as file:
+        for row in chain((header,), rows):
+            sheet.append([make_cell(value) for value in row])
         book.save(file)
         yield from _read_chunks(file)

@@ -25,7 +25,9 @@ _Made = TypeVar("_Made")
 
 
 def spool(items: Iterable[_Item]) -> Sequence[_Item]:
-    """Return the items, which must be picklable: fewer than 10,000 as a list, and those after as many in a file.
+    """Return the items: fewer than 10,000 as a list, and those after as many in a file.
+
+    Items must be picklable, and dataclasses in them are made again by a call with their fields in order.
 
     Raises:
         UsageError: The file cannot be written.
@@ -71,16 +73,16 @@ class _Spool(Sequence[_Item]):
     def __init__(self, first: list[_Item], rest: Iterable[_Item]) -> None:
         self._first = first
         self._begins = array("Q", [0])
-        with _report_errors():
+        with report_temporary_file_errors():
             self._file = TemporaryFile(prefix="imapeval-")  # noqa: SIM115
         try:
             pickler = _Pickler(self._file, pickle.HIGHEST_PROTOCOL)
             for item in rest:
-                with _report_errors():
+                with report_temporary_file_errors():
                     pickler.dump(item)
                     self._begins.append(self._file.tell())
                 pickler.clear_memo()
-            with _report_errors():
+            with report_temporary_file_errors():
                 self._file.flush()
         except BaseException:
             # What is not written yet cannot be written now either.
@@ -127,7 +129,8 @@ def _find_values(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]] | None:
 
 
 @contextmanager
-def _report_errors() -> Generator[None]:
+def report_temporary_file_errors() -> Generator[None]:
+    """Raise a `UsageError` for an `OSError`."""
     try:
         yield
     except OSError as error:

@@ -1,15 +1,18 @@
 """The table of results: the same rows in CSV, Parquet and Excel, none of whose texts is run as a formula."""
 
 import csv
+import errno
 import io
 import json
+import os
 from array import array
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from openpyxl import load_workbook
 
+from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, TableFormat, export_table, outcomes, table
 from imapeval.evaluation.samples import index_samples, read
 from imapeval.types import Failure, Outcome, Sample, Score
@@ -154,6 +157,18 @@ def test_a_column_of_parquet_has_one_type_over_all_groups_of_rows(tmp_path: Path
     assert [row["x"] for row in rows] == ["1", "2", "two", None, json.dumps({"k": 1})]
     assert [row["y"] for row in rows] == [1.0, None, 0.5, None, None]
     assert [row["m"] for row in rows] == [None, None, None, None, 1.0]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+def test_a_temporary_folder_without_space(kind: TableFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail() -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(table, "TemporaryFile", fail)
+    run = make_run(tmp_path / "run", [Sample("a", "q", (), "r")], {("a", "m"): Score(1)})
+    with pytest.raises(UsageError, match="TMPDIR"):
+        export_table(run, kind)
+    assert not list(run.folder.glob("*results.[px]*"))
 
 
 def test_shards_have_a_row_per_answer_and_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
