@@ -244,18 +244,18 @@ def _keeps_type(group: Group, record_id: str) -> bool:
 
 def _inherit_types(groups: Sequence[Group], above: Sequence[Sequence[int]]) -> int:
     """Give untyped groups the type of their nearest typed ancestor; return how many were given one."""
-    found: list[tuple[Group, Group]] = []
-    for group, places in zip(groups, above, strict=True):
-        if group.type is None:
-            seen = dict.fromkeys(places)
-            queue = list(seen)
-            for place in queue:
-                if groups[place].type:
-                    found.append((group, groups[place]))
-                    break
-                fresh = [parent for parent in above[place] if parent not in seen]
-                seen.update(dict.fromkeys(fresh))
-                queue += fresh
-    for group, ancestor in found:
-        group.type = ancestor.type
-    return len(found)
+    nearest = {place: place for place, group in enumerate(groups) if group.type is not None}
+    typed = len(nearest)
+    below: dict[int, list[int]] = {}
+    for place, parents in enumerate(above):
+        for parent in parents if place not in nearest else ():
+            below.setdefault(parent, []).append(place)
+    level = [*nearest]
+    while level:
+        fresh = dict.fromkeys(child for place in level for child in below.get(place, ()) if child not in nearest)
+        # Of ancestors at the same distance, the one above the first parent.
+        nearest |= {child: next(nearest[parent] for parent in above[child] if parent in nearest) for child in fresh}
+        level = [*fresh]
+    for place, ancestor in nearest.items():
+        groups[place].type = groups[ancestor].type
+    return len(nearest) - typed

@@ -57,16 +57,13 @@ def find_broad(nodes: int, edges: Sequence[tuple[int, int]], *, more_than: int) 
     for low, high in _topological_levels(nodes, child, parent):
         np.add.at(bound, high, bound[low] + 1)
         np.maximum.at(depth, high, depth[low] + 1)
-    upwards, downwards = _Adjacency(nodes, child, parent), _Adjacency(nodes, parent, child)
+    downwards = _Adjacency(nodes, parent, child)
     broad: set[int] = set()
-    # From the top: a node can only be broad if all its parents are, so that few need to be counted.
+    # From the bottom: what is above a broad node is broad, so that only nodes with few descendants need to be counted.
     likely = np.flatnonzero(bound > more_than)
-    for node in likely[np.argsort(-depth[likely], kind="stable")]:
-        if (
-            broad.issuperset(upwards.successors(np.array([node]))[1].tolist())
-            and downwards.count_descendants(node) > more_than
-        ):
-            broad.add(int(node))
+    for node in likely[np.argsort(depth[likely], kind="stable")].tolist():
+        if not broad.isdisjoint(downwards.list_ends(node)) or downwards.reaches_more_than(more_than, node):
+            broad.add(node)
     return sorted(broad)
 
 
@@ -75,7 +72,6 @@ class _Adjacency:
 
     def __init__(self, nodes: int, tail: Integers, head: Integers) -> None:
         order = np.argsort(tail, kind="stable")
-        self._nodes = nodes
         self._head = head[order]
         self._first = np.searchsorted(tail[order], np.arange(nodes + 1))
 
@@ -85,16 +81,21 @@ class _Adjacency:
         starts = np.repeat(self._first[level] - np.cumsum(counts) + counts, counts)
         return np.repeat(level, counts), self._head[starts + np.arange(len(starts))]
 
-    def count_descendants(self, node: np.int64) -> int:
-        """Return the number of other nodes reachable from a node."""
-        seen = np.zeros(self._nodes, dtype=bool)
-        seen[node] = True
-        level = np.array([node])
-        while len(level):
-            heads = np.unique(self.successors(level)[1])
-            level = heads[~seen[heads]]
-            seen[level] = True
-        return int(seen.sum()) - 1
+    def list_ends(self, node: int) -> list[int]:
+        """Return the ends of the edges from a node."""
+        return self._head[self._first[node] : self._first[node + 1]].tolist()
+
+    def reaches_more_than(self, number: int, node: int) -> bool:
+        """Return whether more than a number of other nodes can be reached from a node."""
+        seen = {node}
+        queue = [node]
+        for place in queue:
+            fresh = set(self.list_ends(place)) - seen
+            seen |= fresh
+            queue += fresh
+            if len(seen) > number + 1:
+                return True
+        return False
 
 
 def _topological_levels(nodes: int, tail: Integers, head: Integers) -> Iterator[tuple[Integers, Integers]]:

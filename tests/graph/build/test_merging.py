@@ -224,6 +224,13 @@ def test_types_come_from_the_nearest_typed_ancestor() -> None:
     assert merged.inherited == 2
 
 
+def test_types_come_down_a_long_chain() -> None:
+    below = [record(f"X:{n}", f"name {n}", kind=None, parents=[f"X:{n - 1}"]) for n in range(1, 10_000)]
+    merged = run([record("X:0", "top", kind="drug"), *below])
+    assert merged.inherited == len(below)
+    assert {concept.type for concept in merged.concepts} == {"drug"}
+
+
 def test_a_concept_without_names_is_left_out() -> None:
     merged = run([Record("X:1", "x", parents=["X:2"]), record("X:2", "two", parents=["X:1"])])
     assert ids(merged) == ["X:2"]

@@ -52,3 +52,4 @@ def test_broad_nodes_are_those_with_many_below(edges: list[tuple[int, int]], mor
 def test_a_long_chain(length: int) -> None:
     chain = [(n, n + 1) for n in range(length)]
     assert len(cut_cycles(length + 1, [*chain, (length, 0)])) == 1
+    assert find_broad(length + 1, chain, more_than=300) == [*range(301, length + 1)]
