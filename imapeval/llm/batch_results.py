@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from imapeval.llm.protocol import Completion, Request
 
+_MAX_LINE = 1 << 26
+"""Most bytes of a line: a completion with probabilities has some megabytes. More may be a device without an end."""
+
 _SHOWN = 300
 """Most characters of a server's reply that an error message quotes."""
 
@@ -66,11 +69,18 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the non-blank lines with their numbers, from 1.
 
     Raises:
-        InputError: The file cannot be read.
+        InputError: The file cannot be read, or a line is too long.
     """
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), start=1):
+                if len(line) > _MAX_LINE:
+                    raise InputError(
+                        f"it has more than {_MAX_LINE:,} bytes",
+                        path=path,
+                        line=number,
+                        fix="Give files of results as the server returned them.",
+                    )
                 content = line.strip() if number > 1 else line.removeprefix(codecs.BOM_UTF8).strip()
                 if content:
                     yield number, content

@@ -218,6 +218,13 @@ def test_invalid_lines_are_reported_and_skipped(folder, cache, take, tmp_path):
     assert cache.get(ask(2)) is None
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
+def test_a_line_without_an_end_is_an_error(folder, cache):
+    with pytest.raises(InputError) as failed:
+        folder.import_results([Path("/dev/zero")], cache=cache)
+    assert (failed.value.path, failed.value.line) == (Path("/dev/zero"), 1)
+
+
 def test_answered_requests_are_pending_again_if_the_cache_is_lost(folder, take):
     write(folder, ask(1))
     take({"id": "r1", "custom_id": key(ask(1)), "error": None, "response": {"status_code": 200, "body": chat("yes")}})
