@@ -32,7 +32,7 @@ def print_standings(rows: "Sequence[Standing]") -> None:
     emit(rows, columns, title="Leaderboard", width=UNLIMITED)
     if any(row.groups for row in rows):
         echo("Systems that share a letter cannot be told apart by that metric.")
-    for sentence in describe_mean_limits(row.questions for row in rows if row.low is not None):
+    for sentence in describe_mean_limits(row.resampled for row in rows):
         echo(sentence)
     own = dict.fromkeys(row.metric for row in rows if not row.shared)
     if own:

@@ -156,7 +156,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         findings=_list_findings(run, samples, outcomes, imaps, rows, complete=len(shown) == len(samples)),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
-        limits=describe_mean_limits(row.n for row in rows if row.low is not None),
+        limits=describe_mean_limits(row.resampled for row in rows),
         described={row.metric: describe_mean(row) for row in reversed(rows)},
         distributions=_draw_distributions(rows, samples, outcomes, axes),
         failures=failures,

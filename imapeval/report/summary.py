@@ -14,7 +14,7 @@ from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.evaluation.samples.spool import Mapped
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
-from imapeval.study.bootstrap import mean_interval
+from imapeval.study.bootstrap import has_share_interval, mean_interval
 from imapeval.study.number_format import format_interval, format_score, write_score
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class SummaryRow:
             several references or readings, an answer's number is combined like its score. None if the metric does
             not count them, or scored nothing.
         corpus: The metric of all scored answers together (`Metric.score_corpus`); None if it has none.
+        resampled: Questions that the interval resamples; 0 if it is that of a share, or there is none.
     """
 
     metric: str
@@ -61,6 +62,7 @@ class SummaryRow:
     high: float | None
     contradictions: float | None = None
     corpus: float | None = None
+    resampled: int = 0
 
 
 def summarise(
@@ -137,6 +139,7 @@ def _summarise_group(
         None if interval is None else interval.high,
         _count_contradictions(found, scored) if metric == CONTRADICTIONS_METRIC else None,
         _score_corpus(known, places, samples),
+        0 if interval is None or has_share_interval(values) else len(np.unique(question[places])),
     )
 
 

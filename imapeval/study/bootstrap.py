@@ -80,12 +80,17 @@ def mean_interval(
     if len(numbers) == 0 or codes.max() == 0:
         return None
     size = int(codes.max()) + 1
-    equal = bool((numbers == numbers[0]).all())
-    if equal or np.isin(numbers, (0.0, 1.0)).all():
+    if has_share_interval(numbers):
+        equal = bool((numbers == numbers[0]).all())
         return _find_share_interval(numbers, codes, bounds=bounds if equal else (0.0, 1.0), confidence=confidence)
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)
     means = [(drawn @ sums) / (drawn @ sizes) for drawn in iterate_resamples(size, seed=seed, resamples=resamples)]
     return percentile_interval(np.concatenate(means), confidence=widen_confidence(confidence, size))
+
+
+def has_share_interval(numbers: Floats) -> bool:
+    """Return whether the interval of the mean of these numbers is that of a share, or none; see `mean_interval`."""
+    return bool((numbers == numbers[:1]).all() or np.isin(numbers, (0.0, 1.0)).all())
 
 
 def _find_share_interval(

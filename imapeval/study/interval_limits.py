@@ -22,7 +22,7 @@ ENOUGH_FOR_CEILINGS = 200
 """Answers from which on the intervals of ceilings hold in 97% or less where they are rated yes or no."""
 
 ENOUGH_FOR_MEANS = 50
-"""Answers from which on the intervals of mean scores hold in 93% or more."""
+"""Questions from which on the intervals of mean scores hold in 93% or more."""
 
 # best_of_many.py
 SIMULTANEOUS = (
@@ -125,12 +125,12 @@ def describe_mean_limits(sizes: Iterable[int]) -> list[str]:
     """Return at most one sentence on the intervals of mean scores (coverage.py --means).
 
     Args:
-        sizes: Number of answers behind each mean that has an interval.
+        sizes: Number of questions that each interval resamples; 0 for intervals of shares.
     """
-    if min(sizes, default=ENOUGH_FOR_MEANS) >= ENOUGH_FOR_MEANS:
+    if not any(0 < size < ENOUGH_FOR_MEANS for size in sizes):
         return []
     return [
-        "With fewer than 10 answers, intervals of means are too short (coverage 90 to 93%, not 95%); with fewer than "
+        "With fewer than 10 questions, intervals of means are too short (coverage 90 to 93%, not 95%); with fewer than "
         f"{ENOUGH_FOR_MEANS} they are slightly too short where most scores are equal (92 to 93%)."
     ]
 

@@ -104,7 +104,7 @@ def test_scores_failures_and_settings_are_there_without_a_script(run: Path):
         "3 answers, 3 questions, 3 systems, 1 metric",
         "D/one",
         "0.525",  # the mean of .8 and .25
-        "With fewer than 10 answers, intervals of means are too short",
+        "With fewer than 10 questions, intervals of means are too short",
         "extraction/no-query",
         "imapeval score",
         "lexicon|v:1",

@@ -31,6 +31,14 @@ def test_twenty_right_of_twenty_are_no_certainty():
     assert (row.low, row.high) == pytest.approx((0.8389, 1.0), abs=1e-4)
 
 
+def test_questions_that_an_interval_resamples_are_counted():
+    samples = [Sample(str(n), f"q{n % 4}", ("r",), "r") for n in range(60)]
+    results = [Result(sample.id, "m", Score(n / 60), "m") for n, sample in enumerate(samples)]
+    shares = [Result(sample.id, "right", Score(float(n % 2)), "m") for n, sample in enumerate(samples)]
+    rows = summarise(samples, results + shares, metrics=["m", "right"], seed=0)
+    assert [(row.n, row.resampled, row.low is None) for row in rows] == [(60, 4, False), (60, 0, False)]
+
+
 def test_one_system_has_one_row():
     assert len(summarise([Sample("a", "q", ("r",), "a")], [], metrics=["m"], seed=0)) == 1
 

@@ -46,7 +46,7 @@ def test_levels(level: Level, units: Units, count: int):
     assert len(describe_level_limits([(level, units), (level, units)])) == count
 
 
-@pytest.mark.parametrize(("sizes", "count"), [([5, 100], 1), ([49], 1), ([50, 400], 0), ([], 0)])
+@pytest.mark.parametrize(("sizes", "count"), [([5, 100], 1), ([49], 1), ([50, 400], 0), ([0, 50], 0), ([], 0)])
 def test_means(sizes: list[int], count: int):
     assert len(describe_mean_limits(sizes)) == count
 

@@ -275,7 +275,7 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         interval_column(write=write_score),
     ]
     emit(rows, columns)
-    for sentence in describe_mean_limits(row.n for row in rows if row.low is not None):
+    for sentence in describe_mean_limits(row.resampled for row in rows):
         echo(sentence)
     for row in rows:
         if said := describe_mean(row):

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.metrics import registry
-from imapeval.study.bootstrap import mean_interval, percentile_interval, resample_means, widen_confidence
+from imapeval.study.bootstrap import (
+    has_share_interval,
+    mean_interval,
+    percentile_interval,
+    resample_means,
+    widen_confidence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +40,7 @@ class Standing:
         groups: Letters: two systems that share one cannot be told apart. "" if not all pairs were compared.
         shared: Whether the mean is over the questions for which every system has a score; if there are none, each mean
             is over the system's own questions.
+        resampled: Questions that the interval resamples; 0 if it is that of a share, or there is none.
     """
 
     metric: str
@@ -46,6 +53,7 @@ class Standing:
     unscored: int
     groups: str
     shared: bool
+    resampled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +111,7 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
         shared[metric] = bool(complete.any())
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
             used[metric, number] = scores[complete if shared[metric] else there]
-    # The others have the intervals of shares, or none.
-    several = {
-        key: scores
-        for key, scores in used.items()
-        if len(scores) > 1 and not np.isin(scores, (0.0, 1.0)).all() and np.ptp(scores) > 0
-    }
+    several = {key: scores for key, scores in used.items() if not has_share_interval(scores)}
     bounds = {metric.name: metric.range for metric in registry.all_metrics()}
     replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))
     rows: list[Standing] = []
@@ -141,6 +144,7 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
                     unscored=int(unscored[answers.system == number].sum()),
                     groups=letters[system],
                     shared=shared[metric],
+                    resampled=0 if drawn is None else len(scores),
                 )
             )
     return rows

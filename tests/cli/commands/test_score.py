@@ -50,9 +50,18 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
 
 
 def test_what_is_known_of_the_intervals_of_few_answers_stands_below_them(imapeval: Command, write_data: WriteData):
-    samples = [replace(SAMPLES[n % 2], id=str(n), question=f"What helps after {n} days?") for n in range(4)]
-    done = imapeval("score", write_data(samples), "--metrics", "rouge1", "--out", "run")
-    assert describe_mean_limits([4])[0] in done.stdout
+    def score(*responses: str) -> str:
+        samples = [
+            replace(SAMPLES[0], id=str(n), question=f"What helps after {n % 4} days?", response=responses[n % 2])
+            for n in range(60)
+        ]
+        return imapeval("score", write_data(samples), "--metrics", "rouge1").stdout
+
+    # Sixty answers, to four questions.
+    (sentence,) = describe_mean_limits([4])
+    assert sentence in score("Rest.", "Fluids and surgery.")
+    # Of scores that are 0 or 1 the interval is that of a share.
+    assert sentence not in score("Rest and fluids.", "Surgery.")
 
 
 def test_several_readings_have_a_spread_and_flips(imapeval: Command, write_data: WriteData, tmp_path: Path):

@@ -36,9 +36,15 @@ def test_leaderboard_and_letters(answers: SystemAnswers):
     assert up[2].system == "C"
     assert other[0].system == "C"
     assert other[0].groups == "a"
-    assert {row.questions for row in rows} == {40}
+    assert {(row.questions, row.resampled) for row in rows} == {(40, 40)}
     # Not all pairs are compared.
     assert {row.groups for row in rank_systems(answers, compare_systems(answers, against="A"))} == {""}
+
+
+def test_the_interval_of_a_share_resamples_nothing(answers: SystemAnswers):
+    right = replace(answers, scores=(np.abs(answers.scores) > 0.3).astype(float))
+    rows = rank_systems(right, compare_systems(right))
+    assert {(row.questions, row.resampled, row.low is None) for row in rows} == {(40, 0, False)}
 
 
 def test_means_are_over_the_questions_that_all_have(answers: SystemAnswers):

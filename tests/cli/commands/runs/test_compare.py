@@ -27,11 +27,25 @@ def test_compare_for_people(imapeval: Command, run: Path):
     done = imapeval("compare", run)
     assert done.returncode == 0, done.stderr
     assert "good is better than bad by" in done.stdout
-    assert "With fewer than 10 answers, intervals of means are too short" in " ".join(done.stdout.split())
     assert "bad lost most" not in done.stdout
     assert "good gained most against bad on:" in done.stdout
     assert "bad, bad2: The response has 0 of" in done.stdout
     assert done.stdout.count("I have had a headache") == 5
+
+
+def test_what_is_known_of_the_intervals_of_few_questions_stands_below_them(
+    imapeval: Command, run: Path, write_data: Callable[..., Path]
+):
+    said = "With fewer than 10 questions, intervals of means are too short"
+    # All answers of a system have one score: the interval is that of a share.
+    assert said not in " ".join(imapeval("compare", run).stdout.split())
+    samples = [
+        Sample(f"{system}{n}", f"{n}?", ("Drink water and rest.",), text, system=system)
+        for system, texts in (("a", ["Drink water.", "Rest."]), ("b", ["Rest.", "Walk."]))
+        for n, text in enumerate(texts)
+    ]
+    imapeval("score", write_data(samples, "few.jsonl"), "--metrics", "rouge1", "--out", "few")
+    assert said in " ".join(imapeval("compare", run.parent / "few").stdout.split())
 
 
 def test_compare_as_json_and_tables(imapeval: Command, run: Path):
