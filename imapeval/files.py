@@ -6,6 +6,7 @@ Files may hold texts of patients: a new file can be read by its owner only.
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import sys
 from contextlib import contextmanager, suppress
@@ -114,6 +115,24 @@ def is_process_running(process: int) -> bool:
     except OSError:  # it belongs to another user
         return True
     return True
+
+
+def identify_process() -> str:
+    """Return what identifies this process on all machines: machine and PID namespace, a space, and its PID."""
+    return f"{_locate_processes()} {os.getpid()}"
+
+
+def has_process_died(identity: str) -> bool:
+    """Return whether an identified process is known to have died; False if it ran where that cannot be checked."""
+    place, process = identity.split(" ")
+    return place == _locate_processes() and not is_process_running(int(process))
+
+
+def _locate_processes() -> str:
+    namespace = ""
+    with suppress(OSError):
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+    return f"{socket.gethostname()}/{namespace}".replace(" ", "_")
 
 
 def refuse_stream(path: Path) -> None:

@@ -12,8 +12,6 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import os
-import socket
 import sqlite3
 import threading
 import time
@@ -22,11 +20,10 @@ import weakref
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ResourceError
-from imapeval.files import create_private_file, is_process_running, make_private_folder
+from imapeval.files import create_private_file, has_process_died, identify_process, make_private_folder
 from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.middleware.completion_json import read_completion
 from imapeval.llm.protocol import Completion, canonical_json
@@ -34,6 +31,7 @@ from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
+    from pathlib import Path
 
     from imapeval.llm.protocol import Model, Request
 
@@ -76,20 +74,6 @@ _log = get_logger(__name__)
 _Write = Callable[[sqlite3.Connection], None]
 
 
-def _locate_processes() -> str:
-    """Return the machine and PID namespace in which this process's PID is valid."""
-    namespace = ""
-    with contextlib.suppress(OSError):
-        namespace = str(Path("/proc/self/ns/pid").readlink())
-    return f"{socket.gethostname()}/{namespace}".replace(" ", "_")
-
-
-def _has_died(session: str) -> bool:
-    """Return whether a session's process is known to have died; False if it ran where that cannot be checked."""
-    place, pid, _ = session.split(" ")
-    return place == _locate_processes() and not is_process_running(int(pid))
-
-
 class CachedModel(ModelWrapper):
     """A `Model` that asks the wrapped model only for completions that are not in the file.
 
@@ -108,7 +92,7 @@ class CachedModel(ModelWrapper):
     def __init__(self, model: Model, path: Path) -> None:
         super().__init__(model)
         self._path = path
-        self._session = f"{_locate_processes()} {os.getpid()} {uuid.uuid4().hex}"
+        self._session = f"{identify_process()} {uuid.uuid4().hex}"
         self._begun = time.time()
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -219,7 +203,7 @@ class CachedModel(ModelWrapper):
                 if changed.rowcount:
                     return True
                 holder = connection.execute("SELECT session FROM claim WHERE key = ?", (key,)).fetchone()
-                if holder and _has_died(holder[0]):
+                if holder and has_process_died(holder[0].rpartition(" ")[0]):
                     connection.execute("DELETE FROM claim WHERE session = ?", holder)
                 return False
         except ResourceError:
