@@ -40,6 +40,7 @@ _BLOCKING = re.compile(
     rf"|[{NEGATING_CHARACTERS}防抗疑或和与及]|缓解|减轻|控制|降低|改善|消除|抑制|引起|导致|治疗|用于|针对|风险|病史|家族|可能|接种|疫苗|促进|增加|减少|监测"
 )
 
+_ARTICLE = re.compile("^(?:an?|the) ")
 _LIGHT_FIRST = re.compile(
     r"^(?:(?:a|an|the|some|any|your|his|her|their|this|take|taking|use|using|use of|undergo|undergoing"
     r"|perform|performing|get|getting|give|giving|administer|administration of|have|having) "
@@ -129,11 +130,11 @@ def find_latin_abbreviation(norm: str) -> str:
 def invert_genitive(norm: str) -> str:
     """Return the compound form of an English phrase with "of"; "" where there is none.
 
-    >>> invert_genitive("cancer of the lung")
+    >>> invert_genitive("a cancer of the lung")
     'lung cancer'
     """
     head, of, owner = norm.partition(" of ")
-    return f"{owner.removeprefix('the ')} {head}" if of and " of " not in owner else ""
+    return f"{owner.removeprefix('the ')} {_ARTICLE.sub('', head)}" if of and " of " not in owner else ""
 
 
 def is_enumeration(value: str) -> bool:

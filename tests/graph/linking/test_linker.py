@@ -68,6 +68,7 @@ def link(linker, value):
         ("Amoxicillin", [("d:amoxicillin", "exact")]),
         ("阿莫西林", [("d:amoxicillin", "exact")]),
         ("computed tomography (CT)", [("t:ct", "brackets")]),
+        ("a therapy of the antibiotic", [("p:antibiotic", "core")]),
         ("the white ones (amoxicillin)", [("d:amoxicillin", "brackets")]),
         ("the white ones among all my old tablets (amoxicillin)", []),  # the brackets explain the end only
         ("take amoxicillin capsules", [("d:amoxicillin", "core")]),
