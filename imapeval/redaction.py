@@ -87,17 +87,17 @@ def register_secret(secret: str) -> None:
 def register_url_secrets(url: str) -> None:
     """Redact the user, the password, and values in the query of a URL from now on.
 
-    A user or password that is a short word is none where the rest of the address has the same word.
+    A short word is not searched for where host or path has the same word.
     """
     rest = url.partition("://")[2]
     # A password that is not quoted as it should be may hold any character, and begin like a port.
     found = re.match(r"[^/?#:@[]*:(?:[^?#]*@|.*@)|[^/?#]*@", rest, re.S)
+    address = re.findall(r"\w+", rest[found.end() if found else 0 :].partition("?")[0])
     if found:
         user, _, password = found[0][:-1].partition(":")
         login = f"{unquote(user)}:{unquote(password)}"
         basic = base64.b64encode(login.encode()).decode()
         users, secrets = {user, unquote(user)}, {password, unquote(password), login, basic}
-        address = re.findall(r"\w+", rest[found.end() :].partition("?")[0])
         _registered.update(users | secrets)
         # Without a password, the user is a key.
         (_users if password else _logins).update(users.difference(address))
@@ -105,6 +105,8 @@ def register_url_secrets(url: str) -> None:
     for name, value in parse_qsl(rest.partition("?")[2].partition("#")[0]):
         if len(value) >= _MIN_URL_VALUE_LENGTH:
             register_secret(value)
+        if value in address:
+            continue
         if _SECRET_NAME.search(name):
             _logins.add(value)
         elif _USER_NAME.search(name):

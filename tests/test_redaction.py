@@ -263,7 +263,12 @@ def test_a_login_is_hidden_in_the_base64_of_what_holds_it():
     ["it passes", "a bypass", "pass\u00e9", "Pass", "12345", "the annals", "hosted at clinic", "version 2024-10-21"],
 )
 def test_a_short_login_is_hidden_as_a_word_only(text):
-    for address in ("pass:1234@clinic:1/v1", "anna@h", "clinic:pw@clinic/v1?version=2024-10-21", "redacted:to@h"):
+    for address in (
+        "pass:1234@clinic:1/v1",
+        "anna@h",
+        "clinic:pw@clinic/v1?version=2024-10-21&key=clinic",
+        "redacted:to@h",
+    ):
         register_url_secrets(f"http://{address}")
     assert redact_message(text) == text
     assert redact_message("pass") == "[redacted]"
