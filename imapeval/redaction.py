@@ -114,7 +114,7 @@ def register_url_secrets(url: str) -> None:
 
 
 def hide_secrets(text: str) -> str:
-    """Return the text without registered secrets and those in environment variables, but for short words."""
+    """Return the text without registered secrets and those in environment variables, except short words."""
     secrets = frozenset(_registered).union(filter(None, map(os.environ.get, _SECRET_VARIABLES)), _find_header_secrets())
     pattern = _compile_pattern(secrets)
     return text if pattern is None else pattern.sub(HIDDEN, text)
@@ -230,7 +230,7 @@ def _compile_login_pattern(logins: frozenset[str]) -> re.Pattern[str] | None:
 
 
 def _match_word(word: str) -> str:
-    """Return a pattern of a word where no other word goes on; an escape before it, of JSON or a URL, is no word."""
+    """Return a pattern for a text that no word character precedes or follows, other than those of an escape."""
     literal = re.escape(word)
     escapes = (r"\\[bfnrt]", r"\\u[0-9a-fA-F]{4}", "%[0-9a-fA-F]{2}")
     before = "|".join([f"(?<!{_WORD_CHARACTER}{literal})", *(f"(?<={escape}{literal})" for escape in escapes)])

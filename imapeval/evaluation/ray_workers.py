@@ -53,7 +53,7 @@ class RayPool:
             self._ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
         except Exception as error:  # Ray raises this very class if its processes do not start in time
             message = (
-                f"Ray cannot be started on this computer ({error}). If it is busy, try again later, or take --workers "
+                f"Ray cannot be started on this computer ({error}). If it is busy, try again later, or use --workers "
                 "without --engine."
                 if address is None
                 else f"Ray cannot be reached at {address!r} ({error}). Start it with `ray start --head`, or leave out "
