@@ -26,14 +26,6 @@ from imapeval.types import MAX_RAW_CHARACTERS, Failure
 KEY = "sk-0123456789"
 
 
-@pytest.fixture(autouse=True)
-def _forget(monkeypatch):
-    """Start without secrets of other tests."""
-    monkeypatch.setattr("imapeval.redaction._registered", set())
-    monkeypatch.setattr("imapeval.redaction._logins", set())
-    monkeypatch.setattr("imapeval.redaction._users", set())
-
-
 @pytest.fixture
 def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -282,6 +274,11 @@ def test_a_short_login_is_hidden_in_errors_failures_and_log_lines(caplog):
     for text in (str(UsageError(told)), failure.message, str(failure.raw), caplog.text):
         assert "anna" not in text
         assert "hunter" not in text
+
+
+def test_the_name_of_the_program_is_no_secret():
+    register_url_secrets("postgresql://imapeval@h/ratings")
+    assert redact_message("pip install 'imapeval[rate]'") == "pip install 'imapeval[rate]'"
 
 
 def test_what_the_program_says_itself_is_not_searched_for_short_logins():

@@ -379,11 +379,8 @@ def test_no_reply_crashes_the_reader(content):
 
 
 @pytest.mark.parametrize("text", ["Take a rest.", "\\u0072\\u0065\\u0073\\u0074", "(rest)"])
-def test_a_completion_that_repeats_a_password_is_a_failure(text, monkeypatch):
+def test_a_completion_that_repeats_a_password_is_a_failure(text):
     """A word that is missing might change what is read."""
-    monkeypatch.setattr("imapeval.redaction._registered", set())
-    monkeypatch.setattr("imapeval.redaction._logins", set())
-    monkeypatch.setattr("imapeval.redaction._users", set())
     reply = f'{{"choices": [{{"message": {{"content": "{text}"}}}}], "usage": {{"prompt_tokens": 5}}}}'
     register_url_secrets("http://rest:7Kx2@h/v1?user=rest")
     assert chat_format.parse_reply(reply, REQUEST, who=WHO).text
