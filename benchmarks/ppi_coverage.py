@@ -59,11 +59,11 @@ def cover_graded(rng: np.random.Generator, repeats: int) -> None:
 
 def cover_equal(rng: np.random.Generator, repeats: int) -> None:
     """Print coverage for ratings that are nearly all equal."""
-    print("\n| rated questions | rated 3 | estimated | coverage | without the rule |")
-    print("|---|---|---|---|---|")
-    for rated in (5, 10, 20, 50, 200):
-        for rare in (0.1, 0.3):
-            held, without = [], 0
+    print("\n| rated questions | rated 3 | estimated | coverage | ratings alone | without the rule |")
+    print("|---|---|---|---|---|---|")
+    for rated in (5, 10, 20, 50, 80, 200):
+        for rare in (0.1, 0.3, 0.5):
+            held, alone, without = [], [], 0
             for _ in range(repeats):
                 ratings = np.where(rng.random(11 * rated) < rare, 3.0, 2.5)
                 scores = ratings + 0.3 * rng.normal(size=len(ratings))
@@ -71,9 +71,12 @@ def cover_equal(rng: np.random.Generator, repeats: int) -> None:
                 found = estimate_mean(ratings[:rated], scores[:rated], scores[rated:])
                 without += found.low <= true <= found.high
                 row = estimate_rare(np.where(np.arange(len(ratings)) < rated, ratings, np.nan), scores)
-                held += [] if row is None else [row[0] <= true <= row[1]]
-            share = f"{np.mean(held):.3f}" if held else "-"
-            print(f"| {rated} | {rare:g} | {len(held) / repeats:.3f} | {share} | {without / repeats:.3f} |", flush=True)
+                if row is not None:
+                    held.append(row[0] <= true <= row[1])
+                    alone.append(row[2] <= true <= row[3])
+            shares = [f"{np.mean(part):.3f}" if part else "-" for part in (held, alone)]
+            cells = [f"{len(held) / repeats:.3f}", *shares, f"{without / repeats:.3f}"]
+            print(f"| {rated} | {rare:g} | {' | '.join(cells)} |", flush=True)
 
 
 def make_study(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray) -> Rated:
@@ -90,10 +93,11 @@ def make_study(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray) -
     )
 
 
-def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> tuple[float, float] | None:
-    """Return the interval of one system, None where nothing is estimated."""
+def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> list[float] | None:
+    """Return the ends of one system's interval and of that from ratings alone, None where nothing is estimated."""
     (row,), _ = estimate_systems(make_study(ratings, scores, np.arange(len(ratings))), "m", "d")
-    return None if row.low is None or row.high is None else (row.low, row.high)
+    ends = [end for end in (row.low, row.high, row.plain_low, row.plain_high) if end is not None]
+    return ends or None
 
 
 def hold_share(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray, share: float) -> list[bool]:

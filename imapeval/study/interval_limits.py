@@ -42,7 +42,7 @@ FEW_DIFFERENT = 10
 prediction-powered inference hold in 97% or less."""
 
 # ppi_coverage.py --part equal
-NEARLY_EQUAL = "the interval is rather too long (coverage 97 to 99%, not 95%)"
+NEARLY_EQUAL = "the interval can be too long or too short (coverage 91 to 100%, not 95%)"
 
 # limits.py
 CONCORDANCE = (

@@ -15,6 +15,7 @@ from imapeval.study.calibration.prediction_powered import (
 )
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
+from imapeval.study.interval_limits import NEARLY_EQUAL
 
 EXPECTED = json.loads((Path(__file__).parents[1] / "expected" / "ppi.json").read_text(encoding="utf-8"))
 RATINGS, SCORES, UNRATED = (np.array(EXPECTED[name]) for name in ("ratings", "scores", "unrated"))
@@ -190,7 +191,7 @@ def test_few_ratings_that_differ_are_told_with_what_is_known_of_the_interval(dif
     for row in few([3.0] * different + [2.5] * (of - different))[0]:
         assert row.value is not None
         assert (f"{different} of {of} rated questions" in (row.note or "")) == told
-        assert ("97 to 99%" in (row.note or "")) == told
+        assert (NEARLY_EQUAL in (row.note or "")) == told
 
 
 def test_no_interval_leaves_the_scale():
