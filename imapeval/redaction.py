@@ -99,7 +99,7 @@ def register_url_secrets(url: str) -> None:
     if found:
         user, _, password = found[0][:-1].partition(":")
         login = f"{unquote(user)}:{unquote(password)}"
-        basic = base64.b64encode(login.encode()).decode()
+        basic = base64.b64encode(login.encode(errors="surrogateescape")).decode()
         users, secrets = {user, unquote(user)}, {password, unquote(password), login, basic}
         _registered.update(users | secrets)
         # Without a password, the user is a key.
@@ -249,13 +249,15 @@ def _spellings(secret: str) -> set[str]:
     in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
     plain = {secret, json.dumps(secret)[1:-1], in_json, repr(secret)[1:-1]}
     escaped = html.escape(secret)
-    quoted = quote(secret, safe="")
+    # Bytes of the command line that are not UTF-8 are surrogates.
+    raw = secret.encode(errors="surrogateescape")
+    quoted = quote(raw, safe="")
     return {
         *plain,
         *(text.replace("/", r"\/") for text in plain),
         "".join(f"\\u{ord(character):04x}" for character in secret),
         *(escaped, escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"), html.escape(secret, quote=False)),
-        *(quoted, quote(secret), quote(quoted, safe=""), quote_plus(secret)),
+        *(quoted, quote(raw), quote(quoted, safe=""), quote_plus(raw)),
         re.sub("%..", lambda found: found[0].lower(), quoted),
         _escape(in_json, "[<>&]", r"\u{:04x}"),  # Go
         _escape(secret, "[<>&'\"+`]|[^\x00-\x7f]", r"\u{:04X}"),  # .NET

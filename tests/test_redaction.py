@@ -106,6 +106,14 @@ def test_a_secret_is_hidden_as_other_programs_escape_it(spelling):
     assert hide_secrets(f"no ({spelling})") == "no ([redacted])"
 
 
+def test_a_secret_that_is_not_utf_8_is_hidden():
+    register_secret("sk-\udcff12345678")
+    register_url_secrets("http://a:\udcff\udcfe12345678@h")
+    assert hide_secrets("no sk-\udcff12345678 or sk-%FF12345678, \udcff\udcfe12345678") == (
+        "no [redacted] or [redacted], [redacted]"
+    )
+
+
 def test_a_secret_is_hidden_if_every_character_is_an_escape(key):
     assert hide_secrets("".join(f"\\u{ord(character):04x}" for character in key)) == "[redacted]"
 
