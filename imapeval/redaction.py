@@ -38,8 +38,8 @@ _MIN_LOGIN_LENGTH = 4
 """Minimum length of a user, password or value in a URL that is searched for as a word. Three characters are too often a
 unit, an amount or an ordinary word."""
 
-_OWN_WORDS = f"{HIDDEN} imapeval"
-"""Words that messages need, and that are not searched for."""
+_OWN_NAME = "imapeval"
+"""A word that messages need, and that is not searched for."""
 
 _SECRET_NAME = re.compile("key|token|sig|secret|pass|pwd|auth|cred|code", re.I)
 """Part of the name of a URL's value that may be secret whatever its length."""
@@ -224,7 +224,7 @@ def _compile_login_pattern(logins: frozenset[str]) -> re.Pattern[str] | None:
     words: set[str] = set()
     parts: set[str] = set()
     for login in logins:
-        if len(login) >= _MIN_LOGIN_LENGTH and login not in _OWN_WORDS:
+        if len(login) >= _MIN_LOGIN_LENGTH and login not in HIDDEN and login != _OWN_NAME:
             encoded = base64.b64encode(login.encode(errors="surrogateescape")).decode()
             words |= {*_spellings(login), encoded, encoded.rstrip("=")}
             parts |= {part for part in _encode_base64(login) if len(part) >= _MIN_LENGTH}

@@ -216,7 +216,16 @@ def test_a_password_that_is_not_quoted_is_hidden_wherever_it_is_echoed(sign):
 
 @pytest.mark.parametrize(
     "secret",
-    ["anna", "hunter", "1234", "p4ss", "pa:s", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801\u5bc6\u7801"],
+    [
+        "anna",
+        "hunter",
+        "eval",
+        "1234",
+        "p4ss",
+        "pa:s",
+        "\u043f\u0430\u0440\u043e\u043b\u044c",
+        "\u5bc6\u7801\u5bc6\u7801",
+    ],
 )
 @pytest.mark.parametrize("place", ["{}:other-1@h", "someone-1:{}@h", "{}@h", "h/v1?key={}", "h/v1?v=1&access_token={}"])
 def test_a_short_login_is_hidden_wherever_it_is_echoed(secret, place):
