@@ -38,6 +38,7 @@ from imapeval.report.study.selection import (
     order_dimensions,
     rank_metrics,
 )
+from imapeval.study.correlation.baseline import has_groups
 from imapeval.study.data.findings import ALL
 from imapeval.study.interval_limits import BASELINE
 from imapeval.study.subgroups.outlier_systems import CUT_OFF
@@ -73,7 +74,7 @@ def render_correlations(study: Study) -> Markup:
 
 def _render_side_by_side(study: Study) -> list[Markup]:
     """Return what each metric reaches by level, beside the baseline; nothing where all levels are the same."""
-    if not study.baselines or len(set(study.rated.systems)) == 1:
+    if not study.baselines or not has_groups(study.rated):
         return []
     first, *others = order_dimensions(study, (row.dimension for row in study.baselines))
     return [

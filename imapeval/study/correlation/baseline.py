@@ -143,6 +143,11 @@ def compare_with_baseline(
     return _add_levels(rated, rows, datasets, correlations)
 
 
+def has_groups(rated: Rated) -> bool:
+    """Return whether there are several systems or data sets: else all levels are the same, and there is no baseline."""
+    return len(set(rated.systems)) > 1 or len(set(rated.facets.get("dataset", ()))) > 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Baseline:
     """The baseline's coefficient, and what it is in resamples of the questions.

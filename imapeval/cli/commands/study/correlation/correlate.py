@@ -63,7 +63,7 @@ def correlate(
     json_output: Json = False,
 ) -> None:
     """Correlate each metric with the ratings: within systems, within questions, between systems or over all answers."""
-    from imapeval.study.correlation.baseline import compare_with_baseline
+    from imapeval.study.correlation.baseline import compare_with_baseline, has_groups
     from imapeval.study.correlation.coefficients import all_coefficients
     from imapeval.study.correlation.levels import correlate as compute
     from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
@@ -85,8 +85,7 @@ def correlate(
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
-    if len(set(rated.systems)) == 1:
-        # Every level is the same, and there is no baseline.
+    if not has_groups(rated):
         return
     beside = {name: compare_with_baseline(rated, name, correlations=rows, seed=seed) for name in coefficients}
     for of_coefficient in beside.values():
