@@ -15,6 +15,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Literal
 
 from imapeval.text.language import HAN, has_chinese
 
@@ -28,6 +29,12 @@ _MAX_CACHED_CHARACTERS = 64
 """Longest text whose normal form is cached, in characters: values are, answers are not."""
 
 _AROUND_HAN = re.compile(f"(?<=[{HAN}]) +|(?<! ) ++(?=[{HAN}])")
+_MAX_MARKS = 30
+"""Marks on one letter that are kept: no writing has more (Unicode's stream-safe form, UAX #15)."""
+
+_MANY_MARKS = re.compile(rf"[^\x00-\x7f\w]{{{_MAX_MARKS + 1},}}")
+"""What may be too many marks on one letter: no mark is a character of a word for `re`."""
+
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 _SEPARATOR = re.compile(r"[^\w+%.]|_|(?<!\d)\.|\.(?!\d)")
@@ -154,11 +161,24 @@ def _load_simplified() -> dict[int, str]:
     return {ord(old): new for old, new in zip(traditional, simplified, strict=True)}
 
 
+def normalise_unicode(text: str, form: Literal["NFC", "NFKC", "NFKD"]) -> str:
+    """Return `unicodedata.normalize` in linear time: it takes quadratic time to sort the marks of one letter."""
+    if _MANY_MARKS.search(text):
+        marks = 0
+        kept: list[str] = []
+        for char in text:
+            marks = marks + 1 if unicodedata.combining(char) else 0
+            if marks <= _MAX_MARKS:
+                kept.append(char)
+        text = "".join(kept)
+    return unicodedata.normalize(form, text)
+
+
 def _fold_letters(text: str) -> str:
     # Compatibility forms, case and diacritics ("Sjögren" is also written "Sjogren"). Repeated, because one pass may
     # compose characters that the next decomposes.
     while True:
-        decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+        decomposed = normalise_unicode(normalise_unicode(text, "NFKC").casefold(), "NFKD")
         bare = "".join(char for char in decomposed if not unicodedata.combining(char))
         folded = unicodedata.normalize("NFKC", bare).translate(_GREEK).translate(_load_simplified())
         if folded == text:

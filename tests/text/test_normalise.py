@@ -1,8 +1,11 @@
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.normalise import fold_plural, normalise
+from imapeval.text.normalise import fold_plural, normalise, normalise_unicode
 
 WORDISH = st.text(alphabet="aeiouyhmnprstlc'’- .0189+%βöCT检查术", max_size=24)
 
@@ -103,3 +106,10 @@ def test_has_no_outer_or_double_spaces(text: str) -> None:
 )
 def test_works_word_by_word(left: str, right: str) -> None:
     assert normalise(f"{left} {right}") == f"{normalise(left)} {normalise(right)}"
+
+
+def test_marks_beyond_those_of_any_writing_are_dropped():
+    marked = "a" + "\u0316\u0301" * 100
+    assert normalise_unicode(f"{marked} é", "NFKD") == "a" + "\u0316" * 15 + "\u0301" * 15 + " e\u0301"
+    every = "".join(filter(unicodedata.combining, map(chr, range(sys.maxunicode + 1))))
+    assert len(normalise_unicode(f"a{every}", "NFC")) < 40

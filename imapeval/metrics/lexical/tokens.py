@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 from imapeval.metrics.nltk_data import load_stemmer
 from imapeval.text.language import HAN
+from imapeval.text.normalise import normalise_unicode
 from imapeval.types import Failure, Lang
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def split_chinese(text: str) -> Tokens:
 
 def split_words(text: str) -> Tokens:
     """Return words and numbers in lower case, with accents; elided words ("l'") are separate, "œ" is "oe"."""
-    text = unicodedata.normalize("NFC", text).lower().translate(_LIGATURES)
+    text = normalise_unicode(text, "NFC").lower().translate(_LIGATURES)
     tokens = _WORD.findall(_GROUPING_SPACE.sub("", text))
     return tuple(token.replace(",", ".") for token in tokens)
 

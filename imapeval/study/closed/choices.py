@@ -18,13 +18,13 @@ letter somewhere in the prose is no choice.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from imapeval.llm.structured.faults import looks_like_refusal
 from imapeval.llm.structured.json_objects import strip_reasoning
 from imapeval.text.negation import is_choice_denied
+from imapeval.text.normalise import normalise_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,7 +115,7 @@ def read_choice(
     """
     if answer is None or not answer.strip():
         return Choice(None, "missing")
-    text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", strip_reasoning(answer)))
+    text = _MARKUP.sub(" ", normalise_unicode(strip_reasoning(answer), "NFKC"))
     known = {label.casefold(): label for label in labels}
     pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
     # Keep a punctuation mark after the label of "B) Aspirin".
@@ -221,5 +221,5 @@ def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:
 
 
 def _fold(text: str) -> str:
-    words = re.sub(r"[^\w%+\-./]+", " ", unicodedata.normalize("NFKC", text).casefold())
+    words = re.sub(r"[^\w%+\-./]+", " ", normalise_unicode(text, "NFKC").casefold())
     return " ".join(words.rstrip(". ").split())
