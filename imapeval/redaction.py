@@ -41,7 +41,7 @@ unit, an amount or an ordinary word."""
 _OWN_NAME = "imapeval"
 """A word that messages need, and that is not searched for."""
 
-_SECRET_NAME = re.compile("key|token|sig|secret|pass|pwd|auth|cred|code", re.I)
+_SECRET_NAME = re.compile("key|token|^sig$|signature|secret|pass|pwd|auth(?!or)|cred|^code$", re.I)
 """Part of the name of a URL's value that may be secret whatever its length."""
 
 _USER_NAME = re.compile("user|login", re.I)

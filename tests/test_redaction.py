@@ -20,6 +20,7 @@ from imapeval.redaction import (
     redact_message,
     register_secret,
     register_url_secrets,
+    repeats_password,
 )
 from imapeval.types import MAX_RAW_CHARACTERS, Failure
 
@@ -291,6 +292,12 @@ def test_a_short_login_is_hidden_in_errors_failures_and_log_lines(caplog):
     for text in (str(UsageError(told)), failure.message, str(failure.raw), caplog.text):
         assert "anna" not in text
         assert "hunter" not in text
+
+
+@pytest.mark.parametrize("name", ["design", "author", "postcode"])
+def test_a_value_whose_name_only_contains_that_of_a_secret_is_none(name):
+    register_url_secrets(f"http://h/v1?{name}=none")
+    assert not repeats_password("Surgery: none.")
 
 
 def test_the_name_of_the_program_is_no_secret():
