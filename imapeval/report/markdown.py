@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from imapeval.report.summary import describe_mean, format_contradictions, format_mean_interval
+from imapeval.study.interval_limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.types import Score
 
@@ -74,6 +75,7 @@ def write_markdown(
         f"## imapeval: {escape_markdown(name)}",
         _list_verdicts(verdicts),
         _tabulate_means(rows),
+        *describe_mean_limits(row.resampled for row in rows[:MAX_ROWS]),
         unscored.tabulate(of=len(answers)),
         _tabulate_worst(worst, metric, several=len(systems) > 1),
     ]

@@ -16,6 +16,8 @@ pytest.importorskip("sqlalchemy")
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.rating import Entry, RatingStudy
+from imapeval.study.data.findings import Agreement
+from imapeval.study.interval_limits import describe_agreement_limits
 from imapeval.types import Imap, Pair, Sample
 
 if TYPE_CHECKING:
@@ -79,6 +81,10 @@ def test_from_answers_to_the_report_of_a_study(imapeval: Command, answers: Path,
     rate_all("study.db", links)
     status = json.loads(run(imapeval, "status", "study.db", "--json"))
     assert (status["ratings"], status["complete"]) == (24, 12)
+    shown = run(imapeval, "status", "study.db")
+    known = describe_agreement_limits([Agreement(**row) for row in status["agreement"]])
+    assert known
+    assert all(sentence in shown for sentence in known)
     run(imapeval, "export", "study.db", "--out", "ratings.csv")
     run(imapeval, "export", "study.db", "--out", "all.jsonl", "--all")
     reports = {}
