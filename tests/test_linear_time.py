@@ -76,6 +76,7 @@ from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.language import FACT_LANGS
 from imapeval.text.markup import EditedText
+from imapeval.text.normalise import normalise_unicode
 from imapeval.types import Failure, Imap, Lang, Match, Pair, QuestionImap, Relation, Sample, Score, Turn
 
 if TYPE_CHECKING:
@@ -468,6 +469,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.comparison.measure_wording_similarity": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
     "text.negation.find_negator": lambda text: [negation.find_negator(text, lang) for lang in FACT_LANGS],
+    "text.normalise.normalise_unicode": lambda text: normalise_unicode(text, "NFKC"),
     "text.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
     "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in FACT_LANGS],
