@@ -18,6 +18,7 @@ order of lines does not matter.
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
@@ -37,7 +38,7 @@ from imapeval.metrics.base import is_within_range
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
@@ -214,11 +215,7 @@ class Run:
         Raises:
             InputError: A line is not a sample.
         """
-        path = self.folder / SAMPLES
-        for number, line in _select_lines(path, ids):
-            sample = _parse_sample(line, path, number)
-            if sample.id in ids:
-                yield sample
+        return _find_by_id(self.folder / SAMPLES, ids, _parse_sample)
 
     def find_results(self, ids: Container[str]) -> Iterator[Result]:
         """Yield the outcomes of the given samples, repeated ones too, without checking those of the others.
@@ -226,11 +223,7 @@ class Run:
         Raises:
             InputError: A line is not an outcome.
         """
-        path = self.folder / RESULTS
-        for number, line in _select_lines(path, ids):
-            result = _parse_result(line, path, number)
-            if result.id in ids:
-                yield result
+        return _find_by_id(self.folder / RESULTS, ids, _parse_result)
 
     def imaps(self) -> list[ImapRecord]:
         """Return the imaps with their matches; see `find_imaps`."""
@@ -273,7 +266,7 @@ class Run:
             yield imap_files.parse_response_pairs(line, path=path, number=number)
 
 
-_Item = TypeVar("_Item", Result, "ImapRecord")
+_Item = TypeVar("_Item", Sample, Result, "ImapRecord")
 
 
 def group_by_id(items: Iterable[_Item]) -> dict[str, list[_Item]]:
@@ -348,16 +341,17 @@ def _find_line_number(path: Path, begin: int) -> int:
         return file.read(begin).count(b"\n") + 1
 
 
-def _select_lines(path: Path, ids: Container[str]) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of the lines that have one of these ids, or none that can be read in this way."""
+def _find_by_id(path: Path, ids: Container[str], parse: Callable[[bytes, Path, int], _Item]) -> Iterator[_Item]:
+    """Yield what stands in the lines with these ids; other lines are parsed only where they are not plain JSON."""
     for number, line in enumerate(complete_lines(path), 1):
-        try:
+        # Not JSON, or with a lone surrogate: the parser says what is wrong.
+        with suppress(ValueError):
             row = from_json(line)
-        except ValueError:  # Not JSON, or with a lone surrogate.
-            row = None
-        id_ = cast("dict[str, Any]", row).get("id") if isinstance(row, dict) else None
-        if not isinstance(id_, str) or id_ in ids:
-            yield number, line
+            if isinstance(row, dict) and cast("dict[str, str]", row).get("id", "") not in ids:
+                continue
+        found = parse(line, path, number)
+        if found.id in ids:
+            yield found
 
 
 def _parse_sample(line: bytes, path: Path, number: int) -> Sample:

@@ -76,10 +76,8 @@ def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> Non
     columns += [
         Column("system", lambda row: row.system or "all", text=True, wrap=False),
         Column("dimension", "dimension", text=True, wrap=False),
-        Column(quantity, lambda row: format_estimate(row.value, row.low, row.high, digits=2), wrap=False),
-        Column(
-            "ratings alone", lambda row: format_estimate(row.plain, row.plain_low, row.plain_high, digits=2), wrap=False
-        ),
+        Column(quantity, _format_value, wrap=False),
+        Column("ratings alone", _format_plain, wrap=False),
         Column("rated", "rated"),
         Column("unrated", "unrated"),
         Column("worth ratings", "worth", write="{:.0f}".format),
@@ -100,8 +98,7 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
         apart = "" if row.low <= 0 <= row.high else ": the interval does not contain 0"
         echo(
             f"{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
-            f"{_format_value(row)} "
-            f"(ratings alone {_format_plain(row)}){apart}."
+            f"{_format_value(row)} (ratings alone {_format_plain(row)}){apart}."
         )
     if len(rows) > 1:
         echo(
