@@ -360,7 +360,7 @@ def test_two_runs_of_the_same_answers_are_shown_once(of_run: tuple[Study, Run]):
 
 def test_a_broken_run(of_run: tuple[Study, Run], tmp_path: Path):
     study, run = of_run
-    (run.folder / "results.jsonl").write_text("{}\n")
+    (run.folder / "results.jsonl").write_text('{"id": "b"}\n')
     with pytest.raises(InputError, match=r"results\.jsonl"):
         write_study(study, tmp_path / "study.html", runs=[run])
 
