@@ -6,9 +6,12 @@
 
 ROWS are rated answers; those that have ready imaps in IMAPS are judged. DIR/results-DESIGN.jsonl are results of the
 requests, as `imapeval batch import` takes them; `samples` reads DIR/results-a-NUMBER.jsonl, several results of the
-shipped design. The coefficient is the mean Spearman correlation over systems and
-rating dimensions, the interval of a difference that of `study compare`. Tokens are estimates (`imapeval.llm.tokens`); a
-server with a prefix cache reads the system message once.
+shipped design. `judge_replies.jsonl` beside this file is one for the rows in docs/judges.md: copy it to
+DIR/results-a.jsonl.
+
+The coefficient is the mean Spearman correlation over systems and rating dimensions, the interval of a difference that
+of `study compare`. Tokens are estimates (`imapeval.llm.tokens`); a server with a prefix cache reads the system message
+once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,15 @@ async def test_it_is_the_mean_of_three_dimensions():
     # Without probabilities the one greedy completion is the rating: nothing is asked twice.
     (request,) = model.requests
     assert request.temperature == 0.0
+
+
+async def test_the_replies_that_the_documentation_counts_are_in_the_form_asked_for():
+    lines = (Path(__file__).parents[3] / "benchmarks" / "judge_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = [json.loads(line)["response"]["body"]["choices"][0]["message"]["content"] for line in lines]
+    model = ScriptedModel(replies)
+    scores = [await judge(JUDGE, model) for _ in replies]
+    assert len(model.requests) == len(replies) == 100  # No reply is asked for again.
+    assert all(isinstance(score, Score) for score in scores)
 
 
 async def test_several_ratings_are_averaged_by_dimension():
