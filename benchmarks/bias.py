@@ -15,6 +15,10 @@ The third table: two systems answer each question, which has a language and one 
 those of the first task, are better by one standard deviation ("better"), and the metric scores them higher by a further
 "favour". The true partial correlations are computed with scipy from 400,000 such answers and their true quality.
 
+The fourth table: four systems answer each question, two of them of the judge's own family. The others' answers are
+better by "better" standard deviations, and the judge scores those of its family higher by a further "favour". The truth
+is computed as for the third table.
+
 With --part, one table.
 """
 
@@ -26,7 +30,7 @@ from scipy import stats
 
 from imapeval.study.arrays import Floats
 from imapeval.study.data.rated import Rated
-from imapeval.study.subgroups.bias import Bias, measure_bias
+from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, measure_bias
 
 CASES = [(n, better, favour) for n in (20, 50, 200) for better, favour in ((0.0, 0.0), (1.0, 0.0), (1.0, 0.5))]
 RATERS = 3
@@ -107,6 +111,31 @@ def make_facets(
     return rated, true
 
 
+FAMILY = ("Qwen3-8B", "Qwen2.5-7B", "Llama-3.1-8B", "Mixtral-8x7B")
+JUDGE = {"m": "judge|model:openai:Qwen/Qwen3-32B|v:1"}
+
+
+def make_family(generator: np.random.Generator, n: int, better: float, favour: float) -> tuple[Rated, Floats]:
+    """Make the answers of four systems to n questions, two of the judge's own family, and their true quality."""
+    size = n * len(FAMILY)
+    own = np.array([name.startswith("Qwen") for name in FAMILY] * n)
+    noise = generator.normal(size=n).repeat(len(FAMILY)) * 0.3**0.5 + generator.normal(size=size) * 0.7**0.5
+    true = noise + better * ~own
+    given = np.round((true[:, None] + generator.normal(size=(size, RATERS)) + 2.5) * 2) / 2
+    rated = Rated(
+        ids=tuple(map(str, range(size))),
+        questions=np.arange(size) // len(FAMILY),
+        systems=FAMILY * n,
+        metrics=("m",),
+        scores=(true + favour * own + generator.normal(size=size) * 0.7)[:, None],
+        dimensions=("accuracy",),
+        ratings=given.mean(axis=1, keepdims=True),
+        raters=tuple("abc"),
+        by_rater={"accuracy": given},
+    )
+    return rated, true
+
+
 def correlate_partially(score: Floats, given: Floats, quality: Floats) -> float:
     """Correlate what is left of the ranks of two columns after a regression on those of a third."""
     s, p, q = (stats.rankdata(side) for side in (score, given, quality))
@@ -157,6 +186,22 @@ def measure_facets(repetitions: int) -> None:
                 print(f"| {n} | {better} | {', '.join(favour) or '-'} | {group} | {true:.3f} | {cells} |", flush=True)
 
 
+def measure_family(repetitions: int) -> None:
+    """Print a row per number of questions, difference and favour."""
+    print("| questions | better | favour | true | mean | coverage | shown | undefined |")
+    print("|---|---|---|---|---|---|---|---|")
+    for n, better, favour in CASES:
+        large, quality = make_family(np.random.default_rng(0), 100_000, better, favour)
+        of_own = np.array([system.startswith("Qwen") for system in large.systems], dtype=np.float64)
+        true = correlate_partially(large.scores[:, 0], of_own, quality)
+        generator = np.random.default_rng(n)
+        rows: list[Bias] = []
+        for _ in range(repetitions):
+            found = measure_bias(make_family(generator, n, better, favour)[0], signatures=JUDGE)
+            rows += [row for row in found if row.property == OWN_FAMILY]
+        print(f"| {n} | {better} | {favour} | {true:.3f} | {' | '.join(summarize(rows, true))} |", flush=True)
+
+
 def find_group(rows: list[Bias], group: str) -> Bias:
     """Return the row of a group; of two languages only one has a row, and that of the other is its negative."""
     for row in rows:
@@ -178,7 +223,12 @@ def summarize(rows: list[Bias], true: float) -> list[str]:
 
 def main() -> None:
     """Print the tables."""
-    parts = {"systems": measure_systems, "dimensions": measure_dimensions, "facets": measure_facets}
+    parts = {
+        "systems": measure_systems,
+        "dimensions": measure_dimensions,
+        "facets": measure_facets,
+        "family": measure_family,
+    }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--part", choices=parts)

@@ -1,8 +1,11 @@
 import csv
 import json
+import random
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,3 +63,42 @@ def test_a_run_needs_a_name(imapeval: Command, tmp_path: Path, altered: str):
     done = imapeval("study", "bias", tmp_path, "--altered", altered)
     assert done.returncode == 2
     assert "NAME=RUN" in done.stderr
+
+
+@pytest.mark.parametrize("favour", [0, 1])
+def test_a_judge_of_the_same_family_as_a_system(
+    imapeval: Command, tmp_path: Path, serve: Callable[..., Any], apart: None, favour: int
+):
+    noise = random.Random(1)
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        (quality, own) = re.findall(r"Take (\d) tablets? of (\w)", body["messages"][-1]["content"])[-1]
+        rating = int(quality) + noise.choice([-0.5, 0, 0.5]) + (favour if own == "q" else 0)
+        said = {name: min(5, max(0, rating)) for name in ("accuracy", "completeness", "specificity")}
+        said |= {f"{name}_reason": "So." for name in said}
+        choice = {"finish_reason": "stop", "message": {"content": json.dumps(said)}}
+        return 200, {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 5}}
+
+    rows = [
+        {
+            "id": f"{number}{system}",
+            "question": f"What helps against ill {number}?",
+            "reference": "Take 4 tablets of x.",
+            "response": f"Take {quality} tablets of {system[0].lower()}.",
+            "system": system,
+            "ratings": {"accuracy": quality},
+        }
+        for number in range(12)
+        for system in ("Qwen2-7B", "Llama-3-8B")
+        for quality in [1 + (number * 7 + len(system)) % 4]
+    ]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    model = ("--llm", "openai:Qwen/Qwen3-8B", "--base-url", serve(answer).url)
+    done = imapeval("score", "data.jsonl", "--metrics", "judge", *model, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    done = imapeval("study", "bias", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    (row,) = [row for row in json.loads(done.stdout) if row["property"] == "own family"]
+    assert (row["group"], row["n"], row["shown"]) == ("qwen", 24, bool(favour))
+    if favour:
+        assert row["low"] > 0
