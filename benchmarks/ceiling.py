@@ -23,9 +23,9 @@ from scipy import stats
 
 from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
-from imapeval.study.bootstrap import draw_resamples, percentile_interval
 from imapeval.study.data.findings import Correlation
 from imapeval.study.data.rated import Rated
+from imapeval.study.intervals.bootstrap import draw_resamples, percentile_interval
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Floats

@@ -6,7 +6,7 @@ coefficient. Scores and ratings have a bivariate normal distribution; "graded" r
 ... 5. Two answers per question share half the variance on both sides. From 1,001 answers on, intervals come from the
 jackknife instead of the bootstrap; the rows for 2,000 answers measure these.
 
-`--means` measures the intervals of mean scores instead (`imapeval.study.bootstrap.mean_interval`).
+`--means` measures the intervals of mean scores instead (`imapeval.study.intervals.bootstrap.mean_interval`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from imapeval.study.bootstrap import mean_interval
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
+from imapeval.study.intervals.bootstrap import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,8 +24,14 @@ from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matche
 from imapeval.evaluation.samples import read, system_label
 from imapeval.explain.evidence import explain_match
 from imapeval.metrics.imapscore import compute_credit, score_graded, score_mean, score_paper
-from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.intervals.bootstrap import (
+    RESAMPLES,
+    compute_replicates,
+    draw_resamples,
+    number_clusters,
+    percentile_interval,
+)
 from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
 
 if TYPE_CHECKING:

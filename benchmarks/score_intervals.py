@@ -27,7 +27,7 @@ from imapeval.study.closed.estimate import count_effective, estimate_metrics
 from imapeval.study.closed.labels import measure_labels
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
-from imapeval.study.intervals import score_interval
+from imapeval.study.intervals.shares import score_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

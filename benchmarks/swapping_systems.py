@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from imapeval.study.correlation.coefficients import find_coefficient
-from imapeval.study.intervals import jackknife_intervals
+from imapeval.study.intervals.coefficients import jackknife_intervals
 
 AGREES, QUESTIONS = 0.5, 30
 

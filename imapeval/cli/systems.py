@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def print_standings(rows: "Sequence[Standing]") -> None:
     """Print the leaderboard of each metric."""
-    from imapeval.study.interval_limits import describe_mean_limits
+    from imapeval.study.intervals.limits import describe_mean_limits
     from imapeval.study.number_format import format_score, write_score
 
     columns = [

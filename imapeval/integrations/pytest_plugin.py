@@ -225,7 +225,7 @@ class _ScoreSummary:
 
         from imapeval.metrics import registry
         from imapeval.report.thresholds import Verdict
-        from imapeval.study.bootstrap import mean_interval
+        from imapeval.study.intervals.bootstrap import mean_interval
 
         values = self._values_by_metric()
         verdicts: list[Verdict] = []

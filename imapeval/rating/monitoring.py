@@ -19,7 +19,7 @@ from imapeval.rating.store import COMPLETE, is_stopped
 from imapeval.study.agreement.measure import STATISTICS, measure_agreement
 from imapeval.study.data.rated import Rated, rated_without_scores
 from imapeval.study.data.ratings.collection import Ratings
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.number_format import find_digits, write_decimal
 
 if TYPE_CHECKING:

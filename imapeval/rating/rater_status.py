@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.number_format import format_decimal, format_p
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from imapeval.report.summary import describe_mean, format_contradictions, format_mean_interval
-from imapeval.study.interval_limits import describe_mean_limits
+from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.types import Score
 

@@ -25,7 +25,7 @@ from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
-from imapeval.study.interval_limits import describe_mean_limits
+from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems

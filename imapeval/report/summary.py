@@ -14,7 +14,7 @@ from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.evaluation.samples.spool import Mapped
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
-from imapeval.study.bootstrap import has_share_interval, mean_interval
+from imapeval.study.intervals.bootstrap import has_share_interval, mean_interval
 from imapeval.study.number_format import format_interval, format_score, write_score
 
 if TYPE_CHECKING:

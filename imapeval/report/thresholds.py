@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions, format_mean_interval
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.number_format import find_digits, write_decimal
 from imapeval.types import Score
 

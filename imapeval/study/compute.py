@@ -10,7 +10,6 @@ from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.agreement.rater_differences import count_differences
 from imapeval.study.agreement.sentences import describe_agreement, find_headline
-from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.checklist import fill_checklist
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test
@@ -30,7 +29,8 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, Study
-from imapeval.study.interval_limits import (
+from imapeval.study.intervals.bootstrap import RESAMPLES
+from imapeval.study.intervals.limits import (
     BASELINE,
     describe_agreement_limits,
     describe_best_limits,

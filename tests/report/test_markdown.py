@@ -14,7 +14,7 @@ from imapeval.report import markdown
 from imapeval.report.markdown import write_markdown
 from imapeval.report.summary import SummaryRow, summarise
 from imapeval.report.thresholds import Threshold, Verdict
-from imapeval.study.interval_limits import describe_mean_limits
+from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.types import Failure, Sample, Score
 
 HOSTILE = [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from imapeval.study.arrays import Floats
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
+from imapeval.study.intervals.bootstrap import number_clusters
 
 
 def _build(

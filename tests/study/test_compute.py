@@ -13,7 +13,7 @@ from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
-from imapeval.study.interval_limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
+from imapeval.study.intervals.limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
 from imapeval.study.number_format import format_number
 
 

@@ -199,7 +199,7 @@ def _parse_scale(text: str) -> "Scale":
 
 
 def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
-    from imapeval.study.interval_limits import describe_closed_limits
+    from imapeval.study.intervals.limits import describe_closed_limits
     from imapeval.study.number_format import format_decimal
 
     columns = [

@@ -254,7 +254,7 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:
     """Print a row per metric and system; columns that would say nothing are left out."""
     from imapeval.report.summary import describe_mean
-    from imapeval.study.interval_limits import describe_mean_limits
+    from imapeval.study.intervals.limits import describe_mean_limits
     from imapeval.study.number_format import format_score, write_score
 
     columns = [Column("metric", "metric", text=True, wrap=False)]

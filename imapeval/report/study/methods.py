@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import describe_left_out, find_title
-from imapeval.study.interval_limits import describe_level_limits
+from imapeval.study.intervals.limits import describe_level_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -26,7 +26,7 @@ from imapeval.report.study.selection import describe_selection, select_top_metri
 from imapeval.study.agreement.measure import find_title
 from imapeval.study.comparison.raters import EPSILON, WINNING_RATE, format_worth
 from imapeval.study.data.findings import ALL
-from imapeval.study.interval_limits import describe_agreement_limits, describe_ceiling_limits
+from imapeval.study.intervals.limits import describe_agreement_limits, describe_ceiling_limits
 from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:

@@ -23,9 +23,10 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.study.agreement.measure import ratings_in_dimension
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.scales import describe_scale
-from imapeval.study.intervals import score_interval, student_quantile
+from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.quantiles import student_quantile
+from imapeval.study.intervals.shares import score_interval
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats

@@ -14,17 +14,17 @@ from imapeval.study.agreement.krippendorff import measure_alpha
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
 from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
 from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, find_intervals
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import Agreement
+from imapeval.study.intervals.bootstrap import number_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.bootstrap import Interval
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.scales import Scale
+    from imapeval.study.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.bootstrap import Interval
     from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
+    from imapeval.study.intervals import Interval
 
 COEFFICIENTS: tuple[CoefficientName, ...] = ("pearson", "spearman", "kendall_tau_b")
 """Coefficients for which a ceiling is computed."""

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import Interval, compute_replicates
 from imapeval.study.correlation.coefficients import Undefined
-from imapeval.study.intervals import normal_quantile, score_interval, wilson_interval
+from imapeval.study.intervals.bootstrap import compute_replicates
+from imapeval.study.intervals.quantiles import normal_quantile
+from imapeval.study.intervals.shares import score_interval, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.intervals import Interval
 
 RELATIVE_ZERO = 1e-12
 """A variation below this share of what it was computed from is rounding: doubles hold 16 digits, and sums over

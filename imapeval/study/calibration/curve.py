@@ -17,7 +17,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import Interval, draw_resamples, percentile_interval, widen_confidence
+from imapeval.study.intervals.bootstrap import draw_resamples, percentile_interval, widen_confidence
 from imapeval.study.number_format import format_decimal, format_interval, write_decimal
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.scales import Scale
+    from imapeval.study.intervals import Interval
 
 Method = Literal["isotonic", "linear"]
 METHODS: tuple[Method, ...] = ("isotonic", "linear")

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
-from imapeval.study.bootstrap import Interval
 from imapeval.study.calibration.curve import Calibration, Curve, PredictionErrors
 from imapeval.study.data.scales import Scale
+from imapeval.study.intervals import Interval
 
 if TYPE_CHECKING:
     from pathlib import Path

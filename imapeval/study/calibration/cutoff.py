@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import compute_replicates, iterate_resamples, number_clusters
-from imapeval.study.intervals import score_interval
+from imapeval.study.intervals.bootstrap import compute_replicates, iterate_resamples, number_clusters
+from imapeval.study.intervals.shares import score_interval
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Flags, Floats

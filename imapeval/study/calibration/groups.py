@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import RESAMPLES, mean_interval
 from imapeval.study.calibration.curve import cross_fit, select_answers
+from imapeval.study.intervals.bootstrap import RESAMPLES, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,7 +26,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.data.scales import Scale
-from imapeval.study.interval_limits import FEW_DIFFERENT, NEARLY_EQUAL
+from imapeval.study.intervals.limits import FEW_DIFFERENT, NEARLY_EQUAL
 from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:

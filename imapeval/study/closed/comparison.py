@@ -18,8 +18,9 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import number_clusters
-from imapeval.study.intervals import normal_quantile, wilson_interval
+from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.quantiles import normal_quantile
+from imapeval.study.intervals.shares import wilson_interval
 from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems, conclude_family
 from imapeval.types import Sample

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.intervals import normal_quantile, score_interval, wilson_interval
+from imapeval.study.intervals.quantiles import normal_quantile
+from imapeval.study.intervals.shares import score_interval, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.bootstrap import Interval
+    from imapeval.study.intervals import Interval
 
 _MOST_GROUPS = 2000
 """Maximum number of jackknife groups of answers; from this many the variance is known to within 3%."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.closed.choices import READINGS
-from imapeval.study.intervals import share_interval
+from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.shares import share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,9 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.robustness.repeats import ORIGINAL_COLUMN, Repeats
 from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.comparison import closed_form
 from imapeval.study.comparison.between_systems import contrast_systems
 from imapeval.study.comparison.holm import holm_adjust
@@ -27,6 +26,7 @@ from imapeval.study.correlation.coefficients import all_coefficients, find_coeff
 from imapeval.study.correlation.group_correlation import merge_ties
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals.bootstrap import RESAMPLES
 from imapeval.study.number_format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:

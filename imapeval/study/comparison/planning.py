@@ -25,7 +25,7 @@ from imapeval.study.comparison.panels import find_panel
 from imapeval.study.comparison.power import correlate_metrics, find_design_effect, find_quantile, select_means
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

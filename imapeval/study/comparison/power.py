@@ -22,7 +22,7 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import small_sample_quantile, student_quantile
+from imapeval.study.intervals.quantiles import small_sample_quantile, student_quantile
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:

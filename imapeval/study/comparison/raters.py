@@ -16,11 +16,11 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.number_format import find_digits, write_score
 
 if TYPE_CHECKING:

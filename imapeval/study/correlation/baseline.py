@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import draw_resamples, number_clusters
 from imapeval.study.correlation.baseline_divisions import correlate_divisions
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
-from imapeval.study.intervals import small_sample_quantile
+from imapeval.study.intervals.bootstrap import draw_resamples, number_clusters
+from imapeval.study.intervals.quantiles import small_sample_quantile
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:

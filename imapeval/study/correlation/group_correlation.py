@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import iterate_resamples
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
 from imapeval.study.correlation.soft_pairwise_accuracy import estimate_soft_pairwise_accuracy, explain_few_systems
+from imapeval.study.intervals.bootstrap import iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, iterate_resamples
 from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
 from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
 from imapeval.study.correlation.other_systems import replace_intervals
 from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, CoefficientName, Correlation, Level, Units
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import bca_intervals, jackknife_intervals
-from imapeval.study.simultaneous import simultaneous_confidence
+from imapeval.study.intervals.bootstrap import RESAMPLES, iterate_resamples
+from imapeval.study.intervals.coefficients import bca_intervals, jackknife_intervals
+from imapeval.study.intervals.simultaneous import simultaneous_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

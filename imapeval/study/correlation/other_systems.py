@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
-from imapeval.study.intervals import jackknife_intervals
-from imapeval.study.simultaneous import simultaneous_confidence
+from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.coefficients import jackknife_intervals
+from imapeval.study.intervals.simultaneous import simultaneous_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

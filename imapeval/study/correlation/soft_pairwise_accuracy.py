@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import iterate_resamples
 from imapeval.study.correlation.base import MAX_CELLS
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
+from imapeval.study.intervals.bootstrap import iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

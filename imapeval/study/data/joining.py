@@ -12,10 +12,10 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.join_report import JoinReport
 from imapeval.study.data.rated import Rated, choose_names
 from imapeval.study.data.ratings import Ratings, ratings_of_samples
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score, values_by_term
 
 if TYPE_CHECKING:

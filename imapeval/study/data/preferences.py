@@ -19,8 +19,8 @@ import numpy as np
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.formats import read_file
 from imapeval.evaluation.samples.rows import short_repr
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.ratings.source import RatingsSource
+from imapeval.study.intervals.bootstrap import number_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.scales import Scale
+from imapeval.study.intervals.bootstrap import number_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
+from imapeval.study.intervals.bootstrap import (
+    RESAMPLES,
+    compute_replicates,
+    draw_resamples,
+    number_clusters,
+    percentile_interval,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from imapeval.evaluation.corrections import FactChange, Mark, RelationChange, read_corrections
 from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.evaluation.samples import system_label
-from imapeval.study.bootstrap import mean_interval
-from imapeval.study.intervals import normal_quantile, wilson_interval
+from imapeval.study.intervals.bootstrap import mean_interval
+from imapeval.study.intervals.quantiles import normal_quantile
+from imapeval.study.intervals.shares import wilson_interval
 from imapeval.types import Score
 
 if TYPE_CHECKING:

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.intervals.bootstrap import (
+    RESAMPLES,
+    compute_replicates,
+    draw_resamples,
+    number_clusters,
+    percentile_interval,
+)
 from imapeval.study.number_format import format_decimal, format_percent
 from imapeval.study.robustness.statistics import (
     reversed_pairs_share,
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.bootstrap import WeightedStatistic
+    from imapeval.study.intervals.bootstrap import WeightedStatistic
     from imapeval.study.robustness.repeats import RepeatKind, Repeats
     from imapeval.types import Lang
 

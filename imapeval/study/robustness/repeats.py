@@ -10,7 +10,7 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs.reading import SAMPLES
 from imapeval.evaluation.samples import system_label
-from imapeval.study.bootstrap import number_clusters
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Lang, Score
 
 if TYPE_CHECKING:

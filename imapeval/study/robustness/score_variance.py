@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import (
+from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     compute_replicates,
     iterate_resamples,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import (
+from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
+from imapeval.study.correlation.product_moment import average_ranks
+from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     compute_replicates,
     draw_resamples,
@@ -18,8 +20,6 @@ from imapeval.study.bootstrap import (
     number_clusters,
     percentile_interval,
 )
-from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
-from imapeval.study.correlation.product_moment import average_ranks
 from imapeval.study.subgroups.slices import BINS, divide_answers
 from imapeval.types import Score
 

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.bootstrap import number_clusters
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import jackknife_intervals
+from imapeval.study.intervals.coefficients import jackknife_intervals
 from imapeval.study.number_format import format_interval, format_number
 
 if TYPE_CHECKING:

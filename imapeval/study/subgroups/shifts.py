@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, mean_interval
+from imapeval.study.intervals.bootstrap import RESAMPLES, mean_interval
 from imapeval.study.number_format import format_decimal, format_interval, write_decimal
 from imapeval.study.subgroups.bias import MIN_QUESTIONS
 

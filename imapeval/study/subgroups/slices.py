@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import comparable_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, CoefficientName, Slice
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import jackknife_intervals
+from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.coefficients import jackknife_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.joining import read_signatures
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score
 
 if TYPE_CHECKING:

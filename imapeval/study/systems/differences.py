@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.number_format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ import networkx as nx
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import (
+from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     compute_replicates,
     iterate_resamples,
     percentile_interval,
     widen_confidence,
 )
-from imapeval.study.intervals import score_interval
+from imapeval.study.intervals.shares import score_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

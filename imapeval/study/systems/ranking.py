@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.metrics import registry
-from imapeval.study.bootstrap import (
+from imapeval.study.intervals.bootstrap import (
     has_share_interval,
     mean_interval,
     percentile_interval,

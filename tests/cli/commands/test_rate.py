@@ -17,7 +17,7 @@ from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.rating import Entry, RatingStudy
 from imapeval.study.data.findings import Agreement
-from imapeval.study.interval_limits import describe_agreement_limits
+from imapeval.study.intervals.limits import describe_agreement_limits
 from imapeval.types import Imap, Pair, Sample
 
 if TYPE_CHECKING:

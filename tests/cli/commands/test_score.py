@@ -13,7 +13,7 @@ import pytest
 
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
-from imapeval.study.interval_limits import describe_mean_limits
+from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.types import Failure, Sample, Score
 from tests.cli.conftest import Command, Process, WriteData
 

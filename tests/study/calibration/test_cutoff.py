@@ -11,7 +11,8 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.study.calibration.cutoff import FIGURES, Figure, find_cutoff
 from imapeval.study.data.rated import Rated
-from imapeval.study.intervals import student_quantile, wilson_interval
+from imapeval.study.intervals.quantiles import student_quantile
+from imapeval.study.intervals.shares import wilson_interval
 
 
 def make(n: int = 200, *, separation: float = 1.2, seed: int = 1, answers: int = 1) -> Rated:

@@ -9,11 +9,11 @@ from imapeval.errors import UsageError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.samples import read, system_label
 from imapeval.metrics import imapscore
-from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import all_coefficients
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
 from imapeval.study.data.rated import Rated
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Match, Relation, Score, values_by_term
 
 BENCHMARK = Path(__file__).parents[3].parent / "shared" / "benchmark"

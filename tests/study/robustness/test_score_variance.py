@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study import bootstrap
+from imapeval.study.intervals import bootstrap
 from imapeval.study.robustness.score_variance import count_flips, saved_by_repeating, split_variance
 
 SD = {"answer": 0.2, "reading": 0.1, "relating": 0.06, "judging": 0.08}

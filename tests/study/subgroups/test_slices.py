@@ -165,7 +165,7 @@ def test_on_public_data_length_and_language_are_facets():
     if not data.exists():
         pytest.skip(f"{data} is not here")
     from imapeval.evaluation.samples import read, system_label
-    from imapeval.study.bootstrap import number_clusters
+    from imapeval.study.intervals.bootstrap import number_clusters
 
     samples = read(data)
     rated = Rated(

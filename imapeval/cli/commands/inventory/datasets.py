@@ -13,7 +13,7 @@ from imapeval.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.word_tokens import WordTokens
+    from imapeval.study.data.word_tokens import WordTokens
 
 _COLUMNS = [
     Column("name", lambda row: row["name"], text=True, wrap=False),
@@ -66,7 +66,7 @@ def datasets(
 
 
 def _count_tokens(files: "Sequence[Path]", names: "Sequence[str]", columns: "Sequence[str]") -> "list[WordTokens]":
-    from imapeval.study.word_tokens import count_word_tokens, open_tokenizer, read_texts
+    from imapeval.study.data.word_tokens import count_word_tokens, open_tokenizer, read_texts
 
     tokenizers = {name: open_tokenizer(name) for name in names}
     return [

@@ -145,7 +145,7 @@ def backup(
 
 def _print(found: "Overview") -> None:
     from imapeval.study.agreement.measure import find_title
-    from imapeval.study.interval_limits import describe_agreement_limits
+    from imapeval.study.intervals.limits import describe_agreement_limits
     from imapeval.study.number_format import format_decimal, format_number, format_signed, write_coefficient
 
     echo(

@@ -17,7 +17,7 @@ from imapeval.study.comparison.permutation.swaps import (
     find_normal_p,
 )
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,7 +18,7 @@ import numpy as np
 
 from imapeval.study.comparison.permutation.swaps import TOLERANCE, Contrast, draw_swaps
 from imapeval.study.data.findings import MIN_SYSTEMS
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from imapeval.study.comparison.permutation.swaps import (
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.group_correlation import count_distinct
 from imapeval.study.correlation.pairs import calibrate_ties
-from imapeval.study.intervals import student_quantile
+from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats

@@ -144,7 +144,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
 
 def _print_notes(rows: "Sequence[Agreement]", ceilings: "Sequence[Ceiling]", rated: "Rated") -> None:
     from imapeval.study.agreement.measure import STATISTICS, describe_left_out
-    from imapeval.study.interval_limits import describe_agreement_limits, describe_ceiling_limits
+    from imapeval.study.intervals.limits import describe_agreement_limits, describe_ceiling_limits
 
     if any(row.value is not None for row in rows):
         left_out = describe_left_out(rated)

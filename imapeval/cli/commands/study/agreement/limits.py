@@ -38,7 +38,7 @@ def limits(
 
 def print_limits(rows: "Sequence[Limits]") -> None:
     """Print a table of rows of one dimension, and the reasons of those without numbers."""
-    from imapeval.study.interval_limits import CONCORDANCE, FEW_ANSWERS
+    from imapeval.study.intervals.limits import CONCORDANCE, FEW_ANSWERS
 
     shown = [row for row in rows if row.reason is None]
     emit(

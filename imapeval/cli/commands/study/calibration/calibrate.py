@@ -66,7 +66,7 @@ def calibrate(
 
 def _print(made: "Calibration", out: Path) -> None:
     from imapeval.study.calibration.curve import describe_baseline_error
-    from imapeval.study.interval_limits import CURVES
+    from imapeval.study.intervals.limits import CURVES
     from imapeval.study.number_format import format_decimal
 
     errors = made.errors

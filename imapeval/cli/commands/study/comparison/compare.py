@@ -95,7 +95,7 @@ def compare(
 def _print(rows: Sequence[Comparison], *, seed: int) -> None:
     """Print for each dimension a table, smallest p first, and the findings as sentences."""
     from imapeval.study.correlation.coefficients import find_coefficient
-    from imapeval.study.interval_limits import describe_level_limits
+    from imapeval.study.intervals.limits import describe_level_limits
 
     first = rows[0]
     for dimension in dict.fromkeys(row.dimension for row in rows):

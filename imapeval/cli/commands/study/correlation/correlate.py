@@ -10,7 +10,7 @@ from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, Stud
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
-from imapeval.study.interval_limits import BASELINE, describe_level_limits
+from imapeval.study.intervals.limits import BASELINE, describe_level_limits
 from imapeval.study.number_format import format_number, write_coefficient
 
 if TYPE_CHECKING:

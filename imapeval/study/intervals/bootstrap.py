@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Counts: TypeAlias = npt.NDArray[np.int64]
+from imapeval.study.arrays import Counts, Floats
+from imapeval.study.intervals import Interval
+from imapeval.study.intervals.quantiles import small_sample_quantile
+from imapeval.study.intervals.shares import share_interval
+
 WeightedStatistic: TypeAlias = Callable[[Floats], Floats]
 """Row weights of shape (resamples, rows) in, the statistic of each resample out."""
 
@@ -26,14 +27,6 @@ RESAMPLES = 2000
 
 _CELLS = 2_000_000
 """Most numbers of a matrix at a time: 16 MB."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval, both ends included."""
-
-    low: float
-    high: float
 
 
 def mean_interval(
@@ -51,7 +44,7 @@ def mean_interval(
     root of n / (n - 1) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap"): 22% at 10 clusters,
     2% at 80. `benchmarks/coverage.py --means` measures how often they then hold the mean.
 
-    Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`intervals.share_interval`).
+    Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`shares.share_interval`).
     So have equal numbers, with their place between the bounds for the share: resampling them finds no spread, which
     does not mean that others would be the same.
 
@@ -96,8 +89,6 @@ def has_share_interval(numbers: Floats) -> bool:
 def _find_share_interval(
     numbers: Floats, codes: Counts, *, bounds: tuple[float | None, float | None], confidence: float
 ) -> Interval | None:
-    from imapeval.study.intervals import share_interval  # which imports this module
-
     low, high = bounds
     if low is None or high is None:
         return None
@@ -114,8 +105,6 @@ def widen_confidence(confidence: float, clusters: int) -> float:
     """
     if not 0 < confidence < 1:
         return confidence
-    from imapeval.study.intervals import small_sample_quantile  # which imports this module
-
     wider = 2 * NormalDist().cdf(small_sample_quantile(clusters, confidence=confidence)) - 1
     # For two clusters it rounds to 1.
     return min(wider, math.nextafter(1, 0))

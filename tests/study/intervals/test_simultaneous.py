@@ -5,7 +5,7 @@ import pytest
 
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
-from imapeval.study.simultaneous import simultaneous_confidence
+from imapeval.study.intervals.simultaneous import simultaneous_confidence
 
 
 def reach(influences: np.ndarray) -> float:

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.bootstrap import (
-    Interval,
+from imapeval.study.intervals import Interval
+from imapeval.study.intervals.bootstrap import (
     compute_replicates,
     draw_resamples,
     mean_interval,
     number_clusters,
     percentile_interval,
 )
-from imapeval.study.intervals import wilson_interval
+from imapeval.study.intervals.shares import wilson_interval
 
 VALUES = np.random.default_rng(5).gamma(2.0, size=80).tolist()
 
@@ -26,7 +26,7 @@ def test_about_scipys_percentile_interval():
 
 def test_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch):
     whole, interval = draw_resamples(7, seed=3, resamples=50), mean_interval(VALUES, seed=3)
-    monkeypatch.setattr("imapeval.study.bootstrap._CELLS", 100)
+    monkeypatch.setattr("imapeval.study.intervals.bootstrap._CELLS", 100)
     assert (draw_resamples(7, seed=3, resamples=50) == whole).all()
     blocked = mean_interval(VALUES, seed=3)
     assert blocked is not None
@@ -103,7 +103,7 @@ def test_every_draw_has_as_many_as_there_are():
 def test_replicates_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch):
     drawn, codes = draw_resamples(5, seed=0, resamples=50), np.array([0, 0, 1, 2, 3, 4])
     whole = compute_replicates(lambda weights: weights @ np.arange(6.0), drawn, codes)
-    monkeypatch.setattr("imapeval.study.bootstrap._CELLS", 18)
+    monkeypatch.setattr("imapeval.study.intervals.bootstrap._CELLS", 18)
     assert (compute_replicates(lambda weights: weights @ np.arange(6.0), drawn, codes) == whole).all()
     assert whole[0] == drawn[0, codes] @ np.arange(6)
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.word_tokens import _use_tiktoken, _use_tokenizers, count_word_tokens, open_tokenizer, read_texts
+from imapeval.study.data.word_tokens import (
+    _use_tiktoken,
+    _use_tokenizers,
+    count_word_tokens,
+    open_tokenizer,
+    read_texts,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 from imapeval.study.closed.estimate import MetricEstimate
 from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
 from imapeval.study.data.rated import Rated
-from imapeval.study.interval_limits import (
+from imapeval.study.intervals.limits import (
     describe_agreement_limits,
     describe_ceiling_limits,
     describe_closed_limits,
