@@ -16,7 +16,7 @@ and also list the unmatched pairs that are the most similar ones of a value, to 
 import codecs
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import refuse_stream
 from imapeval.signature import signature
-from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation, Sample
+from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def parse_response_pairs(
         parsed = _ResponseLine.model_validate(parse_json(line, surrogates=False))
     except ValueError as error:
         raise _not_an_imap(error, path, number) from error
-    return parsed.id, _to_pairs(parsed.response)
+    return parsed.id, tuple(parsed.response)
 
 
 def dump_record(record: ImapRecord) -> str:
@@ -98,10 +98,10 @@ def dump_record(record: ImapRecord) -> str:
         id=record.id,
         reference_index=imap.reference_index,
         reading=imap.reading,
-        query=_to_lines(imap.query),
-        constraint=_to_lines(imap.constraint),
-        reference=_to_lines(imap.reference),
-        response=_to_lines(imap.response),
+        query=list(imap.query),
+        constraint=list(imap.constraint),
+        reference=list(imap.reference),
+        response=list(imap.response),
         relations=None
         if record.matches is None
         else [
@@ -199,18 +199,6 @@ class RecordedImaps:
             raise ExtractionError(f"{self._path} has no imap of {missing}", kind="no-imap") from error
 
 
-class _PairLine(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    term: str
-    value: str
-    span: tuple[int, int] | None = None
-    polarity: Polarity = "affirmed"
-    certainty: Certainty = "certain"
-    condition: str = ""
-    amounts: tuple[str, ...] = ()
-
-
 class _RelationLine(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -228,7 +216,7 @@ class _ResponseLine(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: str
-    response: list[_PairLine]
+    response: list[Pair]
 
 
 class _RecordLine(BaseModel):
@@ -239,19 +227,19 @@ class _RecordLine(BaseModel):
     id: str
     reference_index: int = Field(default=0, ge=0)
     reading: int = Field(default=0, ge=0)
-    query: list[_PairLine]
-    constraint: list[_PairLine]
-    reference: list[_PairLine]
-    response: list[_PairLine]
+    query: list[Pair]
+    constraint: list[Pair]
+    reference: list[Pair]
+    response: list[Pair]
     relations: list[_RelationLine] | None = None
 
     def record(self) -> ImapRecord:
         relations = self.relations
         imap = Imap(
-            _to_pairs(self.query),
-            _to_pairs(self.constraint),
-            _to_pairs(self.reference),
-            _to_pairs(self.response),
+            tuple(self.query),
+            tuple(self.constraint),
+            tuple(self.reference),
+            tuple(self.response),
             reference_index=self.reference_index,
             reading=self.reading,
             relations=None
@@ -290,14 +278,6 @@ def _not_an_imap(error: ValueError, path: Path | None, number: int | None) -> In
         line=number,
         fix="Write the fields id, query, constraint, reference, response and optionally relations.",
     )
-
-
-def _to_pairs(lines: Sequence[_PairLine]) -> tuple[Pair, ...]:
-    return tuple(Pair(**dict(line)) for line in lines)
-
-
-def _to_lines(pairs: Sequence[Pair]) -> list[_PairLine]:
-    return [_PairLine(**asdict(pair)) for pair in pairs]
 
 
 def _select_informative(matches: Sequence[Match]) -> list[Match]:
