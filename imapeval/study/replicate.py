@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.formats import FILE_LOADERS, SUFFIXES, is_data_file, read_file
+from imapeval.evaluation.samples.files.formats import FILE_LOADERS, SUFFIXES, is_data_file, read_file
+from imapeval.evaluation.samples.files.text_lines import STDIN
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, Row, list_columns
-from imapeval.evaluation.samples.text_lines import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, list_columns, read_number
 from imapeval.text.language import FACT_LANGS
 

@@ -17,11 +17,11 @@ from imapeval.errors import InputError
 from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
-from imapeval.evaluation.samples.formats import is_data_file
+from imapeval.evaluation.samples.files.formats import is_data_file
+from imapeval.evaluation.samples.files.text_lines import SHOWN_STDIN, STDIN
 from imapeval.evaluation.samples.loaders import choose_loader, list_files
 from imapeval.evaluation.samples.rows import ReadOptions
 from imapeval.evaluation.samples.spool import Mapped, spool
-from imapeval.evaluation.samples.text_lines import SHOWN_STDIN, STDIN
 from imapeval.redaction import get_logger
 from imapeval.remote import download, is_url, resolve_file_url
 from imapeval.types import Failure

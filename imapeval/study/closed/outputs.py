@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.study.closed.drbenchmark.runs import holds_runs, read_predictions, read_runs, require_same_items
 from imapeval.study.closed.logs import holds_logs, read_logs
 from imapeval.study.closed.task_table import holds_tasks, read_task_table

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer

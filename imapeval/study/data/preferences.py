@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import short_repr
 from imapeval.study.data.ratings.source import RatingsSource
 from imapeval.study.intervals.bootstrap import number_clusters

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
 from imapeval.files import refuse_stream
 from imapeval.study.data.join_report import list_first

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
 from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import refuse_stream

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, short_repr
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.study.data.ratings.argilla import read_argilla, recognise_argilla
 from imapeval.study.data.ratings.collection import collect_ratings
 from imapeval.study.data.ratings.database import is_database, read_database

@@ -9,15 +9,15 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
+from imapeval.evaluation.samples.files.text_lines import MAX_ROW, empty_file_error, read_lines, too_long_error
 from imapeval.evaluation.samples.rows import Row, name_cells, read_header, reject_row
-from imapeval.evaluation.samples.text_lines import MAX_ROW, empty_file_error, read_lines, too_long_error
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions
-    from imapeval.evaluation.samples.text_lines import SourceFile
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 

@@ -15,7 +15,8 @@ import pytest
 from openpyxl import Workbook
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples import delimited, excel, excel_parts, json_files, parquet, read, text_lines
+from imapeval.evaluation.samples import read
+from imapeval.evaluation.samples.files import delimited, excel, excel_parts, json_files, parquet, text_lines
 
 COLUMNS = ("question", "reference", "response")
 

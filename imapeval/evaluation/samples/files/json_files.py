@@ -8,16 +8,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
+from imapeval.evaluation.samples.files.text_lines import MAX_ROW, join_pieces, read_pieces, too_long_error
 from imapeval.evaluation.samples.rows import Row, list_columns, reject_row, short_repr
-from imapeval.evaluation.samples.text_lines import MAX_ROW, join_pieces, read_pieces, too_long_error
 from imapeval.evaluation.strict_json import DECODER, parse_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions
-    from imapeval.evaluation.samples.text_lines import SourceFile
 
 _FIX_LINE = "Write one JSON object per line."
 _FIX_LIST = "Write a list of objects, or one object per line."

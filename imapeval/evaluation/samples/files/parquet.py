@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
+from imapeval.evaluation.samples.files.text_lines import MAX_ROW, too_long_error
 from imapeval.evaluation.samples.rows import Row
-from imapeval.evaluation.samples.text_lines import MAX_ROW, too_long_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions
-    from imapeval.evaluation.samples.text_lines import SourceFile
 
 _BATCH_ROWS = 16
 """Rows in memory at a time. Each may have megabytes: a value that a file stores once can be that of every row."""

@@ -16,7 +16,7 @@ from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.excel_parts import (
+from imapeval.evaluation.samples.files.excel_parts import (
     MAX_XML,
     DepthLimit,
     MeteredPart,
@@ -24,15 +24,15 @@ from imapeval.evaluation.samples.excel_parts import (
     WholeParts,
     too_large_error,
 )
+from imapeval.evaluation.samples.files.text_lines import empty_file_error
 from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, name_cells, read_header
-from imapeval.evaluation.samples.text_lines import empty_file_error
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions
-    from imapeval.evaluation.samples.text_lines import SourceFile
 
 MAX_UNPACKED = 256 * 2**20
 """Maximum size of an unpacked file in bytes; a packed file of a megabyte may hold gigabytes."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from zipfile import ZipFile
 
-    from imapeval.evaluation.samples.text_lines import SourceFile
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
 
 MAX_XML = 16 * 2**20
 """Maximum size in bytes of the XML that is held in memory at a time: a row, a text, or a part such as the formats. Its

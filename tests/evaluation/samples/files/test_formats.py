@@ -587,7 +587,7 @@ def test_process_substitution(tmp_path: Path):
 
 @POSIX
 def test_a_pipe_that_nobody_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("imapeval.evaluation.samples.text_lines._PATIENCE", 0.1)
+    monkeypatch.setattr("imapeval.evaluation.samples.files.text_lines._PATIENCE", 0.1)
     os.mkfifo(tmp_path / "data.jsonl")
     with pytest.raises(InputError, match=r"data\.jsonl"):
         read(tmp_path / "data.jsonl")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Literal
 from zipfile import BadZipFile, ZipFile
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.delimited import read_delimited
-from imapeval.evaluation.samples.excel import read_excel
-from imapeval.evaluation.samples.json_files import read_json
-from imapeval.evaluation.samples.parquet import ARROW_MARKS, read_arrow, read_parquet
+from imapeval.evaluation.samples.files.delimited import read_delimited
+from imapeval.evaluation.samples.files.excel import read_excel
+from imapeval.evaluation.samples.files.json_files import read_json
+from imapeval.evaluation.samples.files.parquet import ARROW_MARKS, read_arrow, read_parquet
+from imapeval.evaluation.samples.files.text_lines import open_source
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS
-from imapeval.evaluation.samples.text_lines import open_source
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions, Row
-    from imapeval.evaluation.samples.text_lines import SourceFile
 
 FileFormat = Literal["jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
 
