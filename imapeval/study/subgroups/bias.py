@@ -21,16 +21,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.coefficients import jackknife_intervals
 from imapeval.study.number_format import format_interval, format_number
 
@@ -43,20 +44,21 @@ if TYPE_CHECKING:
 OWN_FAMILY = "own family"
 """Property of answers by a system of the same family of language models as the metric's model."""
 
-_FAMILIES = (
-    ("gpt",),
-    ("claude",),
-    ("gemini", "gemma", "palm"),
-    ("llama", "vicuna", "alpaca"),
-    ("qwen", "qwq"),
-    ("mistral", "mixtral"),
-    ("deepseek",),
-    ("glm",),
-    ("baichuan",),
-    ("internlm",),
-    ("phi",),
-)
-"""Words in the names of models of one family."""
+_FAMILIES = {
+    # Not HuatuoGPT and the like, which are models of other families.
+    "gpt": r"(?<![a-z])(chat|instruct)?gpt(?!-?(j|neo))|^o[1-9](?![a-z0-9])",
+    "claude": r"claude",
+    "gemini": r"gemini|gemma|palm(?!yra)|\bbard\b",
+    "llama": r"(?<!\bo)llama|vicuna|alpaca",
+    "qwen": r"qwen|qwq",
+    "mistral": r"mistral|mixtral",
+    "deepseek": r"deepseek",
+    "glm": r"glm",
+    "baichuan": r"baichuan",
+    "internlm": r"internlm",
+    "phi": r"\bphi(?![a-z])",
+}
+"""Patterns in the lower-case names of models, by family."""
 
 _CONFIDENCE = 0.95
 
@@ -210,22 +212,25 @@ def _iterate_properties(rated: Rated, signature: str) -> Iterator[tuple[tuple[st
         column = np.array(labels)
         for group in groups if len(groups) > 2 else groups[: len(groups) - 1]:
             yield (name, group), np.where(column == "", np.nan, column == group)
-    family = next((words for words in _FAMILIES if _mentions(_find_model(signature), words)), None)
-    if family:
-        own = np.array([_mentions(system, family) for system in rated.systems])
-        if own.any() and not own.all():
-            yield (OWN_FAMILY, family[0]), own.astype(np.float64)
+    families = _find_families(_find_model(signature))
+    related = {system for system in set(rated.systems) if not families.isdisjoint(_find_families(system))}
+    own = np.array([system in related for system in rated.systems])
+    if own.any() and not own.all():
+        yield (OWN_FAMILY, ", ".join(name for name in _FAMILIES if name in families)), own.astype(np.float64)
 
 
 def _find_model(signature: str) -> str:
     """Return the name of the language model in a signature; "" if the metric has none."""
     models = [part.partition(":")[2] for part in signature.split("|") if part.startswith(("model:", "llm:"))]
-    # Without the provider: "openai:Qwen/Qwen3-8B" is a model of another family.
-    return models[0].partition(":")[2] if models else ""
+    # Without provider and server: "openai:Qwen/Qwen3-8B@http://llama:8080/v1" is a Qwen.
+    return models[0].partition(":")[2].partition("@")[0] if models else ""
 
 
-def _mentions(name: str, words: Sequence[str]) -> bool:
-    return any(word in name.lower() for word in words)
+def _find_families(name: str) -> frozenset[str]:
+    """Return the families that the name of a model or system tells: two of one that is distilled into another."""
+    # Before the last "/" stands a data set or an organisation.
+    name = name.rpartition("/")[2].lower()
+    return frozenset(family for family, pattern in _FAMILIES.items() if re.search(pattern, name))
 
 
 class _Pairs:

@@ -104,12 +104,44 @@ def test_languages_and_tasks_at_equal_quality(favoured: str | None):
         assert "task diagnosis higher" in rows["diagnosis"].sentence
 
 
-def test_the_own_family_is_read_from_the_signature():
-    rated = make()
-    row = find(rated, OWN_FAMILY, signatures={"m": "judge|model:openai:Qwen/Qwen3-8B|v:1"})
-    assert row.group == "qwen"
-    for signature in ("m|v:1", "judge|model:openai:gpt-4.1|v:1"):
-        assert OWN_FAMILY not in {row.property for row in measure_bias(rated, signatures={"m": signature})}
+@pytest.mark.parametrize(
+    ("model", "family", "own"),
+    [
+        ("openai:Qwen/Qwen3-8B@http://127.0.0.1:8000/v1", "qwen", {"Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen"}),
+        ("openai:gpt-4.1", "gpt", {"ChatGPT", "HMedQA/GPT-4", "gpt35", "o3-mini"}),
+        ("openai:o4-mini", "gpt", {"ChatGPT", "HMedQA/GPT-4", "gpt35", "o3-mini"}),
+        ("openai:gemini-2.5-pro", "gemini", {"PaLM-2", "medgemma-27b", "bard"}),
+        ("vllm:meta-llama/Llama-3.1-8B-Instruct", "llama", {"MedAlpaca", "Meta-Llama-3"}),
+        ("openai:DeepSeek-R1-Distill-Qwen-7B", "qwen, deepseek", {"Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen"}),
+        ("local:phi-4-mini.gguf#0123abcd", "phi", {"Phi-3"}),
+    ],
+)
+def test_the_own_family_is_read_from_the_signature(model: str, family: str, own: set[str]):
+    # The last are of none of these families, whatever their names contain.
+    names = ("Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen", "ChatGPT", "HMedQA/GPT-4", "gpt35", "o3-mini", "PaLM-2")
+    names += ("medgemma-27b", "bard", "MedAlpaca", "Meta-Llama-3", "Phi-3")
+    names += ("HuatuoGPT-o1", "BioGPT", "palmyra-med", "dolphin", "ollama", "llama-gpt-qwen-phi-bench/nurse")
+    labels = np.array(names).repeat(50)
+    score = np.random.default_rng(1).normal(size=len(labels))
+    rated = replace(make(len(labels)), systems=tuple(labels.tolist()), scores=score[:, None])
+    row = find(rated, OWN_FAMILY, signatures={"m": f"judge|scale:0:5:0.5|model:{model}|v:1"})
+    assert row.group == family
+    quality = stats.rankdata(rated.ratings[:, 0])
+    of_own = np.isin(labels, list(own)).astype(np.float64)
+    assert row.value == pytest.approx(partial(score, of_own, quality))
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "m|v:1",
+        "judge|model:openai:mixtral-8x7b|v:1",
+        # Named after what serves it, not after the family.
+        "judge|model:openai:mine@http://qwen-server:8080/v1|v:1",
+    ],
+)
+def test_no_system_is_of_the_own_family(signature: str):
+    assert OWN_FAMILY not in {row.property for row in measure_bias(make(), signatures={"m": signature})}
 
 
 def test_dimensions_and_their_mean():
