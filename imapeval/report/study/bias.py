@@ -16,6 +16,7 @@ from imapeval.report.markup import (
 )
 from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval
 from imapeval.study.data.findings import ALL
+from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_decimal, format_percent, write_decimal
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def _render_shifts(study: Study) -> list[Markup]:
         ]
         for row in study.shifts
     ]
+    sizes = (row.questions for row in study.shifts if row.low is not None)
     heads = ["metric", "altered", "difference", "95% interval", "shown", "in sd", "higher", "lower", "n"]
     return [
         render_heading("The same answers, something else altered"),
@@ -98,6 +100,7 @@ def _render_shifts(study: Study) -> list[Markup]:
             "the alterations. In sd: in standard deviations of the original scores. Higher, lower: the shares of "
             "answers whose score rose and fell."
         ),
+        *(render_note(sentence) for sentence in describe_mean_limits(sizes, of="changes")),
         render_list([row.sentence for row in study.shifts], kind="sentences"),
         render_table(heads, lines, texts=(0, 1, 4)),
     ]

@@ -121,17 +121,18 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
     return said
 
 
-def describe_mean_limits(sizes: Iterable[int]) -> list[str]:
+def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[str]:
     """Return at most one sentence on the intervals of mean scores (coverage.py --means).
 
     Args:
         sizes: Number of questions that each interval resamples; 0 for intervals of shares.
+        of: What the means are of, in the plural.
     """
     if not any(0 < size < ENOUGH_FOR_MEANS for size in sizes):
         return []
     return [
         "With fewer than 10 questions, intervals of means are too short (coverage 90 to 93%, not 95%); with fewer than "
-        f"{ENOUGH_FOR_MEANS} they are slightly too short where most scores are equal (92 to 93%)."
+        f"{ENOUGH_FOR_MEANS} they are slightly too short where most {of} are equal (92 to 93%)."
     ]
 
 

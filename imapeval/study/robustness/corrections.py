@@ -73,6 +73,7 @@ class ScoreChange:
         metric: The metric.
         system: The system; "" for all.
         n: Answers with a score before and after.
+        questions: Different questions among them.
         before, after: Means over these.
         change: Mean of the changes.
         low, high: Ends of its 95% bootstrap interval; None with one question.
@@ -82,6 +83,7 @@ class ScoreChange:
     metric: str
     system: str
     n: int
+    questions: int
     before: float
     after: float
     change: float
@@ -214,11 +216,13 @@ def _count_reading_errors(
 
 def _summarise(metric: str, system: str, rows: Sequence[tuple[str, str, float, float]], *, seed: int) -> ScoreChange:
     changes = [after - before for _, _, before, after in rows]
-    interval = mean_interval(changes, clusters=[question for _, question, _, _ in rows], seed=seed)
+    questions = [question for _, question, _, _ in rows]
+    interval = mean_interval(changes, clusters=questions, seed=seed)
     return ScoreChange(
         metric,
         system,
         len(rows),
+        len(set(questions)),
         fmean(before for _, _, before, _ in rows),
         fmean(after for _, _, _, after in rows),
         fmean(changes),

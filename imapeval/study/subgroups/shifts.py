@@ -41,6 +41,7 @@ class Shift:
         raised, lowered: Shares of the answers whose score rose, and fell.
         shown: Whether the interval excludes 0 after Bonferroni's correction for the alterations.
         n: Answers with a score in both runs.
+        questions: Different questions among them.
         reason: Why there is no difference; else None.
         sentence: The finding in words.
     """
@@ -55,6 +56,7 @@ class Shift:
     lowered: float | None = None
     shown: bool = False
     n: int = 0
+    questions: int = 0
     reason: str | None = None
     sentence: str = ""
 
@@ -99,9 +101,9 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
     there = np.flatnonzero(np.isfinite(original) & np.isfinite(altered))
     original, changes = original[there], (altered - original)[there]
     questions: list[int] = rated.questions[there].tolist()
-    row = replace(row, n=len(there))
-    if (count := len(set(questions))) < MIN_QUESTIONS:
-        return _conclude(replace(row, reason=f"{count} questions are fewer than {MIN_QUESTIONS}"))
+    row = replace(row, n=len(there), questions=len(set(questions)))
+    if row.questions < MIN_QUESTIONS:
+        return _conclude(replace(row, reason=f"{row.questions} questions are fewer than {MIN_QUESTIONS}"))
     spread = float(original.std(ddof=1))
     row = replace(
         row,

@@ -63,6 +63,7 @@ def _key(record: "ImapRecord") -> tuple[str, int, int]:
 
 
 def _print(report: "CorrectionReport") -> None:
+    from imapeval.study.intervals.limits import describe_mean_limits
     from imapeval.study.number_format import format_score
 
     echo(
@@ -110,6 +111,9 @@ def _print(report: "CorrectionReport") -> None:
         title="Scores of the corrected answers",
         width=120,
     )
+    shown = (row.questions for row in report.scores if row.low is not None)
+    for sentence in describe_mean_limits(shown, of="changes"):
+        echo(sentence)
     for metric, pairs in report.reversed.items():
         for better, worse in pairs:
             echo(f"By {metric}, {better} was ahead of {worse} and is now behind, over the whole run.")

@@ -96,6 +96,7 @@ def _print(made: "Calibration", out: Path) -> None:
 
 
 def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
+    from imapeval.study.intervals.limits import describe_mean_limits
     from imapeval.study.number_format import format_decimal, format_signed
 
     columns = [
@@ -115,6 +116,8 @@ def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
         "Rating less prediction: above 0 where the curve rates a group too low. Each interval is 95%: of many groups "
         "one in twenty seems off by chance."
     )
+    for sentence in describe_mean_limits((row.questions for row in rows if row.low is not None), of="errors"):
+        echo(sentence)
 
 
 def apply(

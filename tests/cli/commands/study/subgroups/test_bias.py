@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from imapeval.study.intervals.limits import describe_mean_limits
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 ROWS = [
@@ -45,6 +47,9 @@ def test_exchanged_texts(imapeval: Command, runs: Path):
     shown = imapeval("study", "bias", runs / "dev", "--altered", "exchanged=exchanged").stdout
     assert "something else altered" in shown
     assert "rouge1, exchanged: every answer has the same score." in shown
+    # Twelve questions.
+    (sentence,) = describe_mean_limits([12], of="changes")
+    assert sentence in shown
 
 
 def test_the_page_of_a_study_has_the_same_shifts(imapeval: Command, runs: Path):
@@ -52,7 +57,10 @@ def test_the_page_of_a_study_has_the_same_shifts(imapeval: Command, runs: Path):
     (*_, shift) = json.loads(imapeval("study", "bias", *options, "--json").stdout)
     done = imapeval("study", "report", *options, "--out", "study", "--resamples", "50")
     assert done.returncode == 0, done.stderr
-    assert "something else altered" in (runs / "study" / "study.html").read_text(encoding="utf-8")
+    page = (runs / "study" / "study.html").read_text(encoding="utf-8")
+    assert "something else altered" in page
+    (sentence,) = describe_mean_limits([shift["questions"]], of="changes")
+    assert sentence in page
     with (runs / "study" / "tables" / "shifts.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["metric"], row["alteration"], float(row["difference"])) == ("chrf", "exchanged", shift["difference"])

@@ -1,0 +1,32 @@
+import json
+from pathlib import Path
+
+from imapeval.evaluation.corrections import Correction, append_correction
+from imapeval.evaluation.runs import Run
+from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.types import Sample
+from tests.cli.conftest import Command, WriteData
+
+
+def test_changes_of_scores_have_what_is_known_of_their_intervals(
+    imapeval: Command, write_data: WriteData, tmp_path: Path
+):
+    questions = ("How is gout treated?", "How is a migraine treated?")
+    samples = [
+        Sample(str(n), question, ("Take ibuprofen.",), "Take ibuprofen.") for n, question in enumerate(questions)
+    ]
+    done = imapeval("score", write_data(samples), "--metrics", "imapscore", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    for record, after in zip(Run(tmp_path / "run").imaps(), ("Take paracetamol", "Take ibuprofen"), strict=True):
+        (pair, *_) = record.imap.response
+        fact = {"term": pair.term, "value": pair.value}
+        change = {"kind": "fact", "side": "response", "before": fact, "after": fact | {"value": after}}
+        for made in (change, {"kind": "checked"}):
+            append_correction(
+                tmp_path / "run", Correction.model_validate({"id": record.id, "who": "anna", "change": made})
+            )
+    (row,) = json.loads(imapeval("study", "corrections", "run", "--json").stdout)["scores"]
+    assert (row["metric"], row["n"], row["questions"]) == ("imapscore", 2, 2)
+    assert row["low"] < row["high"] <= 0
+    (sentence,) = describe_mean_limits([2], of="changes")
+    assert sentence in imapeval("study", "corrections", "run").stdout
