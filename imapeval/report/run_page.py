@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from imapeval.evaluation.runs import Outcomes, Run, is_being_written
+from imapeval.evaluation.runs import Run, is_being_written
 from imapeval.evaluation.runs.outcomes import count_samples
-from imapeval.evaluation.samples import index_samples, system_label
+from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.redaction import redact
 from imapeval.report.explorer_data import collect_explorer_data, find_axes
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.runs import Outcomes
     from imapeval.evaluation.runs.outcomes import FailureMessage
     from imapeval.report.histogram import Axis
     from imapeval.report.summary import SummaryRow
@@ -57,15 +58,20 @@ WATCH_SECONDS = 5
 """Time between two pages of a run that goes on."""
 
 
-def write_report(folder: Path) -> Path:
+def write_report(folder: Path, *, run: Run | None = None, rows: Sequence[SummaryRow] | None = None) -> Path:
     """Write `report.html` into the folder of a run, finished or not, and return its path.
+
+    Args:
+        folder: The folder.
+        run: The run, if it has been read since it ended.
+        rows: Its means (`summarise`), if they are known.
 
     Raises:
         InputError: The folder is not a run directory, or a file in it is malformed.
         UsageError: The page cannot be written.
     """
     path = folder / "report.html"
-    page, _ = _render(folder)
+    page, _ = _render(folder, run=run, rows=rows)
     write_page(page, path)
     return path
 
@@ -112,33 +118,35 @@ class RunStatus:
     text: str
 
 
-def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus]:
+def _render(
+    folder: Path,
+    *,
+    run: Run | None = None,
+    rows: Sequence[SummaryRow] | None = None,
+    seconds: int | None = None,
+) -> tuple[str, RunStatus]:
     """Return the page, and how far the run is.
 
     Args:
         folder: The folder of the run.
+        run: As of `write_report`.
+        rows: Likewise.
         seconds: How often the page of a run that goes on loads itself again; None if it does not.
     """
     # Before the files are read: what they say after the end of a run is final.
     live = is_being_written(folder)
-    run = Run(folder)
+    run = run or Run(folder)
     settings = run.manifest["settings"]
     metrics = list(settings["metrics"])
-    samples = run.open_samples()
-    index = index_samples(samples)
-    results = run.stream_results(index)
-    if len(samples) <= MOST_ANSWERS:
-        results = list(results)
-    outcomes = Outcomes(results, metrics, index)
-    rows = summarise(samples, outcomes, metrics=metrics, seed=settings["seed"])
+    samples, outcomes = run.contents.samples, run.contents.outcomes
+    if rows is None:
+        rows = summarise(samples, outcomes, metrics=metrics, seed=settings["seed"])
     axes = find_axes({name: one.values for name, one in outcomes.by_metric.items()}, settings.get("ranges", {}))
     status = _read_status(run, outcomes, live=live)
     shown = _choose_shown(samples, outcomes, live=status.kind == "live")
     ids = {sample.id for sample in shown}
-    imaps = list(run.find_imaps(ids))
-    of_shown = [
-        result for result in (results if isinstance(results, list) else run.stream_results(index)) if result.id in ids
-    ]
+    complete = len(shown) == len(samples)
+    imaps = [record for record in run.find_imaps(None if complete else ids) if record.id in ids]
     failures = _list_failures(outcomes)
     sections = {"findings": "What was found"} | ({"failures": "Failures"} if failures else {})
     sections |= {"answers": "Answers", "settings": "How it was made"}
@@ -153,7 +161,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         "run.html",
         status=status,
         seconds=seconds,
-        findings=_list_findings(run, samples, outcomes, imaps, rows, complete=len(shown) == len(samples)),
+        findings=_list_findings(run, samples, outcomes, imaps, rows, complete=complete),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
         limits=describe_mean_limits(row.resampled for row in rows),
@@ -172,7 +180,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         sections=sections,
         skip_to="answers",
         styles=("study.css",),
-        answers=collect_explorer_data(shown, of_shown, imaps, metrics=metrics, axes=axes),
+        answers=collect_explorer_data(shown, list(run.find_results(ids)), imaps, metrics=metrics, axes=axes),
     )
     return page, status
 

@@ -110,14 +110,12 @@ def score(
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import (
-        Outcomes,
         Run,
         RunWriter,
         TableFormat,
         check_format,
         export_table,
     )
-    from imapeval.evaluation.samples import index_samples
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.spread import measure_spread
@@ -194,11 +192,10 @@ def score(
                 command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
             raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
         done = Run(folder)
+        outcomes, names = done.contents.outcomes, [metric.name for metric in ready.metrics]
+        rows = summarise(done.contents.samples, outcomes, metrics=names, seed=data_options.seed)
         tables = [output.show(export_table(done, kind)) for kind in formats]
-        report = output.show(write_report(folder))
-        index, names = index_samples(samples), [metric.name for metric in ready.metrics]
-        outcomes = Outcomes(done.stream_results(index), names, index)
-        rows = summarise(samples, outcomes, metrics=names, seed=data_options.seed)
+        report = output.show(write_report(folder, run=done, rows=rows))
         verdicts = checks.check_run(done, thresholds, rows=rows, metrics=ready.metrics)
     questions = {sample.id: sample.question for sample in samples} if outcomes.repeated else {}
     spreads = measure_spread(outcomes.repeated, thresholds, questions=questions, seed=data_options.seed)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.ids import IdIndex
     from imapeval.evaluation.runs.reading import Result
+    from imapeval.types import Sample
 
 KEPT_PARTS = ("recall", "precision", "contradictions")
 """The parts of scores that are kept."""
@@ -140,6 +141,21 @@ class Outcomes:
             of_metric.values if part is None else of_metric.parts[part]
         )
         return filled
+
+
+@dataclass(frozen=True, slots=True)
+class RunContents:
+    """What a run holds, read and checked: its table, page and summary are made of this.
+
+    Attributes:
+        samples: The samples in the order of the data; those after the first 10,000 are in a temporary file.
+        index: Their places by id.
+        outcomes: The outcomes of all metrics.
+    """
+
+    samples: Sequence[Sample]
+    index: IdIndex
+    outcomes: Outcomes
 
 
 def count_samples(messages: Iterable[FailureMessage]) -> int:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
@@ -28,6 +29,7 @@ from pydantic_core import from_json
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.ids import IdIndex
+from imapeval.evaluation.runs.outcomes import Outcomes, RunContents
 from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error
 from imapeval.evaluation.runs.usage_file import read_usage
 from imapeval.evaluation.samples import index_samples
@@ -119,6 +121,18 @@ class Run:
         self.manifest: dict[str, Any] = manifest
         if (usage := read_usage(folder / USAGE, fix=_FIX_USAGE)) is not None:
             self.manifest["usage"] = usage
+
+    @cached_property
+    def contents(self) -> RunContents:
+        """Samples and outcomes, as they are when first asked for.
+
+        Raises:
+            InputError: As of `samples` and `stream_results`.
+        """
+        samples = self.open_samples()
+        index = index_samples(samples)
+        metrics = list(self.manifest["settings"]["metrics"])
+        return RunContents(samples, index, Outcomes(self.stream_results(index), metrics, index))
 
     def samples(self) -> list[Sample]:
         """Return the samples in the order of the data.

@@ -11,10 +11,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs.outcomes import KEPT_PARTS, Outcomes
+from imapeval.evaluation.runs.outcomes import KEPT_PARTS
 from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
-from imapeval.evaluation.samples import index_samples
 from imapeval.evaluation.samples.spool import Mapped, report_temporary_file_errors
 from imapeval.files import replace_file
 from imapeval.types import Score
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from imapeval.evaluation.runs.outcomes import Outcomes
     from imapeval.evaluation.runs.reading import Result, Run
     from imapeval.types import Sample
 
@@ -92,10 +92,7 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
 
 def _make_table(run: Run) -> tuple[list[str], Sequence[list[object]]]:
     """Return the header and the rows; each is made whenever it is asked for."""
-    samples = run.open_samples()
-    index = index_samples(samples)
-    metrics = list(run.manifest["settings"]["metrics"])
-    outcomes = Outcomes(run.stream_results(index), metrics, index)
+    samples, outcomes = run.contents.samples, run.contents.outcomes
     scores = _name_scores(outcomes)
     names = list(dict.fromkeys(name for sample in samples for name in _list_own_columns(sample)))
     several = any(len(sample.references) > 1 for sample in samples)
@@ -186,8 +183,7 @@ def _write_shards(run: Run) -> Path:
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = {"id": text, "system": text, "metric": text, "score": number, "parts": pyarrow.map_(text, number)}
     schema = pyarrow.schema(kinds | dict.fromkeys(("stage", "kind", "message", "signature"), text))
-    samples = run.open_samples()
-    index = index_samples(samples)
+    samples, index = run.contents.samples, run.contents.index
     names: dict[str, int] = {}
     numbers = array("I", (names.setdefault(sample.system, len(names)) for sample in samples))
     systems = list(names)

@@ -103,6 +103,7 @@ class RunWriter:
         self._ledger = ledger
         self._samples = samples
         self._index = index_samples(samples)
+        self._scored = self._failed = 0
         digest = hashlib.sha256()
         for line in map(_encode_sample, samples):
             digest.update(line)
@@ -190,19 +191,15 @@ class RunWriter:
             UsageError: The disk is full or the file cannot be written.
         """
         self._append(self._imaps, map(imap_files.dump_record, imaps))
-        self._append(self._results, map(_dump_result, results))
+        self._append(self._results, map(self._count, results))
         self._update_manifest_usage()
 
     def finish(self) -> None:
         """Record in the manifest that the run is complete, with the counts."""
-        count = scored = 0
-        for result in Run(self.folder).stream_results(self._index):
-            count += 1
-            scored += result.scored
         self._manifest["counts"] = {
             "samples": len(self._samples),
-            "scored": scored,
-            "failed": count - scored,
+            "scored": self._scored,
+            "failed": self._failed,
             "missing": sum(not sample.answered for sample in self._samples),
         }
         self._manifest["finished"] = _now()
@@ -238,9 +235,15 @@ class RunWriter:
         known = Run(self.folder).stream_results(self._index)
         _replace(
             final.path,
-            (final.keep(result, _encode_json(_dump_result(result) + "\n")) for result in known if result.final),
+            (final.keep(result, _encode_json(self._count(result) + "\n")) for result in known if result.final),
         )
         return final
+
+    def _count(self, result: Result) -> str:
+        """Count an outcome that the run then holds, and return its line."""
+        self._scored += result.scored
+        self._failed += not result.scored
+        return json.dumps(result_to_dict(result), ensure_ascii=False)
 
     def _write_manifest(self) -> None:
         _replace(self.folder / MANIFEST, _encode_json(json.dumps(self._manifest, ensure_ascii=False, indent=2) + "\n"))
@@ -323,10 +326,6 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "signature": result.signature,
         **({"repetitions": [list(row) for row in repetitions]} if repetitions else {}),
     }
-
-
-def _dump_result(result: Result) -> str:
-    return json.dumps(result_to_dict(result), ensure_ascii=False)
 
 
 def _failure_to_dict(failure: Failure) -> dict[str, str]:

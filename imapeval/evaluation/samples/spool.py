@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from operator import attrgetter
 from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar, overload
@@ -19,6 +19,9 @@ from imapeval.errors import UsageError
 
 IN_MEMORY = 10_000
 """Items that are kept in memory: some 10 MB of short answers, and no cost for data of ordinary size."""
+
+_AT_ONCE = 64
+"""Items that are read from the file together: enough to save time, and few where they are long."""
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
@@ -102,14 +105,19 @@ class _Spool(Sequence[_Item]):
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         number = range(len(self))[place] - len(self._first)
-        if number < 0:
-            return self._first[number]
-        begin, end = self._begins[number : number + 2]
-        self._file.seek(begin)
-        return pickle.loads(self._file.read(end - begin))
+        return self._first[number] if number < 0 else self._load(number, number + 1)[0]
 
     def __iter__(self) -> Iterator[_Item]:
-        return map(self.__getitem__, range(len(self)))
+        yield from self._first
+        for start in range(0, len(self._begins) - 1, _AT_ONCE):
+            yield from self._load(start, start + _AT_ONCE)
+
+    def _load(self, start: int, end: int) -> list[_Item]:
+        """Return the items of the file from one place up to another one."""
+        begins = self._begins[start : end + 1]
+        self._file.seek(begins[0])
+        content = self._file.read(begins[-1] - begins[0])
+        return [pickle.loads(content[begin - begins[0] : end - begins[0]]) for begin, end in pairwise(begins)]
 
 
 class _Pickler(pickle.Pickler):

@@ -17,6 +17,7 @@ from imapeval.types import Turn
 @pytest.fixture(autouse=True)
 def memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(spool, "IN_MEMORY", 2)
+    monkeypatch.setattr(spool, "_AT_ONCE", 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,6 @@ def _watch_run(folder: Path, *, open_: bool) -> None:
 def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
     from imapeval.errors import UsageError
     from imapeval.evaluation.runs import Run
-    from imapeval.evaluation.samples import index_samples
     from imapeval.metrics import registry
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import parse_thresholds
@@ -85,11 +84,10 @@ def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
         )
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
-    samples = run.open_samples()
-    results = run.stream_results(index_samples(samples))
+    contents = run.contents
     return checks.check_run(
         run,
         thresholds,
-        rows=summarise(samples, results, metrics=names, seed=settings["seed"]),
+        rows=summarise(contents.samples, contents.outcomes, metrics=names, seed=settings["seed"]),
         metrics=metrics,
     )
