@@ -1,10 +1,12 @@
 """A study made by hand from simulated answers: coefficients are real, intervals and p-values are near enough."""
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from math import atanh, erfc, sqrt, tanh
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import spearmanr
 
 from imapeval.evaluation.runs import Run
+from imapeval.report.study import comparisons, correlations, slices
 from imapeval.study.data.findings import (
     ALL,
     Agreement,
@@ -295,6 +298,30 @@ def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
             "At n = 400, imapscore and imapscore:paper (.61 and .60) cannot be told apart (p = .31 after Holm).",
         ),
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawings() -> Iterator[dict[bytes, str]]:
+    """Draw only once what is drawn again with the same arguments: pages of several tests share most of their drawings.
+
+    A test that needs new ones clears the dictionary.
+    """
+    drawn: dict[bytes, str] = {}
+
+    def draw_once(draw: Callable[..., str]) -> Callable[..., str]:
+        def look_up(*args: Any, **options: Any) -> str:
+            key = pickle.dumps((draw.__name__, args, options))
+            if key not in drawn:
+                drawn[key] = draw(*args, **options)
+            return drawn[key]
+
+        return look_up
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (comparisons, correlations, slices):
+            for name in [name for name in vars(module) if name.startswith("draw_")]:
+                patch.setattr(module, name, draw_once(getattr(module, name)))
+        yield drawn
 
 
 @pytest.fixture(scope="session")
