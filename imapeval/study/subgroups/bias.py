@@ -46,17 +46,17 @@ OWN_FAMILY = "own family"
 
 _FAMILIES = {
     # Not HuatuoGPT and the like, which are models of other families.
-    "gpt": r"(?<![a-z])(chat|instruct)?gpt(?!-?(j|neo))|^o[1-9](?![a-z0-9])",
-    "claude": r"claude",
-    "gemini": r"gemini|gemma|palm(?!yra)|\bbard\b",
-    "llama": r"(?<!\bo)llama|vicuna|alpaca",
-    "qwen": r"qwen|qwq",
-    "mistral": r"mistral|mixtral",
-    "deepseek": r"deepseek",
-    "glm": r"glm",
-    "baichuan": r"baichuan",
-    "internlm": r"internlm",
-    "phi": r"\bphi(?![a-z])",
+    "gpt": re.compile(r"(?<![a-z])(chat|instruct)?gpt(?!-?(j|neo))|^o[1-9](?![a-z0-9])"),
+    "claude": re.compile(r"claude"),
+    "gemini": re.compile(r"gemini|gemma|palm(?!yra)|\bbard\b"),
+    "llama": re.compile(r"(?<!\bo)llama|vicuna|alpaca"),
+    "qwen": re.compile(r"qwen|qwq"),
+    "mistral": re.compile(r"mistral|mixtral"),
+    "deepseek": re.compile(r"deepseek"),
+    "glm": re.compile(r"glm"),
+    "baichuan": re.compile(r"baichuan"),
+    "internlm": re.compile(r"internlm"),
+    "phi": re.compile(r"\bphi(?![a-z])"),
 }
 """Patterns in the lower-case names of models, by family."""
 
@@ -230,7 +230,7 @@ def _find_families(name: str) -> frozenset[str]:
     """Return the families that the name of a model or system tells: two of one that is distilled into another."""
     # Before the last "/" stands a data set or an organisation.
     name = name.rpartition("/")[2].lower()
-    return frozenset(family for family, pattern in _FAMILIES.items() if re.search(pattern, name))
+    return frozenset(family for family, pattern in _FAMILIES.items() if pattern.search(name))
 
 
 class _Pairs:
