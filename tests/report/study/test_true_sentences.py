@@ -121,6 +121,8 @@ class Known:
 
     @cache  # noqa: B019
     def replicates(self, metric: str, dimension: str) -> np.ndarray:
+        if dimension == "mean":
+            return np.mean([self.replicates(metric, name) for name in DIMENSIONS], axis=0)
         return np.array([self.within(metric, dimension, rows) for rows in self.draws()])
 
     def p_value(self, first: str, second: str, dimension: str) -> float:
@@ -167,7 +169,7 @@ def correlate_rows(table: np.ndarray, column: np.ndarray) -> np.ndarray:
 
 
 def rho(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.corrcoef(stats.rankdata(x), stats.rankdata(y))[0, 1])
+    return float(np.corrcoef(stats.rankdata([x, y], axis=1))[0, 1])
 
 
 def number(text: str) -> float:
@@ -627,7 +629,7 @@ def cronbach(given: np.ndarray) -> float:
 def partial_rho(known: Known, score: np.ndarray, given: np.ndarray, rows: np.ndarray) -> float:
     """Spearman's partial correlation with noisy ratings (Fuller 1987, section 2.2), by the inverse of all correlations."""
     columns = [score, given, *(known.ratings[name] for name in DIMENSIONS)]
-    together = np.array([[rho(x[rows], y[rows]) for y in columns] for x in columns])
+    together = np.corrcoef(stats.rankdata([column[rows] for column in columns], axis=1))
     noise = np.sqrt([1 - cronbach(known.given[name]) for name in DIMENSIONS])
     left = [(known.given[name] - known.given[name].mean(axis=1, keepdims=True)).ravel() for name in DIMENSIONS]
     together[2:, 2:] -= np.outer(noise, noise) * np.corrcoef(left)
