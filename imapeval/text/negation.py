@@ -38,6 +38,9 @@ _HARMLESS = re.compile(
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
+    # Who or what a statement is about: "gallstones without symptoms need no operation".
+    r"|(?<=\w )with(?:out| no) (?:\w+ ){0,2}?\w+(?= (?:is|are|was|were|needs?|can|could|may|might|should|must|will|would|do|does|has|have|requires?)\b)"
+    r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
     r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
@@ -71,15 +74,17 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("unlikely", _UNLIKELY),
     (
         "possible",
-        _HEDGE,
+        re.compile(
+            rf"(?:\b(?:most|very|quite|highly) (?=likely|probabl)|[很极最](?=可能))?(?:{_HEDGE.pattern})", re.IGNORECASE
+        ),
     ),
 )
 
 # Each match flips the polarity.
 _DENIAL = re.compile(
-    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
+    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied|ying)\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
-    r"|不|(?:无|没有?)(?:必要)?|未|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
+    r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
@@ -212,9 +217,9 @@ _GOVERNOR = re.compile(
     r"(?:(?:do not|don['’]?t|never|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
     r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
-    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are) (?:no|neither)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
+    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are) (?:no|neither)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
     "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?(?:一定|千万|绝对|尽量|严格|请|应|要|也|切|既)?"
-    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用|严禁|忌|勿|没有?必要|没有|无(?![论法创菌痛症])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
+    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
     r"(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
     re.IGNORECASE,
 )
@@ -253,11 +258,11 @@ _LAST_VERB = re.compile(
 _DENYING_END = re.compile(
     r"\b(?:no|not|never|without|den(?:y|ies|ied|ying)|neither|nor|free of|cannot|(?:do|does|did|is|was|has|have|had)n['’]?t)"
     r"(?: (?:have|had|has|having|got|been|be|get|show|any|an?|the|signs?|symptoms?|history|known|current|recent|of))*\s*$"
-    r"|(?:没有?|无|未|否认|不伴|不是|没(?=得|患))(?:有|出现|发现|伴|见|患|得过?|任何|明显|过|的)*\s*$",
+    r"|(?:没有?|无|未|否认|(?<![是能会要该可好])不[伴是]?|没(?=得|患))(?:有|出现|发现|伴|见|患|得过?|任何|明显|过|的)*\s*$",
     re.IGNORECASE,
 )
 
-_DENYING_LIST = re.compile("[无未]$|没有$")
+_DENYING_LIST = re.compile("[无未]$|没有$|否认有?$")
 # Before and after a name of something that may be chosen, in English, Chinese and French.
 _DENIED_BEFORE = re.compile(
     r"\b(?:not|never|cannot|neither|nor|ne|pas)\b|n['’]t\b|\bn['’]|(?:不(?:能|应|应该|应当|可|可以|宜|要|会|是|建议)?|并非|勿|别)$",

@@ -281,6 +281,8 @@ def stem(word: str) -> str:
     """Return the common stem of the forms of a word: "chang" of change and changing. For comparison only."""
     word = _BRITISH.sub("e", word)
     ending = _ENDING.search(word)
-    # The ending is cut only if at least three letters remain.
-    stem = word[: ending.start()] if ending and ending.start() >= 3 else word
+    if ending and ending.start() < 3:
+        # The "e" of "drive", not "ive"; "live" keeps its own, because "liver" has that stem.
+        ending = _ENDING.search(word, 4)
+    stem = word[: ending.start()] if ending else word
     return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem

@@ -126,8 +126,8 @@ _CONTRARIES = (
     (r"\b(?:indoors?|inside)\b|室内|屋内", r"\b(?:outdoors?|outside)\b|室外|户外|屋外"),
     (r"\b(?:dry|dried)\b|干燥|擦干", r"\b(?:wet|moist|damp|humid)\b|湿润|潮湿|湿敷"),
     (
-        r"\b(?:refrigerat\w+|in (?:the|a) (?:fridge|refrigerator))\b|冷藏|冰箱",
-        r"\b(?:at )?room temperature\b|常温|室温",
+        r"\b(?:refrigerat\w+|in (?:the|a) (?:fridge|refrigerator))\b|冷藏(?:保存)?|冰箱|(?<!\d)2\s*(?:°C|℃)?\s*(?:-|–|~|～|to|至|到)\s*8\s*(?:°C|℃|摄氏度)",
+        r"\b(?:at )?room temperature\b|(?:常温|室温)(?:保存)?",
         r"\b(?:fr(?:ee|o)z\w+|in (?:the|a) freezer)\b|冷冻",
     ),
     (

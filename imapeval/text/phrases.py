@@ -81,6 +81,12 @@ _FUNCTION_WORDS = frozenset(
 _FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服")
 
 
+# "Not only A but also B" states A and B. "Not just a cold" and 不仅是感冒 are more than a cold.
+_CORRELATIVE = re.compile(
+    r"\bnot only\b|(?<=\bbut )also\b|\bbut(?= also\b)|(?:不仅|不但|不光)(?!是)|而且|并且", re.IGNORECASE
+)
+
+
 def _by_length(words: str) -> tuple[str, ...]:
     return tuple(sorted(words.split(), key=len, reverse=True))
 
@@ -91,7 +97,7 @@ _BEFORE_SUBJECT = frozenset(
         r"\w+",
         "to any the a an your my our his her their some of also please only just then always usually often generally normally "
         "typically you i we he she they it this that patient patients people should must may can could would will shall might "
-        "need needs needed have has had be is are was were been being do does did take taking takes taken use using used uses "
+        "need needs needed ought have has had be is are was were been being do does did take taking takes taken use using used uses "
         "give giving given gives get getting receive receiving try trying keep continue continuing carry on start starting begin "
         "beginning recommend recommended recommends recommending advise advised advises suggest suggested suggests consider considered "
         "considering prescribe prescribed prescribes prescribing prefer preferred doctor doctors physician gp clinician see consult visit drink "
@@ -101,7 +107,7 @@ _BEFORE_SUBJECT = frozenset(
 _AFTER_SUBJECT = frozenset(
     re.findall(
         r"\w+",
-        "should must may can could would will shall might be is are was were been being also usually often generally normally "
+        "should must may can could would will shall might ought to be is are was were been being also usually often generally normally "
         "typically still already taken used given started tried prescribed recommended advised suggested considered preferred "
         "administered performed done okay ok fine safe allowed permitted possible needed required necessary indicated appropriate "
         "suitable acceptable useful helpful beneficial effective essential important a an the first line choice option too now here "
@@ -109,8 +115,8 @@ _AFTER_SUBJECT = frozenset(
     )
 )
 _BEFORE_SUBJECT_ZH = _by_length(
-    "一般 通常 常 常规 首选 优先 先 可 可以 能 能够 应 应该 应当 需 需要 必须 须 要 建议 推荐 考虑 尝试 试用 试试 给 给予 服用 口服 服 使用 采用 应用 进行 做 吃 喝 饮用 "
-    "食用 用 开 开始 继续 医生 会 请 您 你 患者 病人 适当 及时 尽早 立即 马上 也 还 都 再 一些 点 的 是 有 为"
+    "一般 通常 常 常规 首选 首先 优先 先 可 可以 能 能够 应 应该 应当 需 需要 必须 须 要 建议 推荐 考虑 尝试 试用 试试 给 给予 服用 口服 服 使用 采用 应用 进行 做 吃 喝 饮用 "
+    "食用 用 开 开始 继续 医生 会 请 您 你 患者 病人 适当 及时 尽早 立即 马上 也 还 都 再 一些 个 发现 明显 点 的 是 有 为"
 )
 _AFTER_SUBJECT_ZH = _by_length(
     "应 应该 应当 必须 须 要 可 可以 能 会 都 也 一律 使用 服用 食用 饮用 吃 喝 用 为主 为宜 为好 首选 为首选 是首选 就可以 也可以 就行 也行 即可 没问题 比较好 最好 "
@@ -164,7 +170,7 @@ def parse_phrase(value: str) -> Phrase:
     ('no alcohol', 'if the stomach is upset', 'denied', ['alcohol'])
     """
     core, condition = split_condition(value)
-    text = unify_synonyms(core)
+    text = unify_synonyms(_CORRELATIVE.sub(" ", core))
     amounts = find_amounts(text)
     # Without the amounts: "not more than 3 days" and 未满3岁 deny nothing.
     stance = read_stance(amounts.rest)

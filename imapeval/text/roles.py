@@ -43,7 +43,10 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("choice", rf"^(?:用|以|使用)?{_A}(?:代替|替代|取代|而非|而不是|优于|好于|胜过|强于){_B}$"),
         ("choice", rf"^{_FIRST_B}(?:不如|劣于|差于|逊于){_LAST_A}$"),
         # What one has more of belongs to the first: "CT敏感", 胸片.
-        ("choice", rf"^{_A}比{_FIRST_B}(?:更为?|还|较|要)(?P<quality>\S.{{0,40}})$"),
+        (
+            "choice",
+            rf"^{_A}比{_FIRST_B}(?:更为?|还|较|要|(?=[常多少高低好差大小快慢强弱轻重早晚安]\S?$))(?P<quality>\S.{{0,40}})$",
+        ),
         ("choice", rf"^{_A}比{_B}$"),
         ("sequence", rf"^先{_A}[,，]?(?:之后|然后|接着|随后|最后|再|后){_B}$"),
         ("sequence", rf"^{_A}[,，]?(?:之后|然后|接着|随后)再?{_B}$"),

@@ -21,8 +21,8 @@ with food: with meals|with a meal|with each meal|at mealtimes|at mealtime|during
 immediately: at once|right away|straight away|straightaway|without delay|promptly|right now|as soon as possible|asap|a.s.a.p.
 at bedtime: h.s.|before bed|before bedtime|before going to bed|before you go to bed|before sleep|before sleeping|before going to sleep|before you go to sleep|when going to bed
 at night: nocte|in the night|at nighttime
-every morning: qam|q.a.m.|each morning|every day in the morning|daily in the morning|once daily in the morning|mane
-every evening: qpm|q.p.m.|each evening|every day in the evening|daily in the evening|once daily in the evening
+every morning: in the mornings|qam|q.a.m.|each morning|every day in the morning|daily in the morning|once daily in the morning|mane
+every evening: in the evenings|qpm|q.p.m.|each evening|every day in the evening|daily in the evening|once daily in the evening
 every night: each night|every day at night|daily at night|once daily at night|once daily at bedtime|every night at bedtime
 oral: p.o.|by mouth|per os|orally
 intravenous: i.v.|intravenously|into a vein|into the vein
@@ -35,6 +35,8 @@ inhaled: by inhalation|via inhaler|by inhaler|with an inhaler
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink
 lifelong: for life|life-long|for the rest of your life|for the rest of his life|for the rest of her life|for the rest of their lives
 lifelong: for the rest of life|indefinitely|throughout life|all your life|forever
+left: left-sided|left sided|left side
+right: right-sided|right sided|right side
 over the counter: otc|over-the-counter|non-prescription|nonprescription|without prescription|without a prescription
 blood pressure: bp
 heart rate: pulse|pulse rate
@@ -119,6 +121,10 @@ as needed: sos
 """
 _CHINESE = """
 必要时: 需要时|按需|如有需要时|如有需要|有需要时|必要的话|需要的时候
+左: 左侧|左边
+右: 右侧|右边
+左侧卧: 左侧躺
+右侧卧: 右侧躺
 饭前: 餐前|进餐前|吃饭前|进食前|用餐前
 饭后: 餐后|进餐后|吃饭后|进食后|用餐后|吃完饭后
 随餐: 餐中|进餐时|吃饭时|用餐时|与食物同服|与餐同服|和食物一起

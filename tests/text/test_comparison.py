@@ -55,6 +55,15 @@ SAME = [
     ("men are affected more often than women", "women are affected less often than men"),
     ("heparin is better than warfarin", "warfarin is worse than heparin"),
     ("头孢比青霉素更安全", "青霉素不如头孢安全"),
+    ("not only painful but also swollen", "painful and swollen"),
+    ("不仅疼痛而且肿胀", "疼痛和肿胀"),
+    ("左侧肾结石", "左肾结石"),
+    ("weakness on the left side", "left-sided weakness"),
+    ("colonoscopy", "a colonoscopy ought to be done"),
+    ("gallstones", "the patient most likely has gallstones"),
+    ("胆结石", "患者很可能是胆结石"),
+    ("肠镜", "应该做个肠镜"),
+    ("furosemide every morning", "furosemide is given in the mornings"),
 ]
 NARROWER = [
     ("ibuprofen", "ibuprofen 400 mg"),
@@ -64,6 +73,10 @@ NARROWER = [
     ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
+    ("gallstones without symptoms need no operation", "gallstones without symptoms need an urgent operation"),
+    ("do not drive or operate machinery", "driving is allowed"),
+    ("未见明显异常", "发现异常"),
+    ("无发热", "明显发热"),
     ("no surgery needed", "surgery needed"),
     ("不需要手术", "需要手术"),
     ("not contagious", "contagious"),
@@ -103,6 +116,9 @@ OTHER_AMOUNT = [
     ),
 ]
 OTHER_SIDE = [
+    ("store at 2-8 °C", "store at room temperature"),
+    ("2~8℃冷藏", "常温保存"),
+    ("左侧卧位", "右侧卧位"),
     ("acute pancreatitis", "chronic pancreatitis"),
     ("benign tumor", "malignant tumor"),
     ("increase insulin", "decrease insulin"),
@@ -142,6 +158,8 @@ OTHER_SIDE = [
     ("内服", "外用"),
 ]
 OTHER_ORDER = [
+    ("女性比男性多见", "男性比女性多见"),
+    ("肝癌比胃癌少见", "胃癌比肝癌少见"),
     ("give ibuprofen instead of aspirin", "give aspirin instead of ibuprofen"),
     ("instead of aspirin, give ibuprofen", "give aspirin instead of ibuprofen"),
     ("switch from aspirin to clopidogrel", "switch from clopidogrel to aspirin"),
@@ -158,6 +176,10 @@ OTHER_ORDER = [
     ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
+    ("live vaccine", "liver vaccine"),
+    ("not just a cold", "a cold"),
+    ("不仅是感冒", "感冒"),
+    ("左侧卧位", "左卵巢囊肿"),
     ("signs of cervicitis with bacterial vaginosis (infection)", "infection"),
     ("acute on chronic kidney failure", "chronic kidney failure"),
     ("high blood pressure", "low salt diet"),

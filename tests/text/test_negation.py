@@ -24,6 +24,8 @@ hold off on surgery | 不需要手术 | 避免饮酒 | 已排除肿瘤 | 可以�
 不宜也不接种 | 不发热也不咳嗽 | 没有发热，也没有咳嗽
 no fever, no cough | no fever no cough | don't smoke and don't drink | avoid alcohol, avoid caffeine
 it is not, and will never be, cancer | 戒烟戒酒 | 忌烟忌酒 | 不吸烟，不喝酒 | 不吸烟不喝酒 | 没有发热没有咳嗽
+the patient denies fever | 未见明显异常 | 没有症状的患者不需要手术
+gallstones without symptoms need no operation | a cold without fever is no reason to wait
 断药 | 没有必要手术 | 无必要手术 | X线诊断不了骨折 | 减少不了疼痛
 """
 AFFIRMED = """
@@ -35,6 +37,8 @@ do not hesitate to call | whether or not it hurts | gram-negative sepsis | Rh ne
 no problem | non-steroidal drugs | to stop bleeding | notable pain | nose drops | 不能不吃药 | 不要停药 | 不仅要休息
 不超过3天 | 不妨热敷 | 腹部不适 | 月经不调 | 无菌敷料 | 无症状 | 除非怀孕 | 未婚 | 非甾体抗炎药 | 革兰阴性菌
 没关系 | 禁忌症 | 特别注意 | 级别 | 心脏骤停 | 停经 | 戒断反应 | 少量饮水 | 无创通气 | 无需担心 | 避孕药 | 不手术也不行
+gallstones without symptoms need an operation | a cold without fever is a reason to wait
+patients with no symptoms need surgery | 没有症状的患者需要手术 | 未怀孕的女性可以服用
 do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险
 """
 
@@ -76,6 +80,8 @@ def test_affirmed(phrase):
         ("不排除肿瘤", "affirmed", "possible", "肿瘤"),
         ("不能排除肿瘤", "affirmed", "possible", "肿瘤"),
         ("可能是痛风", "affirmed", "possible", "痛风"),
+        ("很可能是痛风", "affirmed", "possible", "痛风"),
+        ("most likely gout", "affirmed", "possible", "gout"),
         ("疑似痛风", "affirmed", "possible", "痛风"),
     ],
 )
@@ -113,6 +119,8 @@ def test_double_negation():
         ("keep away from dust", "keep away from"),
         ("without fever", "without"),
         ("limit salt", "limit"),
+        ("denies fever", "denies"),
+        ("否认高血压", "否认"),
         ("rest", ""),
         ("notable pain", ""),
         ("nothing", ""),
@@ -194,6 +202,10 @@ def test_denied_verbs(clause, verb):
         ("我没有", True),
         ("未", True),
         ("否认有", True),
+        ("我不", True),
+        ("是不是", False),
+        ("要不要", False),
+        ("能不", False),
         ("没有任何", True),
         ("我有", False),
         ("不舒服，", False),

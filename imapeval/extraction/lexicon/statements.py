@@ -108,7 +108,7 @@ _MAIN_CLAUSE_START = re.compile(
     rf"|(?<=[{HAN}])则",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
+_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas|because)\b|但是?|然而|而是|因为|由于", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Item:
     Attributes:
         piece: The item.
         listed: Whether the separator is one of list items.
-        after_contrast: Whether it is a contrast, such as "but".
+        after_contrast: Whether it is a contrast or introduces a reason, such as "but" and "because".
         joined_by_or: Whether it is an "or".
         comma: Whether it is, or contains, a comma.
         conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.
@@ -238,7 +238,14 @@ def _apply_governors(found: list[_Item], lang: Lang) -> Iterator[Piece]:
     """Yield the items, each completed with the negation or warning before or after its list."""
     groups: list[list[_Item]] = []
     for item in found:
-        starts = not groups or not item.listed or item.after_contrast or is_condition(item.piece.text)
+        starts = (
+            not groups
+            # What a colon introduces goes on to the end of the sentence.
+            or not (item.listed or groups[-1][0].introduced)
+            or item.introduced
+            or item.after_contrast
+            or is_condition(item.piece.text)
+        )
         if starts or is_condition(groups[-1][-1].piece.text):
             groups.append([item])
         else:
@@ -267,11 +274,12 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
     pieces: list[Piece] = []
     for place, item in enumerate(group):
         piece = item.piece
-        if item.comma and lang == "zh" and (conjoined or denies_being(governing)):
-            # 无发热、皮疹，头痛三天: the list ends at the comma.
+        ended = conjoined or denies_being(governing) if lang == "zh" else conjoined and not (item.conjoined or forced)
+        if item.comma and ended:
+            # "No fever or rash, a headache" and 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
-        conjoined = conjoined or item.conjoined
         governor = find_governor(piece.text)
+        conjoined = not governor and (conjoined or item.conjoined)
         own = _is_clause(piece.text[len(governor) :], lang)
         if (
             item.joined_by_or

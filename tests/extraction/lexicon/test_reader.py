@@ -72,6 +72,21 @@ def test_a_chinese_consultation(reader: LexiconReader) -> None:
         ("She has never had asthma. What helps against a cough?", "en", {"no asthma"}, {"cough"}),
         ("I am pregnant with a fever. What helps?", "en", set(), {"pregnant", "fever"}),
         (
+            "He denies chest pain, nausea and vomiting but has a cough. Why?",
+            "en",
+            {"no chest pain", "no nausea", "no vomiting"},
+            {"cough"},
+        ),
+        (
+            "Without vomiting or diarrhea, abdominal pain. Why?",
+            "en",
+            {"no vomiting", "no diarrhea"},
+            {"abdominal pain"},
+        ),
+        ("我不发烧也不咳嗽，头痛吃什么药？", "zh", {"无发烧", "无咳嗽"}, {"头痛"}),
+        ("否认高血压、糖尿病，胸痛，怎么办？", "zh", {"无高血压", "无糖尿病"}, {"胸痛"}),
+        ("是不是感冒？要不要手术？会不会发热？", "zh", set(), {"感冒", "手术", "发热"}),
+        (
             "女，30岁，未怀孕，无发热、皮疹，头痛三天，是什么病？",
             "zh",
             {"未怀孕", "无怀孕", "无发热", "无皮疹"},

@@ -13,6 +13,23 @@ ENGLISH = {
     "Avoid coffee and beer.": ["Avoid coffee", "Avoid beer"],
     "Avoid coffee, tea and beer.": ["Avoid coffee", "Avoid tea", "Avoid beer"],
     "Avoid: salt, sugar, fat.": ["Avoid salt", "Avoid sugar", "Avoid fat"],
+    # What a colon introduces goes on to the end of the sentence.
+    "Avoid: salt and sugar, fat (butter, cream) and alcohol.": [
+        "Avoid salt",
+        "Avoid sugar",
+        "Avoid fat",
+        "Avoid butter",
+        "Avoid cream",
+        "Avoid alcohol",
+    ],
+    "Avoid: aspirin because it thins the blood.": ["Avoid aspirin", "it thins the blood"],
+    "Rest and avoid sharing towels, pillows or cups.": [
+        "Rest",
+        "avoid sharing towels",
+        "avoid pillows",
+        "avoid cups",
+    ],
+    "Without fever or rash, a headache.": ["Without fever", "Without rash", "a headache"],
     "Stop ibuprofen and smoking.": ["Stop ibuprofen", "Stop smoking"],
     "Quit smoking and drinking.": ["Quit smoking", "Quit drinking"],
     "Limit salt and sugar.": ["Limit salt", "Limit sugar"],
