@@ -10,10 +10,13 @@ import sys
 import threading
 import time
 import urllib.request
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 
 import pytest
+
+from imapeval.llm.providers.openai import OpenAIModel
 
 SERVE = """
 import sys, threading
@@ -57,6 +60,43 @@ def llama_url(tmp_path_factory):
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             process.kill()
+
+
+def shorten(schema):
+    """Return a JSON schema that allows lists of one entry and short texts only.
+
+    SmolLM2 finds no end of a list: without this most of what is computed is a list that is then cut off.
+    """
+    match schema:
+        case {"enum": _}:
+            return schema
+        case {"type": "string"}:
+            return {**schema, "maxLength": 50}
+        case {"type": "array", "items": items}:
+            return {**schema, "items": shorten(items), "minItems": 1, "maxItems": 1}
+        case dict():
+            return {name: shorten(part) for name, part in schema.items()}
+    return schema
+
+
+class ShortModel:
+    """A model that is asked for the shortest completion of the form that a request has."""
+
+    def __init__(self, model):
+        self._model = model
+        self.identity = model.identity
+        self.concurrency = model.concurrency
+        self.calls = 0
+
+    async def complete(self, request):
+        self.calls += 1
+        return await self._model.complete(replace(request, schema=shorten(request.schema)))
+
+
+@pytest.fixture
+def smollm2(llama_url):
+    """SmolLM2 behind an address, which keeps its lists short; `calls` counts what it was asked."""
+    return ShortModel(OpenAIModel("smollm2", base_url=llama_url))
 
 
 def wait_until_up(url, process, log):

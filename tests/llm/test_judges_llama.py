@@ -3,17 +3,21 @@
 SmolLM2 knows nothing of medicine: only the shape is asked of it, and that probabilities are real.
 """
 
+import json
+from pathlib import Path
+
 import pytest
 
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.llm.middleware.cache import CachedModel
-from imapeval.llm.providers.openai import OpenAIModel
+from imapeval.llm.structured import faults
 from imapeval.metrics.base import MetricResources
-from imapeval.metrics.judges import build, client, factscore, questions
+from imapeval.metrics.judges import build, client
 from imapeval.metrics.judges.custom import load_geval
 from imapeval.types import Failure, Sample, Score
+from tests.llm.batches import OPTIONS, answer_batches, call
 
-pytestmark = pytest.mark.llm
+pytestmark = [pytest.mark.llm, pytest.mark.slow]
 
 SAMPLES = [
     Sample("en", "How is a boil treated?", ("Warm cloths.",), "Put a warm wet cloth on it three times a day."),
@@ -21,23 +25,25 @@ SAMPLES = [
 ]
 METRICS = {metric.name: metric for metric in build()}
 
-MOST_TOKENS = 24
-"""A small model finds no end of a longer answer."""
+
+@pytest.fixture(autouse=True)
+def _few_tokens(monkeypatch):
+    """Where a judge asks for no form, a small model finds no end, and none with more tokens either."""
+    monkeypatch.setattr(client, "_MAX_TOKENS", 30)
+    monkeypatch.setattr(faults, "MORE_TOKENS", 1)
 
 
-async def judge(llama_url, tmp_path, monkeypatch, name, samples):
-    monkeypatch.setattr(client, "_MAX_TOKENS", MOST_TOKENS)
-    for module in (factscore, questions):
-        monkeypatch.setattr(module, "MAX_LIST_TOKENS", MOST_TOKENS)
-    model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+async def judge(smollm2, tmp_path, name, samples):
+    model = CachedModel(smollm2, tmp_path / "cache.sqlite")
     return await evaluate(samples, metrics=[METRICS[name].prepare(MetricResources(llm=model))])
 
 
-@pytest.mark.slow
-async def test_geval_is_weighted_by_real_probabilities(llama_url, tmp_path, monkeypatch):
-    results = await judge(llama_url, tmp_path, monkeypatch, "geval:accuracy", SAMPLES)
+async def test_geval_is_weighted_by_real_probabilities(smollm2, tmp_path):
+    results = await judge(smollm2, tmp_path, "geval:accuracy", SAMPLES)
+    calls = smollm2.calls
     # Out of the cache, probabilities and all.
-    assert await judge(llama_url, tmp_path, monkeypatch, "geval:accuracy", SAMPLES) == results
+    assert await judge(smollm2, tmp_path, "geval:accuracy", SAMPLES) == results
+    assert smollm2.calls == calls > 0
     for result in results:
         assert isinstance(result.outcome, Score)
         assert result.outcome.parts["weighted"] == 1.0
@@ -50,12 +56,62 @@ async def test_geval_is_weighted_by_real_probabilities(llama_url, tmp_path, monk
         )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["geval-noref", "prometheus", "factscore", "questeval:llm", "qafacteval:llm"])
-async def test_a_judge_scores_or_says_why_not(llama_url, tmp_path, monkeypatch, name):
+def test_a_judge_through_batches_is_weighted_by_real_probabilities(llama_url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    row = {
+        "id": "en",
+        "question": "How is a boil treated?",
+        "reference": "Warm cloths.",
+        "response": "Put warmth on it.",
+    }
+    Path("data.jsonl").write_text(json.dumps(row))
+    judged = ("--metrics", "geval:accuracy")
+    assert answer_batches(llama_url, *judged)
+    done = call("score", "data.jsonl", *OPTIONS, *judged, "--batch", "batches", "--out", "run", "--max-failures", "0")
+    assert done.returncode == 0, done.stderr
+    (result,) = map(json.loads, Path("run/results.jsonl").read_text(encoding="utf-8").splitlines())
+    assert result["parts"]["weighted"] == 1.0
+    assert 0 < result["parts"]["mass"] <= 1
+    assert 1 < result["score"] < 5
+    # Without saying that there were batches the same comes out of the cache.
+    assert call("score", "data.jsonl", *OPTIONS, *judged, "--out", "again").returncode == 0
+    assert Path("again/results.jsonl").read_bytes() == Path("run/results.jsonl").read_bytes()
+
+
+def test_repeated_ratings_vary_and_are_paid_for_once(llama_url, tmp_path, monkeypatch):
+    """`imapeval study repeat`, twice."""
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    rows = [
+        {"id": str(number), "question": "How is a boil treated?", "reference": "Warm cloths.", "response": response}
+        for number, response in enumerate(("Put a warm wet cloth on it.", "Antibiotics for a month."))
+    ]
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ("study", "repeat", data, "--llm", "openai:smollm2", "--base-url", llama_url, "--votes", "4")
+    command += ("--metrics", "geval:accuracy", "--threshold", "geval:accuracy=3", "--json")
+    first, again = (call(*command) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    (found,) = json.loads(first.stdout)["metrics"]
+    assert found["answers"] + found["incomplete"] == 2
+    assert found["judgements"] == 4
+    if found["answers"]:
+        # At temperature 1 it does not rate everything alike eight times.
+        assert found["variance"]["judging"] > 0
+        assert [flips["votes"] for flips in found["flips"]] == [1, 2, 4]
+        assert all(0 <= flips["predicted"] <= 1 for flips in found["flips"])
+        assert found["cost"]["judging"] > 0
+    repeated = json.loads(again.stdout)
+    assert repeated["metrics"] == [found]
+    assert repeated["usage"]["calls"] == repeated["usage"]["cached"] or found["incomplete"]
+
+
+@pytest.mark.parametrize("name", ["prometheus", "factscore", "questeval:llm", "qafacteval:llm"])
+async def test_a_judge_scores_or_says_why_not(smollm2, tmp_path, name):
     low, high = METRICS[name].range
     # In Chinese it has a token for every third of a character, and takes minutes.
-    (result,) = await judge(llama_url, tmp_path, monkeypatch, name, SAMPLES[:1])
+    (result,) = await judge(smollm2, tmp_path, name, SAMPLES[:1])
+    assert smollm2.calls
     if isinstance(result.outcome, Failure):
         assert result.outcome.stage in ("metric", "llm")
         assert result.outcome.kind != "internal"
@@ -78,12 +134,10 @@ Evaluation Form (scores ONLY, one number from 1 to 5):
 STEPS = "---\nname: friendly\ncriteria: how kind the words are\nsteps:\n- Read.\n- Rate.\ngiven: response\n---\n"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", [FORM, STEPS], ids=["text", "criteria and steps"])
-async def test_a_prompt_of_ones_own_is_weighted_by_real_probabilities(llama_url, tmp_path, monkeypatch, text):
-    monkeypatch.setattr(client, "_MAX_TOKENS", MOST_TOKENS)
+async def test_a_prompt_of_ones_own_is_weighted_by_real_probabilities(smollm2, tmp_path, text):
     (tmp_path / "kind.md").write_text(text, encoding="utf-8")
-    model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    model = CachedModel(smollm2, tmp_path / "cache.sqlite")
     metric = load_geval(tmp_path / "kind.md").prepare(MetricResources(llm=model))
     (result,) = await evaluate(SAMPLES[:1], metrics=[metric])
     if text == FORM and isinstance(result.outcome, Failure):

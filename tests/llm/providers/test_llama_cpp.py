@@ -34,6 +34,12 @@ def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch):
+    """Threads of a server that shares its processors with other tests wait for each other, busily."""
+    monkeypatch.setattr(llama_cpp, "_count_cores", lambda: 1)
+
+
 @pytest.fixture
 def gguf(tmp_path):
     """A file with the right beginning, and nothing after it."""
@@ -132,7 +138,7 @@ async def test_one_server_answers_all_and_ends_with_the_model(capfd, caplog):
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "far too weak" in caplog.text
 
-    # What it reads is tested with the same model behind an address: test_openai.py.
+    # What it reads is tested with the same model behind an address: test_imaps_llama.py.
     await asyncio.gather(answer(model), answer(model))
 
     started = [part for part in gc.get_objects() if isinstance(part, llama_cpp._Server) and part._process is not None]
@@ -164,7 +170,7 @@ PARENT = """
 import asyncio, sys
 from imapeval.errors import ProviderError
 from imapeval.llm.protocol import Message, Request
-from imapeval.llm.providers.llama_cpp import LlamaCppModel
+from imapeval.llm.providers import llama_cpp
 
 async def main():
     try:
@@ -172,7 +178,8 @@ async def main():
     except ProviderError:
         pass
 
-model = LlamaCppModel("smollm2")
+llama_cpp._count_cores = lambda: 1
+model = llama_cpp.LlamaCppModel("smollm2")
 asyncio.run(main())
 print(model._server.start().result(), flush=True)
 sys.stdin.read()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from imapeval.errors import ExtractionError, ProviderError, SampleError, ServiceError, UsageError
+from imapeval.errors import ExtractionError, ProviderError, ServiceError, UsageError
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm.middleware.budget import BudgetedModel, Ledger
@@ -261,38 +261,6 @@ def test_works_in_one_event_loop_after_another(faulty):
         assert asyncio.run(model.complete(REQUEST)).text == "{}"
 
 
-EN = Sample(
-    "en",
-    "How is a mild ankle sprain treated?",
-    ("Rest the ankle, cool it and keep it raised.",),
-    "Put ice on it and rest. You do not need surgery.",
-)
-ZH = Sample("zh", "轻度脚踝扭伤怎么治疗？", ("休息，冷敷，抬高患肢。",), "冰敷并休息，不需要手术。", lang="zh")
-
-
-@pytest.mark.llm
-@pytest.mark.parametrize("sample", [EN, ZH], ids=["en", "zh"])
-async def test_a_real_server_end_to_end(llama_url, tmp_path, sample):
-    """Shape only: the model of 135M parameters is far too weak to extract facts."""
-    model = Counting(RetryingModel(OpenAIModel("smollm2", base_url=llama_url)))
-    path = tmp_path / "completions.sqlite"
-    reader = LLMReader(CachedModel(model, path), max_tokens=100)
-    asked = await reader.read_question(sample.question, lang=sample.lang)
-    assert asked.query
-    assert all(pair.value == "?" for pair in asked.query)
-    calls = model.calls
-    again = LLMReader(CachedModel(model, path), max_tokens=100)
-    assert await again.read_question(sample.question, lang=sample.lang) == asked
-    assert model.calls == calls
-    if sample.lang == "zh":
-        return  # half a minute more, for a prompt that this model understands still less
-    answer = sample.references[0]
-    # So weak a model may not come to an end of the facts.
-    with contextlib.suppress(SampleError):
-        found = await reader.read_answer(answer, question=sample.question, imap=asked, lang=sample.lang)
-        assert all(answer[slice(*pair.span)] == pair.value for pair in found.inform if pair.span)
-
-
 @pytest.mark.llm
 async def test_a_real_server_enforces_the_schema(llama_url):
     schema = {
@@ -340,20 +308,6 @@ async def test_a_real_server_keeps_to_json_where_there_is_no_schema(llama_url):
     # A weak model may not come to an end.
     with contextlib.suppress(ProviderError):
         assert isinstance(json.loads((await model.complete(request)).text), dict)
-
-
-class Counting:
-    """Counts the calls that reach the model."""
-
-    def __init__(self, model):
-        self._model = model
-        self.identity = model.identity
-        self.concurrency = model.concurrency
-        self.calls = 0
-
-    async def complete(self, request):
-        self.calls += 1
-        return await self._model.complete(request)
 
 
 @pytest.fixture
