@@ -95,7 +95,7 @@ class SampleLine(_StrictModel):
     system: str
     ratings: dict[str, float]
     meta: dict[str, Any]
-    turns: list[_Turn] = []
+    turns: list[_Turn] = Field(default_factory=list["_Turn"])
     fault: _Failure | None = None
 
     def sample(self) -> Sample:
@@ -124,7 +124,7 @@ class ResultLine(_StrictModel):
     parts: dict[str, float]
     failure: _Failure | None
     signature: str
-    repetitions: list[list[float]] = []
+    repetitions: list[list[float]] = Field(default_factory=list[list[float]])
 
     @model_validator(mode="after")
     def _check_outcome(self) -> "ResultLine":
