@@ -279,7 +279,8 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             # "No fever or rash, a headache" and 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
         governor = find_governor(piece.text)
-        conjoined = not governor and (conjoined or item.conjoined)
+        # "Rest and avoid towels, cups": the "and" is not one of the list to avoid; in Chinese its first comma ends it.
+        conjoined = (lang == "zh" or not governor) and (conjoined or item.conjoined)
         own = _is_clause(piece.text[len(governor) :], lang)
         if (
             item.joined_by_or
