@@ -50,12 +50,13 @@ def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relatio
         is "low". None if neither ends in the other, or the words before it may change its meaning.
     """
     a, b = normalise(reference), normalise(response)
-    if is_enumeration(reference) or is_enumeration(response) or not (is_phrase(a) and is_phrase(b)):
-        return None
     relation, head = (Relation.BELONGING, b) if len(a) > len(b) else (Relation.CONTAINMENT, a)
     longer = max(a, b, key=len)
+    # Few values end in another one, and whether they list things takes longer to find out.
     modifier = _find_modifier(longer, head)
-    if not modifier or not _only_narrows(graph, modifier) or _is_one_name(graph, longer):
+    if not modifier or is_enumeration(reference) or is_enumeration(response) or not (is_phrase(a) and is_phrase(b)):
+        return None
+    if not _only_narrows(graph, modifier) or _is_one_name(graph, longer):
         return None
     return relation, {"head": head, "modifier": modifier, "confidence": "low"}
 
