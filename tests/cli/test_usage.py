@@ -157,8 +157,10 @@ def test_kills_hide_nothing_of_what_was_paid(
     options: list[str],
     imapeval_process: Process,
 ):
+    # 90 calls: 40 before the last kill, and at most 16 more within the limit.
     samples = [
-        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n) for n in range(80)
+        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n)
+        for n in range(90 // calls)
     ]
     full = [*command, write_data(samples), *more, "--json", "--price", "1,4", *options]
     server.seconds = 0.05
