@@ -4,9 +4,11 @@ A stub server on loopback (`stub.py`) answers after 200 ms (`--latency`) and tak
 against it, one after another in separate processes: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends
 exactly the requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with
 its run on disk), also with two workers; and these again with everything in the cache. With `--peers PYTHON`, an
-interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each
-line gives the wall time and the CPU time of the client and its workers, and both as ratios to the bare loop. On a busy
-machine only ratios mean something: with `--rounds`, the bare loop is measured again before each round.
+interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. With
+`--ray PYTHON`, an interpreter that has `ray[data]` and aiohttp, also the HTTP stage of `ray.data.llm`, with one actor
+and with 16, and a bare loop of aiohttp, all with imapeval's requests. Each line gives the wall time and the CPU time of
+the client and its workers, and both as ratios to the bare loop. On a busy machine only ratios mean something: with
+`--rounds`, the bare loop is measured again before each round.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
+
+from speed import find_times
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -113,6 +117,50 @@ async def main():
 asyncio.run(main())
 """
 
+AIOHTTP = """
+import asyncio, json, sys
+import aiohttp
+
+samples = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")]
+
+async def main():
+    gate = asyncio.Semaphore(64)
+
+    async def ask(body):
+        async with gate, session.post(sys.argv[1] + "/chat/completions", json=body) as reply:
+            return (await reply.json())["choices"][0]["message"]["content"]
+
+    async def one(question, answers):
+        json.loads(await ask(question))
+        for text in await asyncio.gather(*map(ask, answers)):
+            json.loads(text)
+
+    async with aiohttp.ClientSession() as session:
+        await asyncio.gather(*(one(question, answers) for question, answers in samples))
+
+asyncio.run(main())
+"""
+
+RAY = """
+import json, os, sys
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+import ray
+from ray.data.llm import HttpRequestProcessorConfig, build_processor
+
+samples = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")]
+rows = [{"body": json.dumps(body)} for question, answers in samples for body in (question, *answers)]
+actors = int(sys.argv[3])
+# It takes a processor for each actor, which only waits.
+ray.init(address="local", num_cpus=actors + 2, include_dashboard=False, log_to_driver=False)
+process = build_processor(
+    HttpRequestProcessorConfig(url=sys.argv[1] + "/chat/completions", batch_size=16, concurrency=actors),
+    preprocess=lambda row: {"payload": json.loads(row["body"])},
+    postprocess=lambda row: {"text": row["http_response"]["choices"][0]["message"]["content"]},
+)
+for row in process(ray.data.from_items(rows)).take_all():
+    json.loads(row["text"])
+"""
+
 
 def write_samples(path: Path, count: int) -> None:
     """Write samples of two answers each, all texts different, about 600 characters an answer."""
@@ -193,16 +241,21 @@ def measure(
     """Run a client, print its line, and return wall seconds and CPU milliseconds a call."""
     before = calls_of(url)
     start = time.perf_counter()
+    times: dict[int, float] = {}
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, env=os.environ | env, stdout=subprocess.DEVNULL, stderr=said)
-        _, status, used = os.wait4(process.pid, 0)
+        while (waited := os.wait4(process.pid, os.WNOHANG))[0] == 0:
+            times |= find_times(process.pid)
+            time.sleep(0.1)
+        _, status, used = waited
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             said.seek(0)
             sys.exit(f"{name} failed:\n{said.read().decode()[-2000:]}")
     calls = calls_of(url) - before
-    cpu = used.ru_utime + used.ru_stime
+    # Nobody waits for the processes of Ray, so that the times of `wait4` lack theirs.
+    cpu = max(used.ru_utime + used.ru_stime, sum(times.values()))
     each = 1000 * cpu / calls if calls else 0.0
     cells = [name, str(calls), f"{wall:.1f}", f"{cpu:.1f}", f"{each:.2f}" if calls else ""]
     cells += [f"{wall / bare[0]:.2f}", f"{each / bare[1]:.2f}"] if bare and calls else ["", ""]
@@ -215,6 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=2000, help="for imapeval and the bare loop")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with deepeval and ragas")
+    parser.add_argument("--ray", metavar="PYTHON", help="an interpreter with ray[data] and aiohttp")
     parser.add_argument("--peer-samples", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=1, help="of the bare loop and imapeval")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds until the stub replies")
@@ -231,6 +285,11 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|")
         for turn in range(args.rounds):
             bare = measure("bare `AsyncOpenAI` loop", [sys.executable, "-c", BARE, url, str(requests)], url)
+            if args.ray:
+                measure("bare `aiohttp` loop", [args.ray, "-c", AIOHTTP, url, str(requests)], url, bare)
+                for actors in (1, 16):
+                    name = f"HTTP stage of `ray.data.llm`, actors: {actors}"
+                    measure(name, [args.ray, "-c", RAY, url, str(requests), str(actors)], url, bare)
             for name, cache in (("", "a"), (", again from the cache", "a")):
                 out = str(work / f"imaps{turn}-{len(name)}.jsonl")
                 command = [*cli, "extract", str(samples), *llm, "--json", "--out", out]
