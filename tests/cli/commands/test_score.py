@@ -49,6 +49,18 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     assert first.startswith(f"a,one,{SAMPLES[0].question},{SAMPLES[0].references[0]},{SAMPLES[0].response},en,1.0,")
 
 
+def test_outcomes_are_read_once_for_table_page_and_summary(
+    imapeval: Command, write_data: WriteData, monkeypatch: pytest.MonkeyPatch
+):
+    read: list[Run] = []
+    stream = Run.stream_results
+    monkeypatch.setattr(Run, "stream_results", lambda run, ids: read.append(run) or stream(run, ids))
+    done = imapeval("score", write_data(SAMPLES[:1]), "--metrics", "rouge1", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    # And before, to see whether there is anything to resume.
+    assert len(read) == 2
+
+
 def test_what_is_known_of_the_intervals_of_few_answers_stands_below_them(imapeval: Command, write_data: WriteData):
     def score(*responses: str) -> str:
         samples = [
