@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.types import Sample
-from tests.cli.conftest import Process, WriteData
+from tests.cli.conftest import Command, Process, WriteData
 
 SAMPLES = [Sample(str(number), f"What helps in case {number}?", ("Rest.",), f"Ice {number}.") for number in range(20)]
 
@@ -74,22 +74,29 @@ def slow(run_server: Callable[..., SlowServer]) -> SlowServer:
     return run_server(SlowServer())
 
 
+def ask(slow: SlowServer, command: tuple[str, ...]) -> list[str]:
+    """Return the arguments of a command for the samples and the server."""
+    llm = ["--llm", "openai:m", "--base-url", slow.url, "--concurrency", "4"]
+    return [command[0], "data.jsonl", *command[1:], *llm]
+
+
 @pytest.fixture
-def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Iterator[Process]:
-    data = write_data(SAMPLES)
+def start(
+    slow: SlowServer, tmp_path: Path, write_data: WriteData, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Process]:
+    write_data(SAMPLES)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
 
     # Whoever runs the tests in the background may have them ignore signals, and a process inherits that.
     before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
 
     def start(*command: str, terminal: int | None = None) -> subprocess.Popen[str]:
-        llm = ["--llm", "openai:m", "--base-url", slow.url, "--concurrency", "4"]
-        call = [sys.executable, "-m", "imapeval", command[0], str(data), *command[1:], *llm]
+        call = [sys.executable, "-m", "imapeval", *ask(slow, command)]
         if terminal is not None:
             call = [sys.executable, "-c", TAKE_TERMINAL, *call]
         return subprocess.Popen(
             call,
             cwd=tmp_path,
-            env={**os.environ, "IMAPEVAL_CACHE": str(tmp_path / "cache")},
             stdin=terminal,
             stdout=subprocess.PIPE if terminal is None else terminal,
             stderr=subprocess.PIPE if terminal is None else terminal,
@@ -130,7 +137,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     ],
 )
 def test_what_is_under_way_is_finished_and_kept(
-    slow: SlowServer, start: Process, command: tuple[str, ...], number: signal.Signals
+    slow: SlowServer, start: Process, imapeval: Command, command: tuple[str, ...], number: signal.Signals
 ) -> None:
     with start(*command) as process:
         wait_for(lambda: len(slow.answered) >= 6, process)
@@ -150,9 +157,8 @@ def test_what_is_under_way_is_finished_and_kept(
     assert len(slow.begun) < 2 * len(SAMPLES)
 
     slow.seconds = 0
-    with start(*command) as process:
-        _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+    done = imapeval(*ask(slow, command))
+    assert done.returncode == 0, done.stderr
     assert len(slow.begun) == len(set(slow.begun)) == 3 * len(SAMPLES)
 
 
