@@ -195,7 +195,7 @@ def test_killed_at_random_moments(studies: Studies, tmp_path: Path):
 @pytest.mark.slow
 def test_a_killed_server_has_what_it_confirmed(mortal_server: Server, studies_at: Callable[[str], Studies]):
     studies = studies_at(mortal_server.make_database())
-    study, raters = studies.make(questions=200, raters=3, panel=4)
+    study, raters = studies.make(questions=80, raters=3, panel=4)
     confirmed: set[tuple[str, str]] = set()
 
     lost: set[str] = set()
@@ -237,4 +237,4 @@ def test_a_killed_server_has_what_it_confirmed(mortal_server: Server, studies_at
         stored = {(row.token, row.client_id) for row in connection.execute(sa.select(schema.entries))}
     assert lost == set()
     assert confirmed <= stored
-    check_exact(study, answers=600, raters=3)
+    check_exact(study, answers=240, raters=3)

@@ -66,7 +66,7 @@ def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_o
     monkeypatch.chdir(tmp_path)
     for variable in ("HOME", "TMPDIR", "IMAPEVAL_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(variable, str(tmp_path))
-    told = " ".join(f"Take drug{number} {number} mg and avoid herb{number}." for number in range(80))
+    told = " ".join(f"Take drug{number} {number} mg and avoid herb{number}." for number in range(60))
     given = {"question": f"What should {SECRET} take and avoid?", "reference": told, "response": told[::-1] + told}
     got: list[tuple[int, Any]] = []
     with started("--metrics", "imapscore,rouge1", IMAPEVAL_TOKEN="t0p-s3cret") as (process, port):
@@ -84,7 +84,7 @@ def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_o
     assert body["score"] is not None
     assert (output, errors) == ("", "")
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert not [text for text in (SECRET, "drug0", "herb79") if text.encode() in stored]
+    assert not [text for text in (SECRET, "drug0", "herb59") if text.encode() in stored]
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ HOSTILE_TO = {
 
 
 class _Model(BaseHTTPRequestHandler):
-    """A model that finds one fact in most answers, in a long one a thousand that are not there, or has gone mad."""
+    """A model that finds one fact in most answers, in a long one hundreds that are not there, or has gone mad."""
 
     protocol_version = "HTTP/1.1"
 
@@ -161,7 +161,7 @@ class _Model(BaseHTTPRequestHandler):
         wanted = json.dumps(asked["response_format"])
         values = ["rest"]
         if "herb1999" in asked["messages"][-1]["content"]:
-            values = [f"take drug number {number} with some water and a bit of bread" for number in range(1000)]
+            values = [f"take drug number {number} with some water and a bit of bread" for number in range(400)]
         said: dict[str, Any] = {"inform": [{"term": "treatment", "values": values}]}
         if '"query"' in wanted:
             said = {"query": ["treatment"], "constraint": []}
@@ -226,6 +226,8 @@ def test_long_answers_hold_up_nobody(port: int, text: str):
     while any(each.is_alive() for each in asking):
         post_small()
         meanwhile += 1
+        if meanwhile > 3:
+            time.sleep(0.1)  # enough is shown
     usual += [post_small() for _ in range(5)]
     # Those that wait for the long ones would be the last. If the machine is busy with other things, all take longer.
     assert meanwhile > 3 or max(took) < 20 * max(usual)
