@@ -27,14 +27,17 @@ def change():
         matcher = open_matcher(graph)
 
         @cache
-        def score(reader: str, lang: str, name: str, step: int) -> list[float]:
-            samples, game = read(f"sample-{lang}")[::step], GAMES.get(name, HONEST)
+        def score(reader: str, lang: str, name: str) -> list[float]:
+            samples, game = read(f"sample-{lang}")[:: step_of(name)], GAMES.get(name, HONEST)
             return BENCHMARK["play"](samples, game, reader=reader, graph=graph, matcher=matcher)
 
+        def step_of(name: str) -> int:
+            return PART if name in HIDING else 1
+
         def compare(reader: str, lang: str, name: str) -> list[tuple[str, float]]:
-            step = PART if name in HIDING else 1
+            step = step_of(name)
             qualities = [sample.meta["quality"] for sample in read(f"sample-{lang}")[::step]]
-            scores = zip(qualities, score(reader, lang, "honest", step), score(reader, lang, name, step), strict=True)
+            scores = zip(qualities, score(reader, lang, "honest")[::step], score(reader, lang, name), strict=True)
             return [(quality, played - honest) for quality, honest, played in scores]
 
         yield compare
