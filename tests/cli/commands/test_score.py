@@ -2,7 +2,6 @@ import csv
 import json
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -295,9 +294,11 @@ def generate(count: int) -> list[Sample]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by POSIX signals")
-def test_killed_at_random_moments_and_continued(imapeval_process: Process, write_data: WriteData, tmp_path: Path):
+def test_killed_at_random_moments_and_continued(
+    imapeval: Command, imapeval_process: Process, write_data: WriteData, tmp_path: Path
+):
     args = ["score", write_data(generate(250)), "--metrics", "rouge1,rouge2,rougeL,bleu,chrf"]
-    finish(imapeval_process(*args, "--out", "undisturbed"))
+    assert imapeval(*args, "--out", "undisturbed").returncode == 0
     chance = random.Random(11)
     results = tmp_path / "killed" / "results.jsonl"
 
@@ -317,7 +318,7 @@ def test_killed_at_random_moments_and_continued(imapeval_process: Process, write
     assert kept[1] > 0
     with results.open("ab") as file:
         file.write(b'{"id": "3", "metr')
-    finish(imapeval_process(*args, "--out", "killed"))
+    assert imapeval(*args, "--out", "killed").returncode == 0
     killed, undisturbed = (
         sorted((tmp_path / name / "results.jsonl").read_text().splitlines()) for name in ("killed", "undisturbed")
     )
@@ -339,11 +340,6 @@ def test_interrupted_it_says_how_to_go_on(imapeval_process: Process, write_data:
     assert process.returncode == 130
     assert f"To resume: imapeval score {data} --metrics rougeL --out 'my run'" in errors
     assert "Traceback" not in errors
-
-
-def finish(process: subprocess.Popen[str]) -> None:
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
 
 
 def test_how_several_references_count(imapeval: Command, write_data: Callable[..., Path]):
