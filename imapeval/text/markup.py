@@ -173,9 +173,11 @@ def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 _MIN_CAPITALS = 12
-"""A text all in capitals with at least this many Latin letters is not an abbreviation."""
+"""A text all in capitals with at least this many Latin letters is not an abbreviation. The words of a Chinese one are."""
 
 
 def _is_all_capitals(text: str) -> bool:
+    if has_chinese(text):
+        return False
     letters = [char for char in text if char.isascii() and char.isalpha()]
     return len(letters) >= _MIN_CAPITALS and not any(map(str.islower, letters))

@@ -39,6 +39,7 @@ SAME = {
     "İSTANBUL: REST THE KNEE": "İstanbul: rest the knee",
     # Not layout.
     "CT, MRI, ECG": "CT, MRI, ECG",
+    "建议做MRCP、HIDA、CT和MRI": "建议做MRCP、HIDA、CT和MRI",
     "Rest THE LEFT KNEE": "Rest THE LEFT KNEE",
     "HbA1c <7%, p < 0.05, BP <140/90": "HbA1c <7%, p < 0.05, BP <140/90",
     "a * b, 2*3*4, snake_case_name": "a * b, 2*3*4, snake_case_name",
