@@ -58,15 +58,36 @@ def await_results(run: Path, process: "subprocess.Popen[str]") -> None:
     assert process.poll() is None, process.communicate()
 
 
-def many(write_data: WriteData, copies: int) -> Path:
-    samples = [replace(s, id=f"{s.id}-{n}") for n in range(copies) for s in read("sample-en")]
-    return write_data(samples)
+SMALL_BATCHES = """
+from imapeval.cli.main import run
+from imapeval.evaluation import workers
+
+workers.BATCH = 8
+run()
+"""
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide few samples among the workers of this process."""
+    monkeypatch.setattr("imapeval.evaluation.workers.BATCH", 8)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Process:
+    """Start a command that divides few samples among its workers."""
+
+    def start(*args: str | Path) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", SMALL_BATCHES, *map(str, args)]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return start
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("small_batches")
 def test_workers_write_the_same_run(imapeval: Command, write_data: WriteData, tmp_path: Path):
-    # A batch for each worker.
-    data = write_data([replace(s, id=f"{name}-{s.id}") for name in ("sample-en", "sample-zh") for s in read(name)[:40]])
+    data = write_data([replace(s, id=f"{name}-{s.id}") for name in ("sample-en", "sample-zh") for s in read(name)[:12]])
     plain = imapeval("score", data, "--out", "plain")
     assert plain.returncode == 0, plain.stderr
     spread = imapeval("score", data, "--out", "spread", "--workers", "2")
@@ -98,7 +119,7 @@ LLM = ("--llm", "openai:m", "--price", "1,1", "--base-url")
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("apart")
+@pytest.mark.usefixtures("apart", "small_batches")
 def test_workers_share_a_model(
     imapeval: Command, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -107,7 +128,8 @@ def test_workers_share_a_model(
         replies[name] = Replies()
         monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / f"cache-{name}"))
         url = serve(replies[name]).url
-        done = imapeval("score", "sample-en", "--metrics", "imapscore,judge,rouge1", *LLM, url, "--out", name, *options)
+        command = ("score", "sample-en", "--limit", "24", "--metrics", "imapscore,judge,rouge1", *LLM, url)
+        done = imapeval(*command, "--out", name, *options)
         assert done.returncode == 0, done.stderr
     assert replies["spread"].asked == replies["plain"].asked
     assert set(replies["spread"].asked.values()) == {1}
@@ -121,11 +143,11 @@ def test_workers_share_a_model(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("apart")
+@pytest.mark.usefixtures("apart", "small_batches")
 def test_a_budget_holds_for_all_workers_together(imapeval: Command, serve: Callable[..., Any], tmp_path: Path):
     replies = Replies()
-    url, budget = serve(replies).url, 0.025
-    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--out", "run")
+    url, budget = serve(replies).url, 0.01
+    command = ("score", "sample-en", "--limit", "32", "--metrics", "imapscore", *LLM, url, "--out", "run")
     stopped = imapeval(*command, "--workers", "2", "--max-cost", str(budget))
     assert stopped.returncode == 2, stopped.stderr
     assert "--max-cost" in stopped.stderr
@@ -139,13 +161,11 @@ def test_a_budget_holds_for_all_workers_together(imapeval: Command, serve: Calla
 @pytest.mark.slow
 @pytest.mark.usefixtures("apart")
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-def test_killed_workers_lose_no_completion(
-    imapeval: Command, imapeval_process: Process, serve: Callable[..., Any], tmp_path: Path
-):
+def test_killed_workers_lose_no_completion(start: Process, serve: Callable[..., Any], tmp_path: Path):
     replies = Replies(0.05)
     url = serve(replies).url
-    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, url, "--workers", "2")
-    process = imapeval_process(*command, "--out", "spread", "--concurrency", "4")
+    command = ("score", "sample-en", "--limit", "48", "--metrics", "imapscore", *LLM, url, "--workers", "2")
+    process = start(*command, "--out", "spread", "--concurrency", "4")
     for wanted in (20, 60):
         while process.poll() is None and replies.asked.total() < wanted:
             time.sleep(0.02)
@@ -155,17 +175,16 @@ def test_killed_workers_lose_no_completion(
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert set(replies.asked.values()) == {1}
-    assert len(Run(tmp_path / "spread").results()) == len(read("sample-en"))
+    assert len(Run(tmp_path / "spread").results()) == 48
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("apart")
-def test_ctrl_c_finishes_what_was_asked(
-    imapeval: Command, imapeval_process: Process, serve: Callable[..., Any], tmp_path: Path
-):
+def test_ctrl_c_finishes_what_was_asked(imapeval: Command, start: Process, serve: Callable[..., Any], tmp_path: Path):
     replies = Replies(0.2)
-    command = ("score", "sample-en", "--metrics", "imapscore", *LLM, serve(replies).url, "--out", "run")
-    process = imapeval_process(*command, "--workers", "2", "--concurrency", "4")
+    data = ("sample-en", "--limit", "40")
+    command = ("score", *data, "--metrics", "imapscore", *LLM, serve(replies).url, "--out", "run")
+    process = start(*command, "--workers", "2", "--concurrency", "4")
     while process.poll() is None and replies.asked.total() < 12:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
@@ -182,8 +201,8 @@ def test_ctrl_c_finishes_what_was_asked(
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-def test_ctrl_c_while_workers_start(write_data: WriteData, tmp_path: Path):
-    command = [sys.executable, "-m", "imapeval", "score", str(many(write_data, 1)), "--metrics", "rouge1"]
+def test_ctrl_c_while_workers_start(tmp_path: Path):
+    command = [sys.executable, "-m", "imapeval", "score", "sample-en", "--metrics", "rouge1"]
     process = subprocess.Popen(
         [*command, "--out", "run", "--workers", "2"],
         cwd=tmp_path,
@@ -372,23 +391,21 @@ def test_a_worker_killed_while_it_sends_loses_its_batch_alone(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-@pytest.mark.parametrize("victim", ["worker", "first process"])
-def test_a_kill_loses_no_result(
-    imapeval: Command, imapeval_process: Process, write_data: WriteData, tmp_path: Path, victim: str
-):
-    command = ("score", many(write_data, 3), "--metrics", "imapscore,rouge1")
+def test_a_kill_loses_no_result(imapeval: Command, start: Process, tmp_path: Path):
+    command = ("score", "sample-en", "--metrics", "imapscore,rouge1")
     assert imapeval(*command, "--out", "plain").returncode == 0
-    process = imapeval_process(*command, "--out", "spread", "--workers", "2")
-    await_results(tmp_path / "spread", process)
-    workers = scoring(process.pid)
-    assert len(workers) == 2
-    if victim == "worker":
-        os.kill(workers[0], signal.SIGKILL)
-        _, errors = process.communicate()
-        assert process.returncode == 0, errors
-    else:
-        process.kill()
-        process.communicate()  # returns once the workers, which hold the same pipes, have ended
-        assert imapeval(*command, "--out", "spread", "--workers", "2").returncode == 0
-    for name in ("results.jsonl", "imaps.jsonl"):
-        assert lines(tmp_path / "spread", name) == lines(tmp_path / "plain", name)
+    for victim in ("worker", "first process"):
+        process = start(*command, "--out", victim, "--workers", "2")
+        await_results(tmp_path / victim, process)
+        workers = scoring(process.pid)
+        assert len(workers) == 2
+        if victim == "worker":
+            os.kill(workers[0], signal.SIGKILL)
+            _, errors = process.communicate()
+            assert process.returncode == 0, errors
+        else:
+            process.kill()
+            process.communicate()  # returns once the workers, which hold the same pipes, have ended
+            assert imapeval(*command, "--out", victim, "--workers", "2").returncode == 0
+        for name in ("results.jsonl", "imaps.jsonl"):
+            assert lines(tmp_path / victim, name) == lines(tmp_path / "plain", name)
