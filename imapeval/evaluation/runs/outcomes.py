@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING
 
+from imapeval.evaluation.samples import index_samples
 from imapeval.evaluation.samples.spool import Mapped
 from imapeval.types import Failure
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.evaluation.ids import IdIndex
-    from imapeval.evaluation.runs.reading import Result
+    from imapeval.evaluation.runs.reading import Result, Run
     from imapeval.types import Sample
 
 KEPT_PARTS = ("recall", "precision", "contradictions")
@@ -156,6 +157,18 @@ class RunContents:
     samples: Sequence[Sample]
     index: IdIndex
     outcomes: Outcomes
+
+    @classmethod
+    def read(cls, run: Run) -> RunContents:
+        """Read a run.
+
+        Raises:
+            InputError: As of `Run.samples` and `Run.stream_results`.
+        """
+        samples = run.open_samples()
+        index = index_samples(samples)
+        metrics = list(run.manifest["settings"]["metrics"])
+        return cls(samples, index, Outcomes(run.stream_results(index), metrics, index))
 
 
 def count_samples(messages: Iterable[FailureMessage]) -> int:

@@ -29,7 +29,7 @@ from pydantic_core import from_json
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.ids import IdIndex
-from imapeval.evaluation.runs.outcomes import Outcomes, RunContents
+from imapeval.evaluation.runs.outcomes import RunContents
 from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error
 from imapeval.evaluation.runs.usage_file import read_usage
 from imapeval.evaluation.samples import index_samples
@@ -51,7 +51,6 @@ MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jso
 USAGE = "usage.json"
 
 _FIX_USAGE = "Correct it, or remove it: then the usage in manifest.json is used."
-
 _MODEL_FAULTS = frozenset(get_args(CompletionFault))
 
 
@@ -124,15 +123,8 @@ class Run:
 
     @cached_property
     def contents(self) -> RunContents:
-        """Samples and outcomes, as they are when first asked for.
-
-        Raises:
-            InputError: As of `samples` and `stream_results`.
-        """
-        samples = self.open_samples()
-        index = index_samples(samples)
-        metrics = list(self.manifest["settings"]["metrics"])
-        return RunContents(samples, index, Outcomes(self.stream_results(index), metrics, index))
+        """Samples and outcomes, as they are when first asked for; see `RunContents.read`."""
+        return RunContents.read(self)
 
     def samples(self) -> list[Sample]:
         """Return the samples in the order of the data.
