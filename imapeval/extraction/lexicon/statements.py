@@ -108,7 +108,8 @@ _MAIN_CLAUSE_START = re.compile(
     rf"|(?<=[{HAN}])则",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas|because)\b|但是?|然而|而是|因为|由于", re.IGNORECASE)
+_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
+_REASON = re.compile(r"\bbecause\b|因为|由于", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class _Item:
     Attributes:
         piece: The item.
         listed: Whether the separator is one of list items.
-        after_contrast: Whether it is a contrast or introduces a reason, such as "but" and "because".
+        after_contrast: Whether it is a contrast, such as "but", or introduces the reason for what a colon introduced.
         joined_by_or: Whether it is an "or".
         comma: Whether it is, or contains, a comma.
         conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.
@@ -182,6 +183,7 @@ def _read_sentence(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[_Item]:
     last = sentence.start
     dangling = ""
+    introduced = False
     # Whether a clause was skipped before the item.
     broken = False
     for item in split_items(sentence):
@@ -194,6 +196,7 @@ def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: boo
             dangling = item.text
             continue
         listed, is_contrast = bool(_LISTING[lang].search(between)) and not broken, bool(_CONTRAST.search(between))
+        is_contrast = is_contrast or (introduced and bool(_REASON.search(between)))
         broken = False
         if dangling:
             joint = "" if lang == "zh" else " "
@@ -203,7 +206,7 @@ def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: boo
                 after_contrast=is_contrast,
                 introduced=True,
             )
-            dangling = ""
+            dangling, introduced = "", True
         else:
             yield _Item(
                 item,
@@ -274,13 +277,11 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
     pieces: list[Piece] = []
     for place, item in enumerate(group):
         piece = item.piece
-        ended = conjoined or denies_being(governing) if lang == "zh" else conjoined and not (item.conjoined or forced)
-        if item.comma and ended:
-            # "No fever or rash, a headache" and 无发热、皮疹，头痛三天: the list ends at the comma.
+        if item.comma and lang == "zh" and (conjoined or denies_being(governing)):
+            # 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
         governor = find_governor(piece.text)
-        # "Rest and avoid towels, cups": the "and" is not one of the list to avoid; in Chinese its first comma ends it.
-        conjoined = (lang == "zh" or not governor) and (conjoined or item.conjoined)
+        conjoined = conjoined or item.conjoined
         own = _is_clause(piece.text[len(governor) :], lang)
         if (
             item.joined_by_or

@@ -29,7 +29,6 @@ ENGLISH = {
         "avoid pillows",
         "avoid cups",
     ],
-    "Without fever or rash, a headache.": ["Without fever", "Without rash", "a headache"],
     "Stop ibuprofen and smoking.": ["Stop ibuprofen", "Stop smoking"],
     "Quit smoking and drinking.": ["Quit smoking", "Quit drinking"],
     "Limit salt and sugar.": ["Limit salt", "Limit sugar"],
