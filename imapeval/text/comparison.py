@@ -153,7 +153,11 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return WordingVerdict.SAME if same and are_complements(ours, theirs) else None
     denied, affirmed = (a, b) if a.stance.denies else (b, a)
     about_the_same = (
-        _overlap(a.words, b.words) >= SAME_SUBJECT
+        # "Not needed" denies "needed", but "most do not need treatment" is not about "in 50%": neither has content words.
+        (
+            _overlap(a.words, b.words) >= SAME_SUBJECT
+            and (bool(a.words) or bool(a.amounts.items) == bool(b.amounts.items))
+        )
         or a.subject == b.subject != ""
         # 阴性 and 阳性: the denial itself is a side.
         or _differ_by_opposite(a, b)

@@ -295,3 +295,9 @@ def test_different_conditions_are_not_a_contradiction() -> None:
     assert (
         compare_wordings("take ibuprofen if it hurts", "do not take ibuprofen if it hurts") is WordingVerdict.OPPOSITE
     )
+
+
+def test_phrases_without_words_contradict_unless_only_one_states_an_amount() -> None:
+    assert compare_wordings("needed", "not needed") is WordingVerdict.OPPOSITE
+    assert compare_wordings("in 50%", "most do not need treatment") is None
+    assert compare_wordings("10-16 years of age", "not when you are first drunk") is None
