@@ -7,18 +7,22 @@ chronic). Under different conditions, phrases are neither the same nor contradic
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.language import HAN
 from imapeval.text.normalise import is_short_name
 from imapeval.text.opposites import TIME_OF_DAY, are_antonyms, are_complements, are_opposed, find_opposites
 from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase, split_list
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
+
+_WORD = re.compile(rf"[a-z]+|[{HAN}]")
 
 SAME_SUBJECT = 0.6
 """Two phrases have the same subject if they share at least this part of the longer one's words, so that a different
@@ -153,11 +157,7 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return WordingVerdict.SAME if same and are_complements(ours, theirs) else None
     denied, affirmed = (a, b) if a.stance.denies else (b, a)
     about_the_same = (
-        # "Not needed" denies "needed", but "most do not need treatment" is not about "in 50%": neither has content words.
-        (
-            _overlap(a.words, b.words) >= SAME_SUBJECT
-            and (bool(a.words) or bool(a.amounts.items) == bool(b.amounts.items))
-        )
+        (_overlap(a.words, b.words) >= SAME_SUBJECT and (bool(a.words) or _may_be_about_the_same(a, b)))
         or a.subject == b.subject != ""
         # 阴性 and 阳性: the denial itself is a side.
         or _differ_by_opposite(a, b)
@@ -171,6 +171,15 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         or any(find_content_words(part) == affirmed.words != frozenset() for part in split_list(denied.stance.subject))
     )
     return WordingVerdict.OPPOSITE if about_the_same else None
+
+
+def _may_be_about_the_same(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases without content words may be about the same.
+
+    "Not needed" denies "needed for 3 days", but "most do not need treatment" is not about "in 50%".
+    """
+    ours, theirs = (frozenset(_WORD.findall(phrase.stance.subject.lower())) for phrase in (a, b))
+    return bool(a.amounts.items) == bool(b.amounts.items) or not ours.isdisjoint(theirs)
 
 
 def _compare_times_of_day(a: Phrase, b: Phrase) -> WordingVerdict | None:

@@ -39,7 +39,10 @@ _HARMLESS = re.compile(
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
-    r"|(?<=\w )with(?:out| no) (?:\w+ ){0,2}?\w+(?= (?:is|are|was|were|needs?|can|could|may|might|should|must|will|would|do|does|has|have|requires?)\b)"
+    # "A diet without salt is advised" is advice against salt.
+    r"|(?<=\w )(?<!\b(?:is|be) )(?<!\b(?:are|was) )(?<!\bwere )with(?:out| no) (?:\w+ ){0,2}?\w+"
+    r"(?= (?:needs?|can|could|may|might|should|must|will|would|do|does|has|have|requires?"
+    r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
     r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
@@ -82,7 +85,7 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
 
 # Each match flips the polarity.
 _DENIAL = re.compile(
-    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied|ying)\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
+    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
     re.IGNORECASE,
@@ -262,6 +265,7 @@ _DENYING_END = re.compile(
     re.IGNORECASE,
 )
 
+_REPORTED_DENIAL = re.compile(r"\bden(?:y|ies|ied)$", re.IGNORECASE)
 _DENYING_LIST = re.compile("[无未]$|没有$|否认有?$")
 # Before and after a name of something that may be chosen, in English, Chinese and French.
 _DENIED_BEFORE = re.compile(
@@ -292,6 +296,15 @@ def denies_being(governor: str) -> bool:
     (True, False)
     """
     return _DENYING_LIST.search(governor) is not None
+
+
+def reports_denial(governor: str) -> bool:
+    """Return whether an English governor reports what a patient denies.
+
+    >>> reports_denial("he denies"), reports_denial("no")
+    (True, False)
+    """
+    return _REPORTED_DENIAL.search(governor) is not None
 
 
 def ends_with_negator(text: str) -> bool:

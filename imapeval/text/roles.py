@@ -45,7 +45,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         # What one has more of belongs to the first: "CT敏感", 胸片.
         (
             "choice",
-            rf"^{_A}比{_FIRST_B}(?:更为?|还|较|要|(?=[常多少高低好差大小快慢强弱轻重早晚安]\S?$))(?P<quality>\S.{{0,40}})$",
+            rf"^{_A}比{_FIRST_B}(?:更为?|还|较|要|(?=[常多少高低大小快慢强弱轻重早晚]\S?$))(?P<quality>\S.{{0,40}})$",
         ),
         ("choice", rf"^{_A}比{_B}$"),
         ("sequence", rf"^先{_A}[,，]?(?:之后|然后|接着|随后|最后|再|后){_B}$"),

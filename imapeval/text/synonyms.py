@@ -21,8 +21,10 @@ with food: with meals|with a meal|with each meal|at mealtimes|at mealtime|during
 immediately: at once|right away|straight away|straightaway|without delay|promptly|right now|as soon as possible|asap|a.s.a.p.
 at bedtime: h.s.|before bed|before bedtime|before going to bed|before you go to bed|before sleep|before sleeping|before going to sleep|before you go to sleep|when going to bed
 at night: nocte|in the night|at nighttime
-every morning: in the mornings|qam|q.a.m.|each morning|every day in the morning|daily in the morning|once daily in the morning|mane
-every evening: in the evenings|qpm|q.p.m.|each evening|every day in the evening|daily in the evening|once daily in the evening
+in the morning: in the mornings
+in the evening: in the evenings
+every morning: qam|q.a.m.|each morning|every day in the morning|daily in the morning|once daily in the morning|mane
+every evening: qpm|q.p.m.|each evening|every day in the evening|daily in the evening|once daily in the evening
 every night: each night|every day at night|daily at night|once daily at night|once daily at bedtime|every night at bedtime
 oral: p.o.|by mouth|per os|orally
 intravenous: i.v.|intravenously|into a vein|into the vein

@@ -21,6 +21,7 @@ from imapeval.text.negation import (
     find_hedge,
     find_negator,
     is_negated,
+    reports_denial,
     strip_final_verb,
 )
 from imapeval.text.phrases import is_condition
@@ -99,6 +100,12 @@ _OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
         r"[吸抽饮吃喝熬服吞嚼泡敷按揉捏搓挤抓挠碰摸跑跳坐站提搬弯扭憋画打晒游骑受]|使用|接触|进行|进食|剧烈|过[度量]|[久长]时?间?[坐站卧走]|运动|劳累"
     ),
 }
+# What a history says after the denials of a patient: "denies fever, takes aspirin", "denies fever, pulse 80".
+_HISTORY = re.compile(
+    r"(?:takes?|took|drinks|drank|eats|ate|smokes|smoked|uses|used|lives|lived|works|worked|sleeps|slept|feels|felt"
+    r"|reports|reported|states|stated|says|said|goes|went|came|had|on)\b|[^\d]{0,40}\d",
+    re.IGNORECASE,
+)
 _COLONS = (":", "：")
 _MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
 """Longest piece without a statement that is a connective, such as "therefore", rather than a clause; in characters."""
@@ -309,6 +316,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
             # A negated verb applies to list items up to an "or", in Chinese up to a comma.
             and not (loose and (item.comma if lang == "zh" else place > last_or))
+            and not (reports_denial(governing) and _HISTORY.match(piece.text))
         ):
             piece = _prepend_governor(piece, (own and forced and find_negator(governing, lang)) or governing, lang)
         else:
