@@ -220,7 +220,8 @@ class _ResponseLine(BaseModel):
 
 
 class _RecordLine(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    # Pairs that an extractor outside this package made are checked too.
+    model_config = ConfigDict(frozen=True, revalidate_instances="always")
 
     # `id` and the four lists have no defaults: they are required, and always written.
     # Unknown fields are ignored, such as `stability`, which earlier versions wrote.

@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from imapeval.text.language import has_chinese
+from imapeval.text.language import detect_lang, has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,11 +173,9 @@ def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 _MIN_CAPITALS = 12
-"""A text all in capitals with at least this many Latin letters is not an abbreviation. The words of a Chinese one are."""
+"""An English text all in capitals with at least this many letters is not an abbreviation; capitals in a Chinese one are."""
 
 
 def _is_all_capitals(text: str) -> bool:
-    if has_chinese(text):
-        return False
     letters = [char for char in text if char.isascii() and char.isalpha()]
-    return len(letters) >= _MIN_CAPITALS and not any(map(str.islower, letters))
+    return len(letters) >= _MIN_CAPITALS and not any(map(str.islower, letters)) and detect_lang(text) == "en"

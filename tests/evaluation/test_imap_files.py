@@ -47,6 +47,12 @@ def test_written_as_the_design_says():
     assert [read.evidence for read in again.matches or ()] == [match.evidence]
 
 
+def test_pairs_that_could_not_be_read_again_are_not_written():
+    for wrong in (Pair("drug", "aspirin", condition=None), Pair("drug", "aspirin", polarity="perhaps")):  # pyright: ignore[reportArgumentType]
+        with pytest.raises(ValueError, match=r"response\.0\.(condition|polarity)"):
+            imap_files.dump_record(ImapRecord("a", Imap((), (), (), (wrong,)), ()))
+
+
 def test_the_stability_of_earlier_versions_is_ignored():
     assert imap_files.parse_record(json.dumps(LINE | {"stability": 2 / 3})) == imap_files.parse_record(json.dumps(LINE))
 

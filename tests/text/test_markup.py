@@ -36,6 +36,7 @@ SAME = {
     "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF": "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF",
     # A text in capitals.
     "TAKE IBUPROFEN 400 MG": "take ibuprofen 400 mg",
+    "TAKE ASPIRIN EVERY DAY (阿司匹林)": "take aspirin every day (阿司匹林)",
     "İSTANBUL: REST THE KNEE": "İstanbul: rest the knee",
     # Not layout.
     "CT, MRI, ECG": "CT, MRI, ECG",

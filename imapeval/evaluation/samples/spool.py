@@ -7,6 +7,7 @@ import pickle
 import tempfile
 import weakref
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -20,8 +21,8 @@ from imapeval.errors import UsageError
 IN_MEMORY = 10_000
 """Items that are kept in memory: some 10 MB of short answers, and no cost for data of ordinary size."""
 
-_AT_ONCE = 64
-"""Items that are read from the file together: enough to save time, and few where they are long."""
+_AT_ONCE = 1 << 16
+"""Bytes of items that are read from the file together, or a single longer one: enough to save time."""
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
@@ -109,8 +110,11 @@ class _Spool(Sequence[_Item]):
 
     def __iter__(self) -> Iterator[_Item]:
         yield from self._first
-        for start in range(0, len(self._begins) - 1, _AT_ONCE):
-            yield from self._load(start, start + _AT_ONCE)
+        start, count = 0, len(self._begins) - 1
+        while start < count:
+            end = max(start + 1, bisect_right(self._begins, self._begins[start] + _AT_ONCE) - 1)
+            yield from self._load(start, end)
+            start = end
 
     def _load(self, start: int, end: int) -> list[_Item]:
         """Return the items of the file from one place up to another one."""

@@ -51,7 +51,7 @@ _FAMILIES = {
     "gemini": re.compile(r"gemini|gemma|palm(?!yra)|\bbard\b"),
     "llama": re.compile(r"(?<!\bo)llama|vicuna|alpaca"),
     "qwen": re.compile(r"qwen|qwq"),
-    "mistral": re.compile(r"mistral|mixtral"),
+    "mistral": re.compile(r"(?:mi|magi|mini|code|dev)stral|(?:mi|pi|vo)xtral"),
     "deepseek": re.compile(r"deepseek"),
     "glm": re.compile(r"glm"),
     "baichuan": re.compile(r"baichuan"),
@@ -222,12 +222,15 @@ def _iterate_properties(rated: Rated, signature: str) -> Iterator[tuple[tuple[st
 def _find_model(signature: str) -> str:
     """Return the name of the language model in a signature; "" if the metric has none."""
     models = [part.partition(":")[2] for part in signature.split("|") if part.startswith(("model:", "llm:"))]
-    # Without provider and server: "openai:Qwen/Qwen3-8B@http://llama:8080/v1" is a Qwen.
-    return models[0].partition(":")[2].partition("@")[0] if models else ""
+    if not models:
+        return ""
+    # Without provider and server: "openai:Qwen/Qwen3-8B@http://llama:8080/v1" is a Qwen. Folders of downloads end with
+    # the name of a version.
+    return models[0].partition(":")[2].partition("@http")[0].partition("/snapshots/")[0].rstrip("/")
 
 
 def _find_families(name: str) -> frozenset[str]:
-    """Return the families that the name of a model or system tells: two of one that is distilled into another."""
+    """Return the families that the name of a model or system indicates: two for one that is distilled into another."""
     # Before the last "/" stands a data set or an organisation.
     name = name.rpartition("/")[2].lower()
     return frozenset(family for family, pattern in _FAMILIES.items() if pattern.search(name))

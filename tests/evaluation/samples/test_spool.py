@@ -4,6 +4,7 @@ import json
 import re
 import resource
 import tempfile
+import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from imapeval.types import Turn
 @pytest.fixture(autouse=True)
 def memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(spool, "IN_MEMORY", 2)
-    monkeypatch.setattr(spool, "_AT_ONCE", 2)
+    # Two or three small items, or a larger one alone.
+    monkeypatch.setattr(spool, "_AT_ONCE", 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,17 @@ def test_items_in_a_file_are_those_that_were_given():
         assert isinstance(kept, list) == (count < 2)
         with pytest.raises(IndexError):
             kept[count]
+
+
+def test_long_items_are_in_memory_one_at_a_time():
+    tracemalloc.start()
+    try:
+        assert sum(map(len, spool.spool("x" * 1_000_000 for _ in range(40)))) == 40_000_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Two in memory, and one pickled, read and loaded.
+    assert peak < 10_000_000
 
 
 def test_a_full_disk_is_told_with_its_folder():

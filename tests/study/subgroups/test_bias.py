@@ -114,12 +114,20 @@ def test_languages_and_tasks_at_equal_quality(favoured: str | None):
         ("vllm:meta-llama/Llama-3.1-8B-Instruct", "llama", {"MedAlpaca", "Meta-Llama-3"}),
         ("openai:DeepSeek-R1-Distill-Qwen-7B", "qwen, deepseek", {"Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen"}),
         ("local:phi-4-mini.gguf#0123abcd", "phi", {"Phi-3"}),
+        ("vllm:/models/Qwen3-8B/", "qwen", {"Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen"}),
+        (
+            "vllm:/models--Qwen--Qwen3-8B/snapshots/01ab",
+            "qwen",
+            {"Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen"},
+        ),
+        ("openai:@cf/meta/llama-3-8b@http://localhost/v1", "llama", {"MedAlpaca", "Meta-Llama-3"}),
+        ("openai:mistralai/Magistral-Small-2506", "mistral", {"Mixtral-8x7B"}),
     ],
 )
 def test_the_own_family_is_read_from_the_signature(model: str, family: str, own: set[str]):
     # The last are of none of these families, whatever their names contain.
     names = ("Qwen2-7B", "HMedQA/Qwen2", "R1-Distill-Qwen", "ChatGPT", "HMedQA/GPT-4", "gpt35", "o3-mini", "PaLM-2")
-    names += ("medgemma-27b", "bard", "MedAlpaca", "Meta-Llama-3", "Phi-3")
+    names += ("medgemma-27b", "bard", "MedAlpaca", "Meta-Llama-3", "Phi-3", "Mixtral-8x7B")
     names += ("HuatuoGPT-o1", "BioGPT", "palmyra-med", "dolphin", "ollama", "llama-gpt-qwen-phi-bench/nurse")
     labels = np.array(names).repeat(50)
     score = np.random.default_rng(1).normal(size=len(labels))
