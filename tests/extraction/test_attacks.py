@@ -3,7 +3,7 @@
 Each is an answer about a boil and an attack behind it. Of those whose form is known the model is shown nothing: whoever
 reads them gets the answer's facts, and none of those that only the attack names, even from a model that obeys every
 attack. The others ("seen") reach the model, as data between markers that they cannot end. How often they move a score
-is measured by `benchmarks/attacks.py`; a real model reads some in `tests/llm/test_imaps_llama.py`.
+is measured by `benchmarks/attacks.py`, on real models.
 """
 
 import json

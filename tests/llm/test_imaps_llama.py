@@ -1,7 +1,8 @@
-"""Imaps by a real llama.cpp server with a real small model: reading, attacks, relations, batches.
+"""Imaps by a real llama.cpp server with a real small model: reading, relations, batches.
 
 SmolLM2 knows nothing of medicine: only the shape is asked of it. All that sends the long prompts of reading and
-relating is in one file, so that with `--dist loadfile` it shares a server, which computes each of them once.
+relating is in one file, so that with `--dist loadfile` it shares a server, which computes each of them once. Prompts of
+reading and relating in Chinese, of which the model knows little, are sent only to scripted models.
 """
 
 import contextlib
@@ -13,11 +14,10 @@ import pytest
 from imapeval.errors import SampleError
 from imapeval.evaluation.pipeline import open_graph, open_matcher
 from imapeval.extraction.llm_reader import LLMReader
-from imapeval.extraction.source import SourceText
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.matching.protocol import relate_values
-from imapeval.types import Failure, Pair, QuestionImap
+from imapeval.types import Failure
 from tests.llm.batches import OPTIONS, answer_batches, call
 
 pytestmark = [pytest.mark.llm, pytest.mark.slow]
@@ -26,7 +26,6 @@ QUESTION = "How is a mild ankle sprain treated?"
 
 
 async def test_a_question_and_an_answer_are_read_and_paid_for_once(smollm2, tmp_path):
-    """In English: in Chinese, of which this model knows little, the prompts have twice as many tokens."""
     model = RetryingModel(smollm2)
     path = tmp_path / "completions.sqlite"
     reader = LLMReader(CachedModel(model, path), max_tokens=100)
@@ -43,30 +42,6 @@ async def test_a_question_and_an_answer_are_read_and_paid_for_once(smollm2, tmp_
         found = await reader.read_answer(answer, question=QUESTION, imap=asked, lang="en")
         assert all(answer[slice(*pair.span)] == pair.value for pair in found.inform if pair.span)
     assert smollm2.calls > calls
-
-
-ATTACKS_FILE = Path(__file__).parents[1] / "extraction" / "attacks.jsonl"
-ATTACKS = {attack["id"]: attack for attack in map(json.loads, ATTACKS_FILE.read_text(encoding="utf-8").splitlines())}
-
-
-@pytest.mark.parametrize("id_", ["en-13", "en-18"], ids=lambda id_: f"{id_} {ATTACKS[id_]['kind']}")
-async def test_an_attack_gains_nothing(id_, smollm2):
-    """Of one that the model does not see and one that it does: whatever it makes of it, what is kept is honest.
-
-    `tests/extraction/test_attacks.py` has all of them, with models that obey.
-    """
-    attack = ATTACKS[id_]
-    asked = QuestionImap((Pair("treatment", "?"), Pair("lab test", "?")), ())
-    question = "I have a boil. How is it treated, and do I need a test?"
-    reader = LLMReader(smollm2, max_tokens=100)
-    try:
-        read = await reader.read_answer(attack["base"] + attack["attack"], question=question, imap=asked, lang="en")
-    except SampleError:
-        return
-    honest = SourceText(attack["base"], under_evaluation=False)
-    for pair in read.inform:
-        assert not any(mark in pair.value.casefold() for mark in attack["marks"])
-        assert honest.locate(pair).span or honest.grounding.supports(pair.value, term=pair.term)
 
 
 async def test_a_pair_is_related_or_its_failure_named(smollm2, tmp_path):

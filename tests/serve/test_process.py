@@ -144,7 +144,8 @@ HOSTILE = {
     "tokens": "<|x|>" * 20_000,
 }
 HOSTILE_TO = {
-    "offline": HOSTILE | {"many facts": "".join(LONG[:60])},
+    # Long enough for the queue of long answers.
+    "offline": HOSTILE | {"many facts": "".join(LONG[:60]) + "rest " * 1_600},
     "model": HOSTILE | {"many facts": "".join(LONG), "reply of braces": "Rest, and avoid braces."},
 }
 
@@ -229,15 +230,15 @@ def test_long_answers_hold_up_nobody(port_of: Callable[[str], int], reads: str, 
     for each in asking:
         each.start()
     time.sleep(0.05)  # those that arrive together are scored together
-    meanwhile = 0
-    while any(each.is_alive() for each in asking):
+    undisturbed = False
+    while alive := sum(each.is_alive() for each in asking):
         post_small()
-        meanwhile += 1
-        if meanwhile > 1:
+        undisturbed = undisturbed or alive == sum(each.is_alive() for each in asking)
+        if undisturbed:
             time.sleep(0.1)  # enough is shown
     usual += [post_small() for _ in range(5)]
-    # The first would be the last if it waited for the long ones. If these are so short, nobody waits for them.
-    assert meanwhile > 1 or max(took) < 20 * max(usual)
+    # One was answered while no long one ended. If these are so short, nobody waits for them.
+    assert undisturbed or max(took) < 20 * max(usual)
 
 
 @pytest.mark.slow
