@@ -287,8 +287,8 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
         if item.comma and lang == "zh" and (conjoined or denies_being(governing)):
             # 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
-        governor = find_governor(piece.text)
         conjoined = conjoined or item.conjoined
+        governor = find_governor(piece.text)
         own = _is_clause(piece.text[len(governor) :], lang)
         if (
             item.joined_by_or

@@ -74,7 +74,7 @@ def bca_intervals(
     reach = (
         _map(lambda count: small_sample_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
         if widened
-        else np.full(values.shape, _NORMAL.inv_cdf((1 + confidence) / 2))
+        else np.full(values.shape, normal_quantile(confidence))
     )
     ends: list[Floats] = []
     for side, sign in ((lows, -1.0), (highs, 1.0)):
