@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import dataclasses
+import gc
 import importlib
 import inspect
 import json
@@ -226,11 +227,16 @@ def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest:
     def measure(length: int) -> float:
         text = make(length)
         _forget()
-        # CPU time, because other processes use the machine too.
-        begun = time.process_time()
-        with suppress(ImapEvalError):
-            work(text)
-        return time.process_time() - begun
+        # Which call has to collect the garbage of all others is chance, and it takes longer the more the process holds.
+        gc.disable()
+        try:
+            # CPU time, because other processes use the machine too.
+            begun = time.process_time()
+            with suppress(ImapEvalError):
+                work(text)
+            return time.process_time() - begun
+        finally:
+            gc.enable()
 
     length = SHORTEST
     measure(length)  # the first call opens and imports what later ones use
@@ -249,8 +255,8 @@ def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest:
     # The first call for a text is slower than later ones, which matters only where it is fast.
     if taken < 5 * ENOUGH:
         taken = measure(length)
-    # Doubtful cases are measured again at four times the length: noise does not grow quadratically.
-    for factor in (2, 4):
+    # Doubtful cases are measured again with longer texts: noise does not grow quadratically.
+    for factor in (2, 4, 16):
         long = float("inf")
         for _ in range(8):
             long = min(long, measure(factor * length))
