@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import warnings
+import zlib
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 from xml.parsers import expat
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.excel_parts import (
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions
+
+UNREADABLE_ARCHIVE = (BadZipFile, RuntimeError, OSError, ValueError)
+"""What `ZipFile` raises for a file that is damaged, encrypted or not of its versions of the format."""
 
 MAX_UNPACKED = 256 * 2**20
 """Maximum size of an unpacked file in bytes; a packed file of a megabyte may hold gigabytes."""
@@ -77,6 +81,9 @@ def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     with _report_damage(file), _make_seekable(file) as stream, ZipFile(stream) as archive:
         if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:
             raise too_large_error(file, f"is larger than {MAX_UNPACKED // 2**20} MiB when unpacked")
+        # ECMA-376, part 2 allows no others, and each raises its own kind of error where it is damaged.
+        if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in archive.infolist()):
+            raise BadZipFile("a compression method that Excel does not know")
         book = _Book.open(stream, archive, file)
         sheet = _choose_sheet(book, options.sheet, file)
         areas, computed = _scan_sheet(archive, sheet, file)
@@ -119,8 +126,8 @@ def _report_damage(file: SourceFile) -> Generator[None]:
         yield
     # What openpyxl raises for other and for damaged files; the XML parser's ParseError is a SyntaxError.
     except (
-        *(BadZipFile, OSError, EOFError, SyntaxError, expat.ExpatError),
-        *(LookupError, ValueError, TypeError, AttributeError),
+        *(*UNREADABLE_ARCHIVE, zlib.error, EOFError, SyntaxError, expat.ExpatError),
+        *(LookupError, TypeError, AttributeError),
     ) as error:
         raise InputError(
             f"not an Excel file ({error})", path=file.path, fix="Save it as .xlsx, without a password, or as CSV."

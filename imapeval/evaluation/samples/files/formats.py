@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.delimited import read_delimited
-from imapeval.evaluation.samples.files.excel import read_excel
+from imapeval.evaluation.samples.files.excel import UNREADABLE_ARCHIVE, read_excel
 from imapeval.evaluation.samples.files.json_files import read_json
 from imapeval.evaluation.samples.files.parquet import ARROW_MARKS, read_arrow, read_parquet
 from imapeval.evaluation.samples.files.text_lines import open_source
@@ -108,7 +108,7 @@ def _holds_workbook(file: SourceFile) -> bool:
     try:
         with ZipFile(file.stream) as archive:
             return "xl/workbook.xml" in archive.namelist()
-    except BadZipFile:
+    except UNREADABLE_ARCHIVE:
         return False
     finally:
         file.stream.seek(0)

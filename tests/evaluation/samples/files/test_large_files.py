@@ -316,6 +316,25 @@ def test_a_damaged_file(tmp_path: Path, name: str, write: Callable[[Path, int], 
 
 
 @pytest.mark.parametrize(
+    ("place", "by"),
+    [(6, 235), (8, 1), (8, 1 << 5), (8, 1 << 6), (10, 99), (10, 14)],
+    ids=["version", "password", "patched", "strong encryption", "unknown method", "LZMA"],
+)
+def test_an_archive_that_is_not_of_excel(tmp_path: Path, place: int, by: int):
+    """The fields of a file header in the directory of a ZIP file (APPNOTE.TXT 6.3.10, section 4.3.12)."""
+    path = rewrite(tmp_path / "d.xlsx", {})
+    raw = bytearray(path.read_bytes())
+    at = raw.find(b"PK\1\2")
+    while at >= 0:
+        raw[at + place] = by
+        at = raw.find(b"PK\1\2", at + 1)
+    path.write_bytes(raw)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
     ("area", "limits"), [("E2:XFD1048576", {}), ("A3:C9", {"MAX_MERGED": 20}), ("A3:C3", {"MAX_UNPACKED": 2000})]
 )
 def test_an_excel_file_that_would_fill_the_memory_is_refused(
