@@ -35,7 +35,7 @@ _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 _ANSWER = ("answer", "答案")
 """Names that could be either the reference or the response."""
 
-_NUMBERED_REFERENCE = re.compile(r"references?_?([0-9]+)")
+_NUMBERED_REFERENCE = re.compile(r"references?_?([0-9]{1,9})")
 
 _ABSENT = object()
 

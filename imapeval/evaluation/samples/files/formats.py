@@ -119,7 +119,7 @@ def _recognise_text(file: SourceFile) -> FileFormat:
     head = file.peek().translate(None, b"\0\xef\xbb\xbf\xff\xfe").strip()
     if head.startswith((b"{", b"[")):
         return "json"
-    first = head.splitlines()[0]
+    first = next(iter(head.splitlines()), b"")
     if any(mark in first for mark in b",\t;|") and min(first) >= ord("\t"):
         return "csv"
     raise InputError(

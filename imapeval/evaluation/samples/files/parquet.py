@@ -92,7 +92,7 @@ def _report_damage(file: SourceFile, kind: str) -> Generator[None]:
     try:
         yield
     # pyarrow raises these for files that are of another format and for damaged ones.
-    except (_import_pyarrow("pyarrow").ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
+    except (_import_pyarrow("pyarrow").ArrowException, ValueError, OSError, ArithmeticError, MemoryError) as error:
         problem = " ".join(str(error).split())
         article = "an" if kind == "Arrow" else "a"
         raise InputError(

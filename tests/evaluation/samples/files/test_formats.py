@@ -103,6 +103,15 @@ def arrow(kind: str) -> Write:
     return write
 
 
+def large_decimal(path: Path) -> None:
+    """Write a decimal of three digits and the scale 100, as a damaged byte may make it."""
+    pyarrow = pytest.importorskip("pyarrow")
+    numbers = pyarrow.array([1], pyarrow.decimal128(3, 0)).view(pyarrow.decimal128(3, 100))
+    table = pyarrow.table({"question": ["Why?"], "response": ["So."], "n": numbers})
+    with pytest.importorskip("pyarrow.ipc").new_file(str(path), table.schema) as file:
+        file.write_table(table)
+
+
 def two_sheets(path: Path) -> None:
     book = Workbook()
     for title in ("March", "April"):
@@ -362,6 +371,8 @@ REFUSED: dict[str, tuple[str, Write, dict[str, Any], int | None, str]] = {
         "'ratings.accuracy'",
     ),
     "a column that is not there": ("d.csv", content(table()), {"columns": {"response": "a,b"}}, None, "'a'"),
+    "bytes of byte-order marks alone": ("d", content(b"\xff\xfe\0\0\xff"), {}, None, "not recognised"),
+    "a number of Arrow that Python cannot hold": ("d.arrow", large_decimal, {}, None, "not an Arrow file"),
     "text of no format": ("d.txt", content(b"The patient should rest.\n"), {}, None, "--loader"),
 }
 
@@ -518,6 +529,12 @@ def test_several_columns_for_the_reference(tmp_path: Path):
     )
     (sample,) = read(tmp_path / "d.jsonl", columns={"reference": "dr. a,dr. b"})
     assert sample.references == ("One.", "Two.")
+
+
+def test_a_number_in_the_name_of_a_column_that_python_refuses(tmp_path: Path):
+    name = "reference" + "9" * 5000
+    (tmp_path / "d.jsonl").write_bytes(lines([row | {name: "So."} for row in ROWS]))
+    assert [sample.meta for sample in read(tmp_path / "d.jsonl")] == [{name: "So."}] * 2
 
 
 def test_a_sheet_that_is_not_there(tmp_path: Path):
