@@ -218,7 +218,8 @@ def reject_large_entities(source: Source, path: Path) -> None:
     """Reject an XML file whose entities could expand to gigabytes.
 
     Raises:
-        InputError: An entity contains other entities or is longer than `MAX_ENTITY`; or the file cannot be read.
+        InputError: An entity contains other entities or is longer than `MAX_ENTITY`; or the file, or its
+            encoding, cannot be read.
     """
     parser = expat.ParserCreate()
     bad: list[str] = []
@@ -240,6 +241,12 @@ def reject_large_entities(source: Source, path: Path) -> None:
                 parser.Parse(chunk)
             except expat.ExpatError:
                 break  # the reader reports the error and its line
+            except (LookupError, ValueError) as error:
+                raise InputError(
+                    f"its XML declaration names an encoding that cannot be read ({error})",
+                    path=path,
+                    fix="Save it as UTF-8, and write so in its first line.",
+                ) from error
     if bad:
         raise InputError(
             f"it declares the entity {bad[0]!r}, which contains other entities or has over {MAX_ENTITY} characters",

@@ -135,6 +135,16 @@ def test_foreign_content_is_rejected(tmp_path: Path, kind: str, content: bytes) 
     assert error.value.path == tmp_path / name
 
 
+@pytest.mark.parametrize("encoding", ["utf-9", "gb18030", "base64"])
+@pytest.mark.parametrize(("kind", "root"), [("mesh", "DescriptorRecordSet"), ("owl", "rdf:RDF")])
+def test_an_encoding_that_no_parser_of_xml_reads(tmp_path: Path, kind: str, root: str, encoding: str) -> None:
+    if kind == "owl":
+        pytest.importorskip("pyoxigraph", reason="needs the extra 'owl'")
+    with pytest.raises(InputError, match=encoding if encoding != "gb18030" else "multi-byte") as error:
+        read(tmp_path / "x.xml", kind, f'<?xml version="1.0" encoding="{encoding}"?><{root}></{root}>'.encode())
+    assert error.value.path == tmp_path / "x.xml"
+
+
 @pytest.mark.parametrize("cell", ['"a"\rb', '"' + "x" * 200_000 + '"'])
 def test_a_row_that_cannot_be_split_is_left_out(tmp_path: Path, cell: str) -> None:
     records, source = read(tmp_path / "x.csv", "table", make("table", cell, "two").encode())
