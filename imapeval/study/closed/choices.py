@@ -116,7 +116,7 @@ def read_choice(
     if answer is None or not answer.strip():
         return Choice(None, "missing")
     text = _MARKUP.sub(" ", normalise_unicode(strip_reasoning(answer), "NFKC"))
-    known = {label.casefold(): label for label in labels}
+    known = {_fold_case(label): label for label in labels}
     pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
     # Keep a punctuation mark after the label of "B) Aspirin".
     text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
@@ -156,10 +156,10 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
     begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!-])", text, re.IGNORECASE)
     if begins is None:
         return None
-    label = known[begins["label"].casefold()]
+    label = known[_fold_case(begins["label"])]
     # A list of options, such as "A. Aspirin: no. B. Paracetamol: yes.", begins with a label and chooses nothing.
     for other in re.finditer(rf"(?<![\w'’])({pattern})\s*[.:：)](?:\s|$)", text[begins.end() :]):
-        if known[other[1].casefold()] != label:
+        if known[_fold_case(other[1])] != label:
             before = text[begins.end() : begins.end() + other.start()]
             if is_choice_denied(_CLAUSE.split(before)[-1], text, begins.end() + other.end(1)):
                 continue
@@ -172,7 +172,7 @@ def _choose_several(joined: str, pattern: str, known: Mapping[str, str]) -> Choi
     found = re.findall(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", joined, re.IGNORECASE)
     # "A or C" is undecided.
     either = re.search(r"\bor\b|\bou\b|或|还是|/", joined, re.IGNORECASE)
-    return Choice(None, "several", frozenset() if either else frozenset(known[label.casefold()] for label in found))
+    return Choice(None, "several", frozenset() if either else frozenset(known[_fold_case(label)] for label in found))
 
 
 def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: Choice | None) -> Choice | None:
@@ -181,12 +181,12 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
     found: list[tuple[str, str]] = []
     if leading is not None and leading.label is not None:
         answers = re.findall(rf"{_ANSWER_IS}({pattern})(?![\w'’])", text, re.IGNORECASE)
-        if {known[answer.casefold()] for answer in answers} <= {leading.label}:
+        if {known[_fold_case(answer)] for answer in answers} <= {leading.label}:
             return leading
         found.append((leading.label, ""))
     joint = re.compile(rf"(?:\.?{_JOINT}(?:{pattern}))+(?![A-Za-z0-9'’])", re.IGNORECASE)
     for match in stated.finditer(text):
-        which = next(name for name, label in match.groupdict().items() if label)
+        which = match.lastgroup or ""  # one alternative has matched, and each has one group
         end = match.end(which)
         others = joint.match(text, end)
         after = others.end() if others else end
@@ -197,7 +197,7 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         if others:
             return _choose_several(text[match.start(which) : after], pattern, known)
         if not re.match(r"\s*[?？]", text[after : after + 3]):
-            found.append((known[match[which].casefold()], text[max(0, match.start() - _REACH) : match.end()]))
+            found.append((known[_fold_case(match[which])], text[max(0, match.start() - _REACH) : match.end()]))
     if not found:
         return None
     last, said = found[-1]
@@ -218,6 +218,11 @@ def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:
         if folded and (folded == whole or explained):
             matching.append(label)
     return Choice(matching[0], "read") if len(matching) == 1 else None
+
+
+def _fold_case(text: str) -> str:
+    # `re.IGNORECASE` takes the Turkish letters for an i, and `casefold` does not.
+    return text.replace("İ", "i").replace("ı", "i").casefold()
 
 
 def _fold(text: str) -> str:

@@ -140,6 +140,12 @@ def test_what_chooses_nothing(answer: str | None, reading: str):
     assert (choice.label, choice.reading) == (None, reading)
 
 
+@pytest.mark.parametrize("answer", ["İ", "ı.", "The answer is İ", "The answer is ı", "H and İ"])
+def test_turkish_letters_are_an_i(answer: str):
+    choice = read_choice(answer, tuple("ABCDEFGHI"))
+    assert choice.label == "I" or choice.several == {"H", "I"}
+
+
 def test_words_as_labels():
     labels = ("yes", "no", "maybe")
     assert read_choice("Yes, it does.", labels).label == "yes"

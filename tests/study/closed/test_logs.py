@@ -436,6 +436,9 @@ def test_bad_input_is_named(tmp_path: Path):
     options = [{"label": "A", "text": "x"}, {"label": "a", "text": "y"}]
     with pytest.raises(InputError, match="label 'a'"):
         read_logs([write_lines(tmp_path / "a.jsonl", [row | {"options": options}])])
+    for options in ({"A": "x", "": "y"}, {"A": "x", " ": "y"}):
+        with pytest.raises(InputError, match="no label"):
+            read_logs([write_lines(tmp_path / "a.jsonl", [row | {"options": options, "response": "The answer is B"}])])
     del row["answer"]
     with pytest.raises(InputError, match="'answer'"):
         read_logs([write_lines(tmp_path / "a.jsonl", [row])])

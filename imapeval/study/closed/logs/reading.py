@@ -26,8 +26,8 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
     A folder stands for all logs below it.
 
     Raises:
-        InputError: A file is in no known format or damaged, a folder has no log, an answer occurs twice, two options
-            have the same label, or the right answer to a question is not among its options.
+        InputError: A file is in no known format or damaged, a folder has no log, an answer occurs twice, an option has
+            no label or that of another, or the right answer to a question is not among its options.
     """
     answers: list[ClosedAnswer] = []
     origin: dict[tuple[str, str, str, str], Path] = {}
@@ -39,6 +39,10 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
                     f"has an answer of {answer.model} to {answer.item} of {answer.task} that {origin[key]} has as well",
                     path=path,
                     fix="Give each log once; repeated runs of a table have a column `run`.",
+                )
+            if not all(map(str.strip, answer.labels)):
+                raise InputError(
+                    f"an option of {answer.item} of {answer.task} has no label", path=path, fix="Give it a label."
                 )
             if (twice := _find_repeated(answer.labels)) is not None:
                 raise InputError(
