@@ -151,7 +151,7 @@ class PlainText:
 
 
 def _find_html(text: str) -> Iterator[tuple[int, int, str]]:
-    found = [(tag.start(), tag.end(), "\n" if tag["block"] else "") for tag in _TAG.finditer(text)]
+    found = [(tag.start(), tag.end(), _replace_tag(tag)) for tag in _TAG.finditer(text)]
     found += [
         (entity.start(), entity.end(), INVISIBLE.sub("", html.unescape(entity[0]))) for entity in _ENTITY.finditer(text)
     ]
@@ -160,6 +160,12 @@ def _find_html(text: str) -> Iterator[tuple[int, int, str]]:
         if edit[0] >= end:
             end = edit[1]
             yield edit
+
+
+def _replace_tag(tag: re.Match[str]) -> str:
+    if not tag["block"]:
+        return ""
+    return "\n- " if tag[0][:3].lower() == "<li" else "\n"
 
 
 def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:

@@ -7,11 +7,15 @@ needed" two things that are not needed, and "if it lasts, see a doctor" one thin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.lexicon.clauses import Piece, split_items, split_sentences, trim_piece
+from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
+from imapeval.extraction.lexicon.headings import GovernedSentence, find_listing_verb, govern_sentences
+from imapeval.extraction.lexicon.items import prepend_governor, split_into_items
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import (
     denies_being,
@@ -27,8 +31,9 @@ from imapeval.text.negation import (
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from imapeval.extraction.lexicon.items import Item
     from imapeval.types import Lang
 
 MAX_STATEMENT_CHARACTERS = 200
@@ -81,65 +86,23 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
         r"|[应会是可]|需要|建议|注意|保持|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
     ),
 }
-# Separators of list items.
-_LISTING: Mapping[Lang, re.Pattern[str]] = {
-    "en": re.compile(r",|/|\b(?:and|or|nor)\b", re.IGNORECASE),
-    "zh": re.compile(r"[、和或及与]|以及|,|，"),
-}
-_OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
-_COMMA = re.compile("[,，]")
 # Before a hedge that applies to a whole list.
 _HEDGED_SUBJECTS = frozenset(
     {"", "it", "this", "that", "you", "it is", "this is", "您", "你", "这", "这是", "患者", "病人"}
 )
 _SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
-# An item with its own verb, which does not need the governor's.
-_OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
-    "en": re.compile(r"\w+ing\b", re.IGNORECASE),
-    "zh": re.compile(
-        r"[吸抽饮吃喝熬服吞嚼泡敷按揉捏搓挤抓挠碰摸跑跳坐站提搬弯扭憋画打晒游骑受]|使用|接触|进行|进食|剧烈|过[度量]|[久长]时?间?[坐站卧走]|运动|劳累"
-    ),
-}
 # What a history says after the denials of a patient: "denies fever, takes aspirin", "denies fever, pulse 80".
 _HISTORY = re.compile(
     r"(?:takes?|took|drinks|drank|eats|ate|smokes|smoked|uses|used|lives|lived|works|worked|sleeps|slept|feels|felt"
     r"|reports|reported|states|stated|says|said|goes|went|came|had|on)\b|[^\d]{0,40}\d",
     re.IGNORECASE,
 )
-_COLONS = (":", "：")
-_MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
-"""Longest piece without a statement that is a connective, such as "therefore", rather than a clause; in characters."""
 # The start of the main clause after a condition without a comma.
 _MAIN_CLAUSE_START = re.compile(
     r"(?<=\w)\s+(?:(?:then|please)\s+)+|(?<!\byou)(?<!\bto)(?<!\bnot)(?<!\band)(?<!\bor)(?<=\w)\s+(?=(?:see|call|consult|contact|visit|seek|stop)\s)"
     rf"|(?<=[{HAN}])则",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
-_REASON = re.compile(r"\bbecause\b|因为|由于", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """An item of a sentence, and the kind of separator before it.
-
-    Attributes:
-        piece: The item.
-        listed: Whether the separator is one of list items.
-        after_contrast: Whether it is a contrast, such as "but", or introduces the reason for what a colon introduced.
-        joined_by_or: Whether it is an "or".
-        comma: Whether it is, or contains, a comma.
-        conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.
-        introduced: Whether a colon separates the item from its negation: "Do not: take aspirin, drink alcohol".
-    """
-
-    piece: Piece
-    listed: bool
-    after_contrast: bool
-    joined_by_or: bool = False
-    comma: bool = False
-    conjoined: bool = False
-    introduced: bool = False
 
 
 def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
@@ -147,9 +110,9 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
 
     A statement completed with the governor of its list, or with its condition, is longer than its span.
     """
-    for sentence in split_sentences(text):
-        if not is_disclaimer(sentence.text, lang=lang):
-            yield from _read_sentence(sentence, text, lang)
+    for governed in govern_sentences(text, lang):
+        if not is_disclaimer(governed.sentence.text, lang=lang):
+            yield from _read_sentence(governed, text, lang)
 
 
 def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
@@ -157,11 +120,12 @@ def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 
     The position is that of an item's own words.
     """
-    yield from _apply_governors(list(_split_into_items(sentence, text, lang, courtesies=True)), lang)
+    items = split_into_items(GovernedSentence(sentence), text, lang, courtesies=True)
+    yield from _apply_governors(list(items), lang)
 
 
-def _read_sentence(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
-    found = _join_conditions(_split_into_items(sentence, text, lang), text)
+def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterator[Piece]:
+    found = _join_conditions(list(split_into_items(governed, text, lang)), text, lang)
     condition = ""
     statements: list[Piece] = []
     for piece in _apply_governors(found, lang):
@@ -180,60 +144,26 @@ def _read_sentence(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
         statements[-1] = _append_condition(statements[-1], condition)
     elif condition and (main := _MAIN_CLAUSE_START.search(condition)):
         # "If it lasts see a doctor" has no comma.
-        statement = replace(sentence, text=condition[main.end() :])
+        statement = replace(governed.sentence, text=condition[main.end() :])
         stripped = _strip_lead_and_tail(statement, lang)
         if stripped is not None and not is_courtesy(stripped.text, lang=lang):
             statements.append(_append_condition(stripped, condition[: main.start()].strip()))
     yield from statements
 
 
-def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[_Item]:
-    last = sentence.start
-    dangling = ""
-    introduced = False
-    # Whether a clause was skipped before the item.
-    broken = False
-    for item in split_items(sentence):
-        between = text[last : item.start]
-        last = item.end
-        if not courtesies and is_courtesy(item.text, lang=lang):
-            broken = broken or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
-            continue
-        if find_governor(item.text) == item.text and text[last : last + 1] in _COLONS:
-            dangling = item.text
-            continue
-        listed, is_contrast = bool(_LISTING[lang].search(between)) and not broken, bool(_CONTRAST.search(between))
-        is_contrast = is_contrast or (introduced and bool(_REASON.search(between)))
-        broken = False
-        if dangling:
-            joint = "" if lang == "zh" else " "
-            yield _Item(
-                replace(item, text=f"{dangling}{joint}{item.text}"),
-                listed=False,
-                after_contrast=is_contrast,
-                introduced=True,
-            )
-            dangling, introduced = "", True
-        else:
-            yield _Item(
-                item,
-                listed,
-                is_contrast,
-                joined_by_or=bool(_OR.search(between)),
-                comma=bool(_COMMA.search(between)),
-                conjoined=listed and bool(_LISTING[lang].search(_COMMA.sub(" ", between))),
-            )
-
-
-def _join_conditions(found: Iterable[_Item], text: str) -> list[_Item]:
-    """Return the items, joining a condition that continues after "or": "if it swells or reddens"."""
-    joined: list[_Item] = []
-    for item in found:
+def _join_conditions(items: list[Item], text: str, lang: Lang) -> list[Item]:
+    """Return the items, joining a condition that continues after "or" or with examples: "if it swells or reddens"."""
+    joined: list[Item] = []
+    # Index behind the last of several examples.
+    examples = 0
+    for place, item in enumerate(items):
         start, end = joined[-1].piece.start if joined else 0, item.piece.end
+        if item.example:
+            examples = _find_last_example(items, place, lang) + 1
         goes_on = (
             joined
             and item.listed
-            and not item.comma
+            and (place < examples or not item.comma)
             and not item.after_contrast
             and end - start <= MAX_STATEMENT_CHARACTERS
         )
@@ -244,10 +174,26 @@ def _join_conditions(found: Iterable[_Item], text: str) -> list[_Item]:
     return joined
 
 
-def _apply_governors(found: list[_Item], lang: Lang) -> Iterator[Piece]:
+def _find_last_example(items: Sequence[Item], first: int, lang: Lang) -> int:
+    """Return the index of the last of several examples: of "c" in "such as a, b or c, see a doctor"."""
+    last = first
+    for place, item in enumerate(islice(items, first + 1, None), first + 1):
+        too_long = item.piece.end - items[first].piece.start > MAX_STATEMENT_CHARACTERS
+        if too_long or not item.listed or _is_clause(item.piece.text, lang):
+            break
+        if item.conjoined:
+            last = place
+    return last
+
+
+def _apply_governors(found: list[Item], lang: Lang) -> Iterator[Piece]:
     """Yield the items, each completed with the negation or warning before or after its list."""
-    groups: list[list[_Item]] = []
+    groups: list[list[Item]] = []
+    asides: list[list[Item]] = []
     for item in found:
+        if item.aside and groups and not groups[-1][0].introduced:
+            asides.append([item])
+            continue
         starts = (
             not groups
             # What a colon introduces goes on to the end of the sentence.
@@ -260,9 +206,11 @@ def _apply_governors(found: list[_Item], lang: Lang) -> Iterator[Piece]:
             groups.append([item])
         else:
             groups[-1].append(item)
-    for group in groups:
-        pieces = _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
-        yield from _apply_hedges(pieces, lang)
+    pieces: list[Piece] = []
+    for group in [*groups, *asides]:
+        completed = _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
+        pieces += _apply_hedges(completed, lang)
+    yield from sorted(pieces, key=attrgetter("start"))
 
 
 def _apply_hedges(pieces: Iterable[Piece], lang: Lang) -> Iterator[Piece]:
@@ -277,17 +225,19 @@ def _apply_hedges(pieces: Iterable[Piece], lang: Lang) -> Iterator[Piece]:
         yield replace(piece, possible=True) if governed or before is not None else piece
 
 
-def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
+def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
     governing = ""
     open_ended = forced = loose = conjoined = False
     last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
     pieces: list[Piece] = []
     for place, item in enumerate(group):
         piece = item.piece
-        if item.comma and lang == "zh" and (conjoined or denies_being(governing)):
+        if item.comma and lang == "zh" and not item.example and (conjoined or denies_being(governing)):
             # 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
         conjoined = conjoined or item.conjoined
+        # Examples belong to the item before them, and what is listed with them.
+        loose = loose and not item.example
         governor = find_governor(piece.text)
         own = _is_clause(piece.text[len(governor) :], lang)
         if (
@@ -298,7 +248,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             # "Do not change formula or stop breastfeeding" forbids stopping.
             governor = ""
             prefix = negator if own or find_governor(piece.text) else governing
-            piece = _prepend_governor(piece, prefix, lang)
+            piece = prepend_governor(piece, prefix, lang)
         elif governor and governor == piece.text:
             # A lone "No" answers the question and governs nothing, unlike "do not smoke".
             loose, governing = False, find_negator(governor, lang) if strip_final_verb(governor) != governor else ""
@@ -318,24 +268,17 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             and not (loose and (item.comma if lang == "zh" else place > last_or))
             and not (reports_denial(governing) and _HISTORY.match(piece.text))
         ):
-            piece = _prepend_governor(piece, (own and forced and find_negator(governing, lang)) or governing, lang)
+            piece = prepend_governor(piece, (own and forced and find_negator(governing, lang)) or governing, lang)
         else:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
-            verb = find_denied_verb(piece.text)
-            loose, governing = True, "" if _is_clause(piece.text[len(verb) :], lang) else verb
+            listing = find_listing_verb(piece.text, lang)
+            verb = listing or find_denied_verb(piece.text)
+            loose, governing = not listing, "" if _is_clause(piece.text[len(verb) :], lang) else verb
         pieces.append(piece)
     return pieces
 
 
-def _prepend_governor(piece: Piece, governing: str, lang: Lang) -> Piece:
-    # "Avoid eating nuts and smoking" warns against smoking, not eating; "do not use heat or massaging" has one verb for
-    # both.
-    if _OWN_VERB[lang].match(piece.text) and (lang == "zh" or not find_negator(governing, lang)):
-        governing = strip_final_verb(governing)
-    return replace(piece, text=f"{governing}{'' if lang == 'zh' else ' '}{piece.text}")
-
-
-def _denies_by_itself(item: _Item) -> bool:
+def _denies_by_itself(item: Item) -> bool:
     """Return whether an item after a comma, or with a predicate, has a negation of its own."""
     return bool(find_denying_predicate(item.piece.text)) or (item.comma and is_negated(item.piece.text))
 

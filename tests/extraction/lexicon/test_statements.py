@@ -95,6 +95,22 @@ ENGLISH = {
     "Do not massage or heat it.": ["Do not massage", "Do not heat it"],
     "Do not change formula or stop breastfeeding.": ["Do not change formula", "Do not stop breastfeeding"],
     "Avoid eating spicy food and drinking alcohol.": ["Avoid eating spicy food", "Avoid drinking alcohol"],
+    # Also with examples, and past a remark in brackets.
+    "Avoid foods such as coffee, tea and chocolate.": ["Avoid foods", "Avoid coffee", "Avoid tea", "Avoid chocolate"],
+    "Avoid NSAIDs (ibuprofen, naproxen).": ["Avoid NSAIDs", "Avoid ibuprofen", "Avoid naproxen"],
+    "Avoid NSAIDs (e.g. ibuprofen) and alcohol.": ["Avoid NSAIDs", "Avoid ibuprofen", "Avoid alcohol"],
+    "Avoid NSAIDs (risk of bleeding) and alcohol.": ["Avoid NSAIDs", "risk of bleeding", "Avoid alcohol"],
+    "You do not need antibiotics such as amoxicillin.": ["do not need antibiotics", "do not need amoxicillin"],
+    "It is not caused by bacteria such as streptococci, and it hurts.": [
+        "not caused by bacteria",
+        "not caused by streptococci",
+        "it hurts",
+    ],
+    "Foods to avoid include coffee, tea and chocolate.": [
+        "Foods to avoid include coffee",
+        "Foods to avoid include tea",
+        "Foods to avoid include chocolate",
+    ],
     # And no further than its list.
     "No. Avoid aspirin; use paracetamol.": ["No", "Avoid aspirin", "use paracetamol"],
     "No, it is not contagious.": ["No", "not contagious"],
@@ -116,6 +132,8 @@ ENGLISH = {
     "Not only rest but also ice helps.": ["Not only rest", "ice helps"],
     "It's not only safe, but also effective.": ["not only safe", "effective"],
     "It is not without risk.": ["not without risk"],
+    "Do not worry, just rest.": ["Do not worry", "just rest"],
+    "Don't hesitate to ask, and rest.": ["rest"],
     "Do not stop the tablets.": ["Do not stop the tablets"],
     # A condition belongs to its clause, wherever it is.
     "If the fever lasts, see a doctor.": ["see a doctor (If the fever lasts)"],
@@ -124,6 +142,12 @@ ENGLISH = {
     "Take naproxen (if kidneys are healthy).": ["Take naproxen (if kidneys are healthy)"],
     "Unless you are pregnant, take ibuprofen.": ["take ibuprofen (Unless you are pregnant)"],
     "If it swells or reddens, stop the exercise.": ["stop the exercise (If it swells or reddens)"],
+    "If you have symptoms such as fever, chills or cough, see a doctor.": [
+        "see a doctor (If you have symptoms such as fever, chills or cough)"
+    ],
+    "If you develop symptoms such as fever or pain, I recommend calling.": [
+        "calling (If you develop symptoms such as fever or pain)"
+    ],
     "If the fever lasts see a doctor.": ["see a doctor (If the fever lasts)"],
     "If you have a doubt then get back to me.": [],
     "If you take aspirin.": [],
@@ -159,6 +183,10 @@ CHINESE = {
     "少吃内脏、海鲜。": ["少吃内脏", "少吃海鲜"],
     "避免：盐、糖、油。": ["避免盐", "避免糖", "避免油"],
     "导致足下垂、不能背伸，足外翻。": ["导致足下垂", "不能背伸", "足外翻"],
+    # Also with examples.
+    "避免辛辣食物，如辣椒、花椒。": ["避免辛辣食物", "避免辣椒", "避免花椒"],
+    "不要吃刺激性食物（如咖啡、酒）。": ["不要吃刺激性食物", "不要吃咖啡", "不要吃酒"],
+    "没有慢性病，例如糖尿病、高血压，今天发热。": ["没有慢性病", "没有糖尿病", "没有高血压", "今天发热"],
     # From behind.
     "咖啡、浓茶都不能喝。": ["咖啡都不能喝", "浓茶都不能喝"],
     "阿司匹林和布洛芬应避免使用。": ["阿司匹林应避免使用", "布洛芬应避免使用"],
@@ -183,6 +211,7 @@ CHINESE = {
     "不会传染，也不会遗传。": ["不会传染", "不会遗传"],
     "并发症并不是每个患者都会出现，具体情况需要根据医生的检查和诊断。": ["并发症并不是每个患者都会出现", "诊断"],
     # No denials.
+    "定期测量血压（如有高血压应治疗）。": ["定期测量血压（如有高血压应治疗）"],
     "不仅要休息，还要冷敷。": ["不仅要休息", "冷敷"],
     "不能不吃药。": ["不能不吃药"],
     "不要停药。": ["不要停药"],
