@@ -13,6 +13,7 @@ import os
 import re
 from contextlib import suppress
 from itertools import pairwise
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -41,7 +42,7 @@ FORMAT = 1
 _DESCRIPTION_FILE = "grams.json"
 _DRAFT = re.compile(r"\.(\d+)(?:\.npy)?$")
 """End of the name of a file that the process with this id is still writing."""
-_ARRAYS = ("keys", "starts", "rows", "lengths")
+_ARRAYS = {"keys": np.int64, "starts": np.int64, "rows": np.int32, "lengths": np.float32}
 
 _CHUNK = 20_000
 """Names processed at a time while building: about 100 MB of arrays."""
@@ -74,8 +75,9 @@ class _Description(BaseModel):
 class NgramIndex:
     """Finds names by n-grams; safe to share between threads. Create one with `open_or_build`, `build` or `open`."""
 
-    def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats32) -> None:
+    def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats32, folder: Path | None = None):
         """Do not call this; use `NgramIndex.open_or_build`."""
+        self._folder = folder
         self._keys = keys
         self._starts = starts
         self._rows = rows
@@ -115,15 +117,19 @@ class NgramIndex:
             )
         try:
             arrays = [np.asarray(np.load(_path(folder, name), mmap_mode="r")) for name in _ARRAYS]
-        except (OSError, ValueError, EOFError) as error:
+        # The last three are those of NumPy's parser of headers.
+        except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TokenError) as error:
             raise ResourceError(
                 f"the n-gram index in {folder} cannot be read ({error}). {_how_to_fix(folder)}"
             ) from error
-        if [len(array) for array in arrays] != [meta.keys, meta.keys + 1, meta.entries, meta.names + 1]:
-            raise ResourceError(
-                f"the n-gram index in {folder} is damaged: its files do not match. {_how_to_fix(folder)}"
-            )
-        return cls(*arrays)
+        sizes = meta.keys, meta.keys + 1, meta.entries, meta.names + 1
+        expected = [(kind, (size,)) for kind, size in zip(_ARRAYS.values(), sizes, strict=True)]
+        if [(array.dtype, array.shape) for array in arrays] != expected:
+            raise _damaged(folder, "its files do not match")
+        starts = arrays[1]
+        if starts[0] != 0 or starts[-1] != meta.entries or (np.diff(starts) < 0).any():
+            raise _damaged(folder, "grams-starts.npy has numbers that were not written")
+        return cls(*arrays, folder=folder)
 
     @classmethod
     def build(
@@ -206,7 +212,7 @@ class NgramIndex:
         spans = list(zip(begins[order].tolist(), ends[order].tolist(), weights[order].tolist(), strict=True))
         if not spans:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        some = np.concatenate([self._rows[begin:end] for begin, end, _ in spans[:few]])
+        some = self._check(np.concatenate([self._rows[begin:end] for begin, end, _ in spans[:few]]))
         scores = np.zeros(self._names + 1, dtype=np.float32)
         np.add.at(scores, some, np.repeat(weights[order[:few]], counts[order[:few]]))
         # Only names that share a feature are considered: there may be millions of names.
@@ -226,7 +232,8 @@ class NgramIndex:
         """Return the row ids of at most `limit` names with each feature."""
         begins, ends = self._find_spans(keys)
         ends = np.minimum(ends, begins + limit)
-        return [self._rows[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
+        return [self._check(self._rows[begin:end]) for begin, end in spans]
 
     def rows_with_initials(self, words: Integers, limit: int) -> list[Rows]:
         """Return the row ids of at most `limit` names whose initials are each word."""
@@ -243,6 +250,12 @@ class NgramIndex:
     def vector_lengths(self, rows: Integers) -> Floats32:
         """Return the lengths of the vectors of names, given their row ids."""
         return self._lengths[rows]
+
+    def _check(self, rows: Rows) -> Rows:
+        """Return row ids as they are. They are checked here: at opening, the whole file would have to be read."""
+        if self._folder is not None and len(rows) and not 1 <= rows.min() <= rows.max() <= self._names:
+            raise _damaged(self._folder, "grams-rows.npy has numbers that were not written")
+        return rows
 
     def _find(self, keys: Integers) -> Integers:
         """Return the positions of features; that of unknown ones is after the last."""
@@ -358,6 +371,10 @@ def _remove_drafts(folder: Path, is_owner: Callable[[int], bool]) -> None:
         if number is not None and is_owner(int(number[1])):
             with suppress(OSError):
                 path.unlink()
+
+
+def _damaged(folder: Path, problem: str) -> ResourceError:
+    return ResourceError(f"the n-gram index in {folder} is damaged: {problem}. {_how_to_fix(folder)}")
 
 
 def _how_to_fix(folder: Path) -> str:

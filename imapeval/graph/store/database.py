@@ -63,7 +63,10 @@ class GraphDatabase:
                 return []  # a lone surrogate, which the file cannot contain
             except sqlite3.ProgrammingError:
                 raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
-            except sqlite3.DatabaseError as error:
+            except (
+                sqlite3.DatabaseError,
+                UnicodeDecodeError,
+            ) as error:  # damaged text is not always an error of SQLite
                 _raise_unusable(self.path, f"is damaged ({error})")
 
     def query_in(self, clause: str, numbers: Iterable[int]) -> list[Any]:
@@ -128,7 +131,7 @@ def open_database(path: Path | None) -> GraphDatabase:
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         for key in ("hash", "concepts", "names", "edges", "parts"):
             meta[key]
-    except (sqlite3.Error, KeyError) as error:
+    except (sqlite3.Error, KeyError, UnicodeDecodeError) as error:
         connection.close()
         _raise_unusable(path, f"has no readable metadata ({error})")
     return GraphDatabase(path, connection, meta)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from imapeval.errors import ResourceError
+from imapeval.graph.index.cache_cleanup import remove_stale_indexes
 from imapeval.graph.index.ngram_index import NgramIndex
 from imapeval.graph.index.ngrams import extract_features, make_feature_sets, word_keys
 from imapeval.graph.model import Concept, Name
@@ -109,6 +110,48 @@ def test_files_give_the_same_results_and_others_are_rejected(graph, tmp_path):
     (folder / "grams-rows.npy").write_bytes(b"")
     with pytest.raises(ResourceError, match="kept"):
         NgramIndex.open(graph, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "damaged"),
+    [
+        ("lengths", b"(7,), }", b"(7,),  "),  # a bracket that is not closed
+        ("lengths", b"'<f4'", b"'<i4'"),
+        ("lengths", b"(7,), }", b"(7,1),}"),
+        ("lengths", b"(7,), }" + b" " * 20, b"(" + b"9" * 20 + b",), } "),
+        ("starts", np.int64(1).tobytes(), np.int64(-1).tobytes()),
+        ("starts", np.int64(1).tobytes(), np.int64(10**6).tobytes()),
+    ],
+)
+def test_a_damaged_file_is_reported_when_it_is_opened(graph, tmp_path, name, whole, damaged):
+    folder = tmp_path / "kept"
+    NgramIndex.build(graph, folder)
+    path = folder / f"grams-{name}.npy"
+    content = path.read_bytes()
+    assert (whole in content, len(whole)) == (True, len(damaged))
+    path.write_bytes(content.replace(whole, damaged, 1))
+    with pytest.raises(ResourceError, match="kept"):
+        NgramIndex.open(graph, folder)
+
+
+@pytest.mark.parametrize("row", [0, -5, 10**6])
+def test_damaged_rows_are_reported_when_they_are_used(graph, tmp_path, row):
+    folder = tmp_path / "kept"
+    NgramIndex.build(graph, folder)
+    rows = np.load(folder / "grams-rows.npy")
+    np.save(folder / "grams-rows.npy", np.full_like(rows, row))
+    opened = NgramIndex.open(graph, folder)
+    with pytest.raises(ResourceError, match="kept"):
+        opened.search("lung", 1)
+    with pytest.raises(ResourceError, match="kept"):
+        opened.rows_with_initials(word_keys(["copd"]), 5)
+
+
+def test_a_description_nested_too_deep_is_that_of_no_graph(graph, tmp_path):
+    NgramIndex.build(graph, tmp_path / "kept")
+    (tmp_path / "kept" / "grams.json").write_text("[" * 100_000)
+    remove_stale_indexes(tmp_path / "kept", graph.hash)
+    assert [*(tmp_path / "kept").iterdir()] == []
 
 
 PROVIDE = """

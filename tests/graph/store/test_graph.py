@@ -245,6 +245,15 @@ def test_a_damaged_file_is_reported(path: Path) -> None:
         Graph.open(path).lookup("ibuprofen")
 
 
+def test_a_damaged_schema_is_reported(path: Path) -> None:
+    # SQLite quotes it in an error message that is not UTF-8, which Python cannot read.
+    content = path.read_bytes()
+    assert b"WITHOUT ROWID" in content
+    path.write_bytes(content.replace(b"WITHOUT ROWID", b"WITHOUT \xffOWID"))
+    with pytest.raises(ResourceError, match=r"graph\.sqlite"):
+        Graph.open(path)
+
+
 # --- writing ---
 
 
