@@ -59,6 +59,7 @@ _NOT_FAILED = "NOT EXISTS (SELECT * FROM failure WHERE failure.key = request.key
 
 _MISTYPED = (
     "SELECT 1 FROM model WHERE typeof(identity) <> 'text' OR typeof(name) <> 'text' UNION ALL "
+    "SELECT 1 FROM failure WHERE typeof(message) <> 'text' OR typeof(raw) NOT IN ('text', 'null') UNION ALL "
     "SELECT 1 FROM request WHERE typeof(key) <> 'text' OR typeof(text) <> 'text' OR typeof(file) <> 'integer' LIMIT 1"
 )
 """Finds values of types that were not written: SQLite takes any in any column."""
@@ -247,10 +248,9 @@ class BatchFolder:
         if row is None:
             report.foreign.append(place)
             return
-        try:
-            request = parse_canonical(row[0])
-        except ValueError as error:
-            raise sqlite3.DatabaseError(f"a request in state.sqlite is damaged: {error}") from error
+        if cache_key(row[0]) != key:
+            raise sqlite3.DatabaseError("a request in state.sqlite is damaged")
+        request = parse_canonical(row[0])
         cached = cache.get(request)
         try:
             completion = result.parse_completion(request, who=self._who)

@@ -407,6 +407,7 @@ def test_invalid_batch_folders(tmp_path, cache):
         *("model SET identity = x'ff'", "model SET name = x'ff'", "request SET file = 'x'", "request SET text = x'ff'"),
         *("request SET text = '{'", "request SET text = '[]'", "request SET text = '{\"a\": 1}'"),
         f"request SET text = '{'[' * 100_000}'",
+        """request SET text = replace(text, '"temperature":0.0', '"temperature":NaN')""",
     ],
 )
 def test_a_damaged_state_is_refused(tmp_path, cache, change):
@@ -418,6 +419,16 @@ def test_a_damaged_state_is_refused(tmp_path, cache, change):
     with pytest.raises(ResourceError, match=r"state\.sqlite"), BatchFolder(tmp_path / "b") as folder:
         folder.import_results([tmp_path / "r.jsonl"], cache=cache)
     assert cache.get(ask(1)) is None
+
+
+@pytest.mark.parametrize("change", ["message = x'ff'", "raw = x'ff'"])
+def test_a_damaged_failure_is_refused(tmp_path, take, folder, change):
+    write(folder, ask(1))
+    take(bad(ask(1), 400))
+    with contextlib.closing(sqlite3.connect(tmp_path / "b" / "state.sqlite")) as connection, connection:
+        connection.execute(f"UPDATE failure SET {change}")
+    with pytest.raises(ResourceError, match=r"state\.sqlite"):
+        BatchFolder(tmp_path / "b")
 
 
 @pytest.mark.parametrize("use", [BatchFolder.failure_lookup, BatchFolder.count_waiting])

@@ -89,7 +89,8 @@ def _opened(path: Path, mode: str) -> Generator[sqlite3.Connection]:
             sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_SECONDS)
         ) as connection:
             yield connection
-    except sqlite3.Error as error:
+    # The last two for damaged text, and for more tokens than there can be.
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
         raise ResourceError(
             f"the cache of completions {path} cannot be used ({error}). Is another process using it? If the disk is "
             "full, free some space, or delete the file itself. If the file is damaged, move it away: a new one is "

@@ -31,4 +31,8 @@ def read_completion(content: str) -> Completion:
 
 
 def _read_token(token: Mapping[str, Any]) -> Token:
-    return Token(token["text"], token["logprob"], tuple((text, logprob) for text, logprob in token["top"]))
+    top = tuple((text, logprob) for text, logprob in token["top"])
+    for text, logprob in ((token["text"], token["logprob"]), *top):
+        if not isinstance(text, str) or type(logprob) not in (int, float):
+            raise TypeError("a token has a value of another type")
+    return Token(token["text"], token["logprob"], top)

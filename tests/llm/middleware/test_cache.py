@@ -277,6 +277,16 @@ async def test_a_damaged_file_is_named_and_not_touched(tmp_path, content):
         '{"usage": {}}',
         '{"text": 5, "finish_reason": "stop", "model": "m", "usage": {"prompt_tokens": 1, "completion_tokens": 1}}',
         '{"text": "a", "finish_reason": "stop", "model": "m", "usage": {"prompt_tokens": "", "completion_tokens": 1}}',
+        *(
+            '{"text": "a", "finish_reason": "stop", "model": "m", "usage": {"prompt_tokens": 1, "completion_tokens": 1}'
+            f', "tokens": [{token}]}}'
+            for token in (
+                '{"text": 5, "logprob": 0, "top": []}',
+                '{"text": "a", "logprob": "0", "top": []}',
+                '{"text": "a", "logprob": 0, "top": [["a", null]]}',
+                '{"text": "a", "logprob": 0, "top": [[["a"], 0]]}',
+            )
+        ),
     ],
 )
 async def test_the_file_of_a_damaged_entry_is_named(tmp_path, content):

@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,21 @@ def test_a_file_that_is_not_a_cache_is_left_alone(tmp_path: Path, content: bytes
     with pytest.raises(ResourceError):
         clear(path)
     assert path.read_bytes() == content
+
+
+def test_a_damaged_schema_is_named(path: Path):
+    content = path.read_bytes()
+    assert b"WITHOUT ROWID" in content
+    path.write_bytes(content.replace(b"WITHOUT ROWID", b"WITHOUT \xffOWID"))
+    with pytest.raises(ResourceError, match="c 100%"):
+        list_models(path)
+
+
+def test_more_tokens_than_there_can_be(path: Path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE completion SET completion = replace(completion, 'tokens\": 10', 'tokens\": 1e999')")
+    with pytest.raises(ResourceError, match="c 100%"):
+        list_models(path)
 
 
 def test_a_locked_file_cannot_be_cleared(path: Path, monkeypatch: pytest.MonkeyPatch):
