@@ -183,13 +183,16 @@ def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
 
 
 def find_lacking(connection: sa.Connection) -> list[str]:
-    """Return the tables and columns of a study that a database does not have."""
+    """Return the tables and columns of a study, and those with rows that others refer to, that a database lacks."""
     found = sa.inspect(connection)
     lacking = [name for name in (*metadata.tables, "study_ratings") if not found.has_table(name)]
     for table in metadata.tables.values():
         if table.name not in lacking:
             there = {column["name"] for column in found.get_columns(table.name)}
             lacking += [f"{table.name}.{column.name}" for column in table.columns if column.name not in there]
+    if not lacking and connection.dialect.name == "sqlite":  # PostgreSQL does not let such rows go
+        missing = connection.exec_driver_sql("PRAGMA foreign_key_check")
+        lacking = sorted({f"rows of {parent}" for _, _, parent, _ in missing})
     return lacking
 
 

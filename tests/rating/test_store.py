@@ -13,12 +13,13 @@ import pytest
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from imapeval.errors import ResourceError, UsageError
+from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.rating import RatingConflictError, RatingStudy, Span, UnknownItemError, schema
 from imapeval.rating.administration import invite, invite_owner, reissue, revoke, stop
 from imapeval.rating.export import copy_study, list_exported
 from imapeval.rating.model import Entry, Fact
 from imapeval.rating.store import hash_secret
+from imapeval.study.data.ratings import read_ratings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -375,6 +376,24 @@ def test_a_damaged_study_is_not_copied(sqlite_studies: Studies, tmp_path: Path, 
     with pytest.raises(ResourceError, match=r"study\.db"):
         copy_study(study, str(tmp_path / "copy.db"))
     assert not (tmp_path / "copy.db").exists()
+
+
+@pytest.mark.parametrize("change", ["UPDATE answers SET id = id || ?", "UPDATE dimensions SET name = name || ?"])
+def test_a_study_that_lacks_rows_is_refused(sqlite_studies: Studies, change: str):
+    study, (rater, *_) = sqlite_studies.make()
+    sqlite_studies.rate_all(study, rater)
+    damage(sqlite_studies.place, change, "9")
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        sqlite_studies.open()
+
+
+@pytest.mark.parametrize(("column", "value"), [("low", "x"), ("low", "100"), ("step", "-1")])
+def test_a_damaged_scale_is_an_error_that_names_the_study(sqlite_studies: Studies, column: str, value: str):
+    study, (rater, *_) = sqlite_studies.make()
+    sqlite_studies.rate_all(study, rater)
+    damage(sqlite_studies.place, f"UPDATE dimensions SET {column} = ?", value)
+    with pytest.raises(InputError, match=r"study\.db"):
+        read_ratings(sqlite_studies.place)
 
 
 def damage(file: str, change: str, value: str) -> None:

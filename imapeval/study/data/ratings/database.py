@@ -86,9 +86,10 @@ def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, Scale]]:
                     "JOIN dimensions ON dimensions.name = study_ratings.dimension ORDER BY id, position, rater"
                 )
             ).all()
-    except DatabaseError as error:
+        found = {name: Scale(low, high, step) for name, low, high, step in scales}
+    except (DatabaseError, ValueError, TypeError) as error:  # the last two for a scale that is none, or damaged text
         raise InputError(
-            f"cannot be read as a study of ratings ({error.orig})",
+            f"cannot be read as a study of ratings ({error.orig if isinstance(error, DatabaseError) else error})",
             path=shown,
             fix="Give the study that `imapeval rate init` made.",
         ) from error
@@ -99,4 +100,4 @@ def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, Scale]]:
         Row(number, number, {"id": id_, "rater": rater, "dimension": dimension, "rating": rating})
         for number, (id_, rater, dimension, rating) in enumerate(given, 1)
     )
-    return rows, {name: Scale(low, high, step) for name, low, high, step in scales if name in rated}
+    return rows, {name: scale for name, scale in found.items() if name in rated}
