@@ -104,7 +104,7 @@ def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, An
         table.validate(full=True)
         rows = table.to_pylist()
     # pyarrow raises these for files that are of another format, are damaged, or lack a column.
-    except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError, KeyError) as error:
+    except (pyarrow.ArrowException, ValueError, OSError, ArithmeticError, MemoryError, KeyError) as error:
         raise InputError(f"cannot be read ({error})", path=path, fix=f"It has to have {', '.join(columns)}.") from error
     metadata: dict[bytes, bytes] = table.schema.metadata or {}
     try:

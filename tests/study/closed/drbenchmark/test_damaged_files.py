@@ -109,6 +109,18 @@ def test_a_data_set_whose_values_are_damaged(tmp_path: Path, whole: bytes, damag
     assert caught.value.path == path
 
 
+def test_a_number_of_a_data_set_that_python_cannot_hold(tmp_path: Path):
+    path = tmp_path / "PxCorpus" / "test.arrow"
+    path.parent.mkdir()
+    label = pa.array([0, 1], pa.decimal128(3, 0)).view(pa.decimal128(3, 100))
+    table = pa.table({"id": ["a", "b"], "text": ["x", "y"], "label": label})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+    with pytest.raises(InputError) as caught:
+        read_data(tmp_path, TASKS["PxCorpus CLS"])
+    assert caught.value.path == path
+
+
 def test_a_data_set_that_is_a_pipe(tmp_path: Path):
     path = tmp_path / "PxCorpus" / "test.arrow"
     path.parent.mkdir()
