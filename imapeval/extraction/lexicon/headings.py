@@ -46,7 +46,7 @@ _LINE = re.compile(
 )
 _NUMBERS = ("digits", "chinese", "circled")
 _COLON = re.compile(r"[:：]")
-_LINE_END = re.compile(r"[ \t]*(?P<colon>[:：])?[ \t?？]*\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
+_LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：])?+[ \t?？]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
 _SEMICOLON = re.compile(r"\s*[;；]\s*")
 
 
