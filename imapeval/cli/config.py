@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from imapeval.errors import InputError
+from imapeval.study.data.about import parse_toml
 
 FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
@@ -45,8 +46,6 @@ def read_config(group: Any, start: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _find(start: Path) -> tuple[Path, str, dict[str, Any]] | None:
-    import tomllib
-
     for folder in (start, *start.parents):
         for name in (FILE, _PROJECT_FILE):
             path = folder / name
@@ -58,12 +57,12 @@ def _find(start: Path) -> tuple[Path, str, dict[str, Any]] | None:
                 raise InputError(f"cannot be read ({error})", path=path, fix="Save it as UTF-8.") from error
             if name == _PROJECT_FILE and "imapeval" not in text:
                 continue
-            try:
-                content = tomllib.loads(text)
-            except (tomllib.TOMLDecodeError, RecursionError) as error:
-                raise InputError(f"invalid TOML ({error})", path=path, fix="Correct it.") from error
-            if name == _PROJECT_FILE:
-                content = content.get("tool", {}).get("imapeval")
+            content: dict[str, Any] | None = parse_toml(text, path)
+            for key in ("tool", "imapeval") if name == _PROJECT_FILE else ():
+                inner: Any = None if content is None else content.get(key)
+                if not isinstance(inner, dict | None):
+                    raise InputError(f"{key} is not a table", path=path, fix="Write options below [tool.imapeval].")
+                content = cast("dict[str, Any] | None", inner)
             if content is not None:
                 return path, text, content
     return None

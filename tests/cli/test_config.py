@@ -72,8 +72,10 @@ WRITING = [
         ("[serve]\ntoken = 'x'\n", 2, "--token"),
         # Would write to any file that the user may write to, such as ~/.bashrc.
         *((f"[{command}]\n{key} = 'x'\n", 2, f"--{key}") for command, key in WRITING),
-        ("limit = \n", None, "line 1"),
-        (f"limit = {'[' * 100_000}", None, "TOML"),
+        ("limit = \n", 1, "TOML"),
+        pytest.param("limit = " + "[\n" * 100_000, None, "TOML", id="brackets"),
+        pytest.param("limit = " + "9" * 5000, None, "TOML", id="digits"),
+        pytest.param("[score]\nlimit" + ".a" * 6000 + " = 1", 2, "10,000", id="dots"),
     ],
 )
 def test_what_is_wrong_is_named(imapeval: Command, tmp_path: Path, content: str, line: int | None, part: str):
@@ -82,3 +84,13 @@ def test_what_is_wrong_is_named(imapeval: Command, tmp_path: Path, content: str,
     assert (done.returncode, done.stdout) == (2, "")
     assert f"imapeval.toml{f', line {line}' if line else ''}: " in done.stderr
     assert part in done.stderr
+
+
+@pytest.mark.parametrize(
+    "content", ["tool = 1", "tool = [1]", "[[tool.imapeval]]\nlimit = 1", "[tool]\nimapeval = 'x'"]
+)
+def test_what_is_no_table_is_named(imapeval: Command, tmp_path: Path, content: str):
+    (tmp_path / "pyproject.toml").write_text(f"{content} # imapeval\n")
+    done = imapeval("datasets")
+    assert done.returncode == 2
+    assert f"{tmp_path / 'pyproject.toml'}: " in done.stderr

@@ -58,30 +58,40 @@ def read_about(path: Path) -> dict[str, str]:
         InputError: The file cannot be read, is a pipe or a device, is not TOML, or has a line of over 10,000
             characters, an unknown key or a value that is not a text.
     """
-    import tomllib
-
     refuse_stream(path)
     try:
         text = path.read_text(encoding="utf-8")
-        for number, line in enumerate(text.split("\n"), 1):
-            if len(line) > _MAX_LINE:
-                fix = 'Break long texts into lines between """ and """.'
-                raise InputError(f"a line has over {_MAX_LINE:,} characters", path=path, line=number, fix=fix)
-        content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        place = _LINE.search(str(error))
-        line = None if place is None else int(place.group(1))
-        raise InputError(
-            f"invalid TOML ({error})", path=path, line=line, fix='Write lines such as key = "text".'
-        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, fix="Save it as UTF-8.") from error
+    content = parse_toml(text, path)
     for key, value in content.items():
         if key not in KEYS:
             raise _refuse(f"unknown key {key[:60]!r}", key, path, text, fix=f"The keys are {', '.join(KEYS)}.")
         if not isinstance(value, str):
             raise _refuse(f"{key} is {_name(value)}, not a text", key, path, text, fix=f'Write {key} = "...".')
     return {key: " ".join(value.split()) for key, value in content.items() if value.strip()}
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file.
+
+    Raises:
+        InputError: It is not TOML, or has a line of over 10,000 characters.
+    """
+    import tomllib
+
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > _MAX_LINE:
+            fix = 'Break long texts into lines between """ and """.'
+            raise InputError(f"a line has over {_MAX_LINE:,} characters", path=path, line=number, fix=fix)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # not only TOMLDecodeError: numbers may have thousands of digits
+        place = _LINE.search(str(error))
+        line = None if place is None else int(place.group(1))
+        raise InputError(
+            f"invalid TOML ({error})", path=path, line=line, fix='Write lines such as key = "text".'
+        ) from error
 
 
 def _name(value: Any) -> str:

@@ -29,6 +29,7 @@ def test_texts_are_read(tmp_path: Path):
         ('raters = "a"\nsize = forty\n', 2, "TOML"),
         ('raters = "a"\nraters = "b"\n', 2, "TOML"),
         ("raters = " + "[\n" * 100_000, None, "TOML"),
+        pytest.param('raters = "a"\nsize = ' + "9" * 5000, None, "TOML", id="digits"),
         pytest.param("\n" + "a." * 6_000 + "a = 1\n", 2, "10,000", id="long"),
     ],
 )
