@@ -122,9 +122,10 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
 
 
 def _make_task(name: str, row: Row) -> Task:
-    if row.fields["kind"] not in KINDS:
-        raise ValueError(f"the kind {short_repr(row.fields['kind'])} is none of {', '.join(KINDS)}")
-    kind, metrics = KINDS[row.fields["kind"]]
+    named = row.fields["kind"]
+    if not isinstance(named, str) or named not in KINDS:
+        raise ValueError(f"the kind {short_repr(named)} is none of {', '.join(KINDS)}")
+    kind, metrics = KINDS[named]
     if kind != "grade":
         return Task(name=name, kind=kind, metrics=metrics)
     low, high = map(read_number, str(row.fields.get("scale") or "").partition(":")[::2])

@@ -98,6 +98,7 @@ def test_no_answer_is_wrong_and_counted(tmp_path: Path):
     ("change", "named"),
     [
         ({"kind": "essay"}, "essay"),
+        ({"kind": ["labels"], "task": "other"}, "'labels'"),
         ({"task": "severity", "kind": "grade", "scale": "5"}, "5"),
         ({"task": "severity", "kind": "grade", "predicted": None, "gold": 1, "scale": "0:5"}, "predicted"),
         ({"task": "drugs", "kind": "sequence", "gold": "O O", "predicted": "O"}, "1 tags"),
