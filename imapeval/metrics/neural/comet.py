@@ -260,7 +260,8 @@ def _read_settings(place: Path) -> dict[str, Any]:
         read: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
         wanted = ("class_identifier", "encoder_model", "pretrained_model", "pool", "layer", "layer_transformation")
         settings = {name: read[name] for name in (*wanted, "layer_norm", "hidden_sizes", "activations")}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+    # PyYAML raises ValueError for dates and numbers that Python cannot hold.
+    except (OSError, ValueError, RecursionError, yaml.YAMLError, KeyError, TypeError) as error:
         raise ResourceError(
             f"{file} does not say how COMET's network is built ({error}). Give the folder that the authors' checkpoint "
             "came in, with hparams.yaml and checkpoints/model.ckpt."

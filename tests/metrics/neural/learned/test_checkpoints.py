@@ -158,8 +158,9 @@ def test_comet_models_of_other_kinds_are_refused(values: dict[str, Any], told: s
         Comet(model=str(changed)).prepare(CPU)
 
 
-def test_comet_without_settings(changed: Path) -> None:
-    (changed / "hparams.yaml").write_text("pool: avg\n")
+@pytest.mark.parametrize("settings", ["pool: avg", "pool: " + "9" * 5000, "pool: 2020-99-99", "pool: " + "[" * 5000])
+def test_comet_without_settings(settings: str, changed: Path) -> None:
+    (changed / "hparams.yaml").write_text(settings)
     with pytest.raises(ResourceError, match=r"hparams\.yaml"):
         Comet(model=str(changed)).prepare(CPU)
     assert "hparams.yaml" in Comet(model=str(changed)).missing_requirements
