@@ -63,10 +63,8 @@ class GraphDatabase:
                 return []  # a lone surrogate, which the file cannot contain
             except sqlite3.ProgrammingError:
                 raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
-            except (
-                sqlite3.DatabaseError,
-                UnicodeDecodeError,
-            ) as error:  # damaged text is not always an error of SQLite
+            # Damaged text is not always an error of SQLite.
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 _raise_unusable(self.path, f"is damaged ({error})")
 
     def query_in(self, clause: str, numbers: Iterable[int]) -> list[Any]:
