@@ -6,7 +6,9 @@ coefficient. Scores and ratings have a bivariate normal distribution; "graded" r
 ... 5. Two answers per question share half the variance on both sides. From 1,001 answers on, intervals come from the
 jackknife instead of the bootstrap; the rows for 2,000 answers measure these.
 
-`--means` measures the intervals of mean scores instead (`imapeval.study.intervals.bootstrap.mean_interval`).
+`--means` measures the intervals of mean scores instead (`imapeval.study.intervals.bootstrap.mean_interval`), and
+`--differences` those of differences between the means of two systems on the same questions
+(`imapeval.study.systems.differences.compare_systems`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.bootstrap import mean_interval
+from imapeval.study.systems.answers import SystemAnswers
+from imapeval.study.systems.differences import compare_systems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +108,46 @@ def measure_means(repetitions: int) -> None:
         print(f"| {n} | {' | '.join(f'{count / repetitions:.1%}' for count in held.values())} |", flush=True)
 
 
+RIGHT = ((0.05, 0.05), (0.1, 0.05), (0.15, 0.15), (0.2, 0.1), (0.4, 0.2))
+"""Shares of questions that only the first system answers rightly, and only the second."""
+
+
+def draw_pair(generator: np.random.Generator, n: int, kind: str | tuple[float, float]) -> np.ndarray:
+    """Return the scores of two systems by question, shape (2, n): right or wrong, or drawn from `SCORES`."""
+    if isinstance(kind, str):
+        return np.array([SCORES[kind](generator, n) for _ in range(2)])
+    lot = generator.random(n)
+    first, second = kind
+    return np.array([lot < first, (lot >= first) & (lot < first + second)], dtype=np.float64)
+
+
+def measure_differences(repetitions: int) -> None:
+    """Print the share of intervals that hold the true difference of two systems."""
+    kinds: tuple[str | tuple[float, float], ...] = (*SCORES, *RIGHT)
+    heads = (kind if isinstance(kind, str) else f"{kind[0]:.0%} and {kind[1]:.0%} right" for kind in kinds)
+    print(f"| questions | {' | '.join(heads)} |\n|---|{'---|' * len(kinds)}")
+    for n in (5, 10, 20, 30, 50, 100, 200):
+        held = dict.fromkeys(kinds, 0)
+        for kind in kinds:
+            truth = 0.0 if isinstance(kind, str) else kind[0] - kind[1]
+            for repetition in range(repetitions):
+                scores = draw_pair(np.random.default_rng([repetition, n]), n, kind)
+                answers = SystemAnswers(
+                    samples=(),
+                    runs=np.zeros(2 * n, dtype=np.int64),
+                    systems=("first", "second"),
+                    system=np.repeat([0, 1], n),
+                    questions=np.tile(np.arange(n), 2),
+                    metrics=("score",),
+                    scores=scores.reshape(-1, 1),
+                    lower_is_better=frozenset(),
+                    groups={},
+                )
+                (row,) = compare_systems(answers, seed=repetition, permutations=1)
+                held[kind] += row.low is not None and row.high is not None and row.low <= truth <= row.high
+        print(f"| {n} | {' | '.join(f'{count / repetitions:.1%}' for count in held.values())} |", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -111,10 +155,14 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=599)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--means", action="store_true")
+    parser.add_argument("--differences", action="store_true")
     parser.add_argument("--rows", type=int, nargs="+", default=[50, 200, 800, 2000])
     args = parser.parse_args()
     if args.means:
         measure_means(args.repetitions)
+    if args.differences:
+        measure_differences(args.repetitions)
+    if args.means or args.differences:
         return
     settings = [
         Setting(rows, rho, graded, clustered)

@@ -1,16 +1,18 @@
 """How often score intervals hold the truth: `python benchmarks/score_intervals.py [--repetitions 1000]`.
 
 Draws answers, or ratings of them, again and again, and prints as Markdown tables the share of 95% intervals that hold
-the true value, and their mean width: of closed metrics (labels, scores of a binary label), of agreement among raters
-(impressions are normal quality plus normal error; "skewed" is 0 to 5 with most near 5), and of the ceilings of r, rho
-and tau-b against the mean of three raters. True values are computed from very many answers; for a ceiling, the true
-value is the coefficient of the quality itself, or for r that of the rating expected given the quality.
+the true value, and their mean width: of closed metrics (labels, scores of a binary label), of means over items and
+runs, of agreement among raters (impressions are normal quality plus normal error; "skewed" is 0 to 5 with most near 5),
+and of the ceilings of r, rho and tau-b against the mean of three raters. True values are computed from very many
+answers; for means they are those of other items and other runs; for a ceiling, the true value is the coefficient of the
+quality itself, or for r that of the rating expected given the quality.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,11 +25,13 @@ from scipy import stats
 from imapeval.study.agreement.measure import STATISTICS, measure_agreement
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.statistic import AgreementStatistic
+from imapeval.study.closed.comparison import compare_runs
+from imapeval.study.closed.drbenchmark.results import summarise_values
 from imapeval.study.closed.estimate import count_effective, estimate_metrics
 from imapeval.study.closed.labels import measure_labels
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
-from imapeval.study.intervals.shares import score_interval
+from imapeval.study.intervals.shares import score_interval, share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -154,6 +158,70 @@ def check_intervals(is_label: npt.NDArray[np.bool_], scores: Floats, rows: Rows)
         raise RuntimeError(f"the library has the intervals {found}, not {rows}")
 
 
+LEVELS = {"0.5": (0.5, 0.7), "0.9": (0.9, 0.8), "0.97": (0.97, 0.93), "most near 1": (0.8, 0.7)}
+"""Expected scores of two models: right or wrong, or graded with a beta distribution. A third is like the first."""
+
+UNITS = (
+    ("1 answer", 1, 0.0),
+    ("group of 4", 4, 0.0),
+    ("2 runs", 2, 0.0),
+    ("4 runs", 4, 0.0),
+    ("2 runs that differ", 2, 0.05),
+    ("4 runs that differ", 4, 0.05),
+)
+"""What an item has, the number of its answers, and the share of runs in the variance of what decides on an answer."""
+
+_RANKS = np.linspace(0, 1, 4001)
+
+
+@cache
+def find_quantiles(level: float) -> Floats:
+    """Return a table of the quantiles of graded scores, which take too long to compute for each answer."""
+    return stats.beta.ppf(_RANKS, 6.25 * level, 6.25 * (1 - level))
+
+
+def draw_models(
+    generator: np.random.Generator, n: int, answers: int, levels: str, spread: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return the scores of two equally good models and of another one, by item and answer, shape (items, answers)."""
+    shared = np.sqrt(0.3) * generator.normal(size=(n, 1))
+    found: list[Floats] = []
+    for level in (LEVELS[levels][0], *LEVELS[levels]):
+        own = np.sqrt(0.2) * generator.normal(size=(n, 1)) + np.sqrt(spread) * generator.normal(size=(1, answers))
+        rank = stats.norm.cdf(shared + own + np.sqrt(0.5 - spread) * generator.normal(size=(n, answers)))
+        if levels == "most near 1":
+            found.append(np.interp(rank, _RANKS, find_quantiles(level)))
+        else:
+            found.append((rank > 1 - level).astype(np.float64))
+    return found[0], found[1], found[2]
+
+
+def cover_means(generator: np.random.Generator, repetitions: int) -> None:
+    """Print coverage of means over items and runs, and of their differences."""
+    names = ("share", "mean", "difference, equal", "difference, other")
+    print(f"\n| scores | an item has | items | {' | '.join(names)} |\n|---|---|---|{'---|' * len(names)}")
+    for levels, (unit, answers, spread) in product(LEVELS, UNITS):
+        level, other = LEVELS[levels]
+        for n in (5, 10, 20, 30, 50, 100, 400):
+            tally = Tally(dict(zip(names, (level, level, 0.0, level - other), strict=True)))
+            items = np.repeat(np.arange(n), answers)
+            for _ in range(repetitions):
+                models = draw_models(generator, n, answers, levels, spread)
+                share = share_interval(models[0].ravel(), items, confidence=0.95)
+                # The answers of a group are one value; those of several runs stay apart.
+                tables = [scores.mean(axis=1, keepdims=True) if "group" in unit else scores for scores in models]
+                mean = summarise_values(tables[0], lowest=0.0)
+                tests = [compare_runs("", "", "", tables[0], table) for table in tables[1:]]
+                tally.add(
+                    [
+                        ("share", share and share.low, share and share.high),
+                        ("mean", mean["low"], mean["high"]),
+                        *((name, test.low, test.high) for name, test in zip(names[2:], tests, strict=True)),
+                    ]
+                )
+            print(f"| {levels} | {unit} | {n} | {tally.cells()} |", flush=True)
+
+
 def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], Scale]:
     """Return the function that turns impressions into ratings, and the rating scale."""
     if kind == "skewed":
@@ -229,7 +297,13 @@ def cover_ceilings(generator: np.random.Generator, repetitions: int) -> None:
         print(f"| {kind} | {correlation:g} | {n} | {tally.truth['spearman']:.3f} | {tally.cells()} |", flush=True)
 
 
-PARTS = {"labels": cover_labels, "areas": cover_areas, "agreement": cover_agreement, "ceilings": cover_ceilings}
+PARTS = {
+    "labels": cover_labels,
+    "areas": cover_areas,
+    "means": cover_means,
+    "agreement": cover_agreement,
+    "ceilings": cover_ceilings,
+}
 
 
 def main() -> None:

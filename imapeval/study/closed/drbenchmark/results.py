@@ -134,7 +134,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
             found = _compare(task.name, metric, compared)
             best = max(compared, key=lambda model: float(compared[model].mean()))
             for (model, share), table in tables.items():
-                result = _summarise(table, lowest=_find_lowest(metric))
+                result = summarise_values(table, lowest=_find_lowest(metric))
                 told = {one.p_adjusted < _LEVEL for one in found if {one.first, one.second} == {model, best}}
                 results.append(
                     TaskResult(
@@ -170,7 +170,7 @@ def _find_lowest(metric: str) -> float:
     return -1.0 if metric == "spearman" else 0.0
 
 
-def _summarise(table: Floats, *, lowest: float) -> dict[str, Any]:
+def summarise_values(table: Floats, *, lowest: float) -> dict[str, Any]:
     """Return values, mean, spread and interval of pseudo-values, shape (groups of items, runs)."""
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="intervals over items and runs")
     values, mean = table.mean(axis=0), float(table.mean())
