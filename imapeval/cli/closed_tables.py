@@ -22,6 +22,8 @@ _OFF = 0.0005
 
 def print_closed(found: "ClosedFindings") -> None:
     """Print all tables."""
+    from imapeval.study.intervals.limits import describe_difference_limits
+
     _print_scores(found.scores)
     _print_models(found.models)
     if found.left_out:
@@ -40,6 +42,8 @@ def print_closed(found: "ClosedFindings") -> None:
     print_differences([row for row in found.differences if not row.column], "Differences, over all questions")
     if any(row.column for row in found.differences):
         print_differences([row for row in found.differences if row.column], "Differences by task", group="task")
+    for sentence in describe_difference_limits(found.differences, found.runs):
+        echo(sentence)
     _print_runs(found.runs)
     echo(
         "p: exact (McNemar) for answers that are right or wrong, else by permutation; over questions and runs where "
@@ -134,6 +138,7 @@ def _print_open(found: "OpenFindings") -> None:
 
 
 def _print_models(rows: "Sequence[ModelResult]") -> None:
+    from imapeval.study.intervals.limits import describe_accuracy_limits
     from imapeval.study.number_format import format_decimal, format_percent
 
     not_read = {name: None for row in rows for name in row.readings if name != "read"}
@@ -163,6 +168,8 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
     if not_read:
         columns.append(Column("right, if\nread", "accuracy_of_read", write=format_decimal, wrap=False))
     emit(rows, columns, title="Closed questions", width=UNLIMITED)
+    for sentence in describe_accuracy_limits(rows):
+        echo(sentence)
     if "unread" in not_read:
         echo("Statements of a choice are read in English, Chinese and French, labels and texts of options in any.")
     for row in rows:
@@ -202,10 +209,15 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
 def _print_tasks(found: "ClosedFindings") -> None:
     """Print pairs of models, learning curves, and what is to be known of the answers."""
     from imapeval.study.closed.drbenchmark.tasks import load_tasks
+    from imapeval.study.intervals.limits import describe_test_limits
     from imapeval.study.number_format import find_digits, write_decimal
 
     largest = {task: max(row.share for row in found.results if row.task == task) for task in _tasks(found)}
     _print_tests(found.tests)
+    if found.tests:
+        several = any(len(row.runs) > 1 for row in found.results)
+        for sentence in describe_test_limits((row.items for row in found.results), several=several):
+            echo(sentence)
     if any(row.share < largest[row.task] for row in found.results):
         _print_curves(found)
     if found.tests:
@@ -252,6 +264,7 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
 
 
 def _print_curves(found: "ClosedFindings") -> None:
+    from imapeval.study.intervals.limits import describe_task_limits
     from imapeval.study.number_format import format_percent
 
     cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
@@ -269,9 +282,12 @@ def _print_curves(found: "ClosedFindings") -> None:
         *(Column(format_percent(share), lambda row, share=share: cells.get((*row, share)), show) for share in shares),
     ]
     emit(rows, columns, title="By share of the training data, with 95% intervals", width=UNLIMITED)
+    for sentence in describe_task_limits([row for row in found.results if row.task in several]):
+        echo(sentence)
 
 
 def _print_runs(rows: "Sequence[RunTest]") -> None:
+    from imapeval.study.intervals.limits import describe_test_limits
     from imapeval.study.number_format import format_p_value, format_signed
 
     whole = "all tasks" if any(row.task for row in rows) else None
@@ -288,3 +304,5 @@ def _print_runs(rows: "Sequence[RunTest]") -> None:
     emit(rows, columns, title="Several runs, over questions and runs", width=UNLIMITED)
     if rows:
         echo("The t-test over runs, as papers report it, says nothing of other questions.")
+        for sentence in describe_test_limits((row.items for row in rows), several=True):
+            echo(sentence)

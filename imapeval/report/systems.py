@@ -11,6 +11,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.files import write_private_file
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
+from imapeval.study.intervals.limits import describe_difference_limits, describe_mean_limits
 from imapeval.study.number_format import format_interval, format_number, format_p_value
 from imapeval.study.systems.differences import Difference
 
@@ -129,6 +130,14 @@ _STANDING_HEADS = ("metric", "system", "mean", "95% interval", "questions", "gro
 _DIFFERENCE_HEADS = ("metric", "questions", "first", "second", "difference", "95% interval", "p after Holm", "n")
 
 
+def _describe_limits(comparison: SystemComparison) -> tuple[list[str], list[str]]:
+    """Return sentences on the intervals of the leaderboard and of the differences."""
+    return (
+        describe_mean_limits(row.resampled for row in comparison.standings),
+        describe_difference_limits(comparison.differences),
+    )
+
+
 def _list_cells(
     comparison: SystemComparison,
     *,
@@ -178,7 +187,14 @@ def _write_markdown(comparison: SystemComparison) -> str:
         return "–" if p is None else format_p_value(p)
 
     standings, differences = _list_cells(comparison, escape=escape_markdown, write=write, write_p=write_p)
-    return f"{tabulate(_STANDING_HEADS, standings)}\n\n{tabulate(_DIFFERENCE_HEADS, differences)}\n"
+    of_means, of_differences = _describe_limits(comparison)
+    parts = [
+        tabulate(_STANDING_HEADS, standings),
+        *of_means,
+        tabulate(_DIFFERENCE_HEADS, differences),
+        *of_differences,
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _write_latex(comparison: SystemComparison) -> str:
@@ -187,6 +203,7 @@ def _write_latex(comparison: SystemComparison) -> str:
         return (shown + format_latex_interval(low, high, digits=3),)
 
     standings, differences = _list_cells(comparison, escape=escape_latex, write=write, write_p=format_latex_p)
+    of_means, of_differences = _describe_limits(comparison)
     note = f"Seed {comparison.seed}."
     return "\n".join(
         (
@@ -194,8 +211,13 @@ def _write_latex(comparison: SystemComparison) -> str:
                 ["Metric", "System", "Mean", "$n$", "Group"],
                 standings,
                 columns="lllrl",
-                caption="Mean scores of systems, 95% intervals in brackets. Systems that share a letter cannot be told "
-                "apart (permutation tests, Holm's correction).",
+                caption=" ".join(
+                    (
+                        "Mean scores of systems, 95% intervals in brackets. Systems that share a letter cannot be told "
+                        "apart (permutation tests, Holm's correction).",
+                        *of_means,
+                    )
+                ),
                 label="systems",
                 note=note,
             ),
@@ -203,8 +225,13 @@ def _write_latex(comparison: SystemComparison) -> str:
                 ["Metric", "Questions", "First", "Second", "Difference", "$p$", "$n$"],
                 differences,
                 columns="llllrrr",
-                caption="Differences between systems, 95% intervals in brackets; p two-sided (permutation tests), "
-                "after Holm's correction.",
+                caption=" ".join(
+                    (
+                        "Differences between systems, 95% intervals in brackets; p two-sided (permutation tests), "
+                        "after Holm's correction.",
+                        *of_differences,
+                    )
+                ),
                 label="differences",
                 note=note,
             ),

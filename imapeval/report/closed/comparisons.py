@@ -13,6 +13,12 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval, format_measure, format_p
+from imapeval.study.intervals.limits import (
+    OVER_ITEMS,
+    describe_difference_limits,
+    describe_mean_limits,
+    describe_test_limits,
+)
 from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
@@ -42,6 +48,8 @@ def render_comparisons(
             "letter cannot be told apart: no difference between them is significant after Holm's correction."
         ),
         _render_leaderboard(leaderboard),
+        *map(render_note, describe_mean_limits(row.resampled for row in leaderboard)),
+        *([render_note(OVER_ITEMS)] if runs else []),
         render_heading("Differences"),
         render_note(
             "Each pair on the questions that both answered: the first model's mean less the second's, with an interval "
@@ -54,6 +62,7 @@ def render_comparisons(
     ]
     if by_task := [row for row in differences if row.column]:
         parts.append(render_details("Differences by task", _render_differences(by_task)))
+    parts += map(render_note, describe_difference_limits(differences, runs))
     if runs:
         parts += [render_heading("Several runs"), *_render_runs(runs)]
     return render_section("comparisons", "Comparisons", *parts)
@@ -123,6 +132,7 @@ def _render_runs(rows: Sequence[RunTest]) -> list[Markup]:
             lines,
             texts=(0, 1, 2),
         ),
+        *map(render_note, describe_test_limits((row.items for row in rows), several=True)),
     ]
 
 

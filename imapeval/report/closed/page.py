@@ -29,6 +29,7 @@ from imapeval.report.study.formatting import (
     pluralize,
 )
 from imapeval.study.data.findings import ALL, Correlation
+from imapeval.study.intervals.limits import describe_accuracy_limits
 from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
     """Return the page; see `write_closed`."""
     sections = {
         "conclusions": ("Conclusions", _render_conclusions(findings)),
-        "scores": ("All scores", render_scores(findings.scores)),
+        "scores": ("All scores", render_scores(findings)),
     }
     if findings.models:
         sections |= {
@@ -79,7 +80,7 @@ def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
             render_comparisons(findings.leaderboard, findings.differences, findings.runs, metric=findings.metric),
         ),
         "orders": ("Order of options", render_orders(findings.orders)),
-        "pairs": ("Other tasks", render_pairs(findings.tests)),
+        "pairs": ("Other tasks", render_pairs(findings.tests, findings.results)),
         "curves": ("Learning curves", render_curves(findings.results)),
     }
     if findings.open is not None:
@@ -198,6 +199,7 @@ def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
             "groups), failed the answers not read."
         ),
         render_figures(figures),
+        *map(render_note, describe_accuracy_limits(rows)),
     ]
     names = list(dict.fromkeys(name for row in rows for name in row.by_log))
     if names:

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING
 from imapeval.report.closed.comparisons import name_task
 from imapeval.report.markup import Markup, render_coefficient, render_note, render_section, render_table
 from imapeval.report.study.formatting import format_coefficient, format_interval, format_measure, format_p, label_system
+from imapeval.study.closed.comparison import ACCURACY
+from imapeval.study.intervals.limits import (
+    describe_accuracy_limits,
+    describe_mean_limits,
+    describe_task_limits,
+    describe_test_limits,
+)
 from imapeval.study.number_format import format_decimal, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.drbenchmark.results import TaskResult, TaskTest
-    from imapeval.study.closed.findings import Cell
+    from imapeval.study.closed.findings import Cell, ClosedFindings
 
 
-def render_scores(rows: Sequence[Cell]) -> Markup:
+def render_scores(findings: ClosedFindings) -> Markup:
     """Return the section with every metric of every model on every task."""
+    rows = findings.scores
     models = list(dict.fromkeys(row.model for row in rows))
     cells = {(row.task, row.metric, row.model): row for row in rows}
     base = {(row.task, row.metric): row for row in reversed(rows)}
@@ -53,10 +61,19 @@ def render_scores(rows: Sequence[Cell]) -> Markup:
             "their median). Chance: options guessed at random, or the right answers dealt out at random."
         ),
         render_table(["task", "metric", *map(label_system, models), "majority", "chance"], lines, texts=(0, 1)),
+        *map(render_note, _describe_limits(findings)),
     )
 
 
-def render_pairs(tests: Sequence[TaskTest]) -> Markup:
+def _describe_limits(findings: ClosedFindings) -> list[str]:
+    return [
+        *(describe_accuracy_limits(findings.models) if findings.metric == ACCURACY else []),
+        *describe_task_limits(findings.results),
+        *describe_mean_limits(row.resampled for row in (findings.open.leaderboards if findings.open else ())),
+    ]
+
+
+def render_pairs(tests: Sequence[TaskTest], results: Sequence[TaskResult]) -> Markup:
     """Return the section on pairs of models on tasks that are not multiple choice; "" without any."""
     if not tests:
         return Markup("")
@@ -83,6 +100,10 @@ def render_pairs(tests: Sequence[TaskTest]) -> Markup:
         ),
         render_table(
             ["task", "metric", "pair", "difference", "95% interval", "p (Holm)", "t-test"], lines, texts=(0, 1, 2)
+        ),
+        *map(
+            render_note,
+            describe_test_limits((row.items for row in results), several=any(len(row.runs) > 1 for row in results)),
         ),
     )
 
@@ -113,4 +134,5 @@ def render_curves(rows: Sequence[TaskResult]) -> Markup:
         "With less training data",
         render_note("What does a model reach with a part of the training data? Below: the 95% interval and n."),
         render_table(["task", "metric", "model", *(format_percent(share) for share in shares)], lines, texts=(0, 1, 2)),
+        *map(render_note, describe_task_limits([row for row in rows if row.task in several])),
     )

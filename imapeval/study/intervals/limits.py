@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from imapeval.study.calibration.curve import Method
+    from imapeval.study.closed.comparison import RunTest
+    from imapeval.study.closed.drbenchmark.results import TaskResult
     from imapeval.study.closed.estimate import MetricEstimate
+    from imapeval.study.closed.models import ModelResult
     from imapeval.study.data.findings import Agreement, Ceiling, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
+    from imapeval.study.systems.differences import Difference
 
 FEW_ANSWERS = 100
 """Answers from which on the intervals of AC2 and of the concordance hold in 93% or more."""
@@ -23,6 +27,16 @@ ENOUGH_FOR_CEILINGS = 200
 
 ENOUGH_FOR_MEANS = 50
 """Questions from which on the intervals of mean scores hold in 93% or more."""
+
+ENOUGH_FOR_ACCURACY = 20
+"""Items from which on the intervals of accuracies hold in 93% or more."""
+
+ENOUGH_CHANGES = 10
+"""Questions with different scores of two systems, from which on intervals of their difference hold in 93% or more."""
+
+ENOUGH_ERRORS = 20
+"""Wrong items, and right ones, from which on the intervals of means over items hold in 92% or more, also where items
+are in groups of four."""
 
 # best_of_many.py
 SIMULTANEOUS = (
@@ -35,6 +49,13 @@ BASELINE = (
     "The interval of a metric less the baseline is somewhat too long where systems hardly differ (it holds the true "
     "difference in 97 to 98% of simulated studies) and somewhat too short with 20 questions for 20 systems (93%). With "
     "30 questions or fewer the baseline itself can be too weak by .04: read a small advantage with that in mind."
+)
+
+# score_intervals.py --part means
+OVER_ITEMS = (
+    "Intervals of accuracies, also in the leaderboard, are over items alone: for other runs of a model they are too "
+    "short where runs differ (coverage 88% with 30 items and 44% with 400, not 95%, where the accuracies of two runs "
+    "have a standard deviation of .09)."
 )
 
 FEW_DIFFERENT = 10
@@ -134,6 +155,79 @@ def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[st
         "With fewer than 10 questions, intervals of means are too short (coverage 90 to 93%, not 95%); with fewer than "
         f"{ENOUGH_FOR_MEANS} they are slightly too short where most {of} are equal (92 to 93%)."
     ]
+
+
+def describe_difference_limits(rows: Sequence[Difference], tests: Sequence[RunTest] = ()) -> list[str]:
+    """Return at most one sentence on the intervals of differences between systems (coverage.py --differences).
+
+    Args:
+        rows: The differences; those of systems without a question in common were not simulated.
+        tests: Tests over questions and runs, whose intervals some rows have; see `describe_test_limits`.
+    """
+    others = {(test.low, test.high) for test in tests}
+    shown = [row for row in rows if row.paired and row.low is not None and (row.low, row.high) not in others]
+    if not any(row.wins + row.losses < ENOUGH_CHANGES for row in shown):
+        return []
+    return [
+        f"Where the scores of two systems differ on fewer than {ENOUGH_CHANGES} questions, the interval of their "
+        "difference can be too short (coverage 91 to 94%, not 95%), and much too short where answers are right or "
+        "wrong and fewer than 5 differ (42 to 92%)."
+    ]
+
+
+def describe_accuracy_limits(rows: Sequence[ModelResult]) -> list[str]:
+    """Return sentences on the intervals of accuracies (score_intervals.py --part means, the column "share")."""
+    shown = [row for row in rows if row.low is not None]
+    said: list[str] = []
+    if any(row.items < ENOUGH_FOR_ACCURACY for row in shown):
+        said.append(
+            f"With fewer than {ENOUGH_FOR_ACCURACY} items, intervals of accuracies can be too short where nearly all "
+            "answers are right (coverage 85 to 93%, not 95%), and too long where items have several answers (up to "
+            "100%)."
+        )
+    if any(row.runs > 1 for row in shown):
+        said.append(OVER_ITEMS)
+    return said
+
+
+def describe_task_limits(rows: Sequence[TaskResult]) -> list[str]:
+    """Return sentences on the intervals of means over items and runs (score_intervals.py --part means)."""
+    said: list[str] = []
+    if any(
+        row.metric != "spearman" and round(row.items * min(row.mean, 1 - row.mean), 6) < ENOUGH_ERRORS for row in rows
+    ):
+        said.append(
+            f"Where fewer than {ENOUGH_ERRORS} items are right, or wrong, intervals of means over items and runs can "
+            "be too long or too short (coverage 84 to 100%, not 95%)."
+        )
+    if any(len(row.runs) > 1 for row in rows):
+        said.append(
+            "Intervals of means over items and runs are too long where runs hardly differ (coverage 97 to 99%, not "
+            "95%), and too short where few runs differ much (87 to 91% with two runs and 100 items or more, 92 to 95% "
+            "with four)."
+        )
+    return said
+
+
+def describe_test_limits(items: Iterable[int], *, several: bool) -> list[str]:
+    """Return sentences on the intervals of differences over items and runs (score_intervals.py --part means).
+
+    Args:
+        items: Number of items of each difference.
+        several: Whether a model has several runs.
+    """
+    said: list[str] = []
+    if any(number < FEW_ANSWERS for number in items):
+        said.append(
+            f"With fewer than {FEW_ANSWERS} items, intervals of differences over items and runs can be too long or too "
+            "short where models differ on few of them (coverage 91 to 100%, not 95%)."
+        )
+    if several:
+        said.append(
+            "Intervals of differences over items and runs are too long where runs hardly differ (coverage 97 to 99%, "
+            "not 95%)."
+        )
+    return said
 
 
 def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:

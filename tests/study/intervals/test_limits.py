@@ -1,18 +1,28 @@
 """Where an interval was measured to hold more or less often than it says, that stands beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from imapeval.study.closed.comparison import RunTest
+from imapeval.study.closed.drbenchmark.results import TaskResult
 from imapeval.study.closed.estimate import MetricEstimate
+from imapeval.study.closed.models import ModelResult
 from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.limits import (
+    describe_accuracy_limits,
     describe_agreement_limits,
     describe_ceiling_limits,
     describe_closed_limits,
+    describe_difference_limits,
     describe_level_limits,
     describe_mean_limits,
+    describe_task_limits,
+    describe_test_limits,
 )
+from imapeval.study.systems.differences import Difference
 
 
 @pytest.mark.parametrize(
@@ -49,6 +59,47 @@ def test_levels(level: Level, units: Units, count: int):
 @pytest.mark.parametrize(("sizes", "count"), [([5, 100], 1), ([49], 1), ([50, 400], 0), ([0, 50], 0), ([], 0)])
 def test_means(sizes: list[int], count: int):
     assert len(describe_mean_limits(sizes)) == count
+
+
+@pytest.mark.parametrize(("wins", "losses", "count"), [(0, 0, 1), (5, 4, 1), (5, 5, 0), (90, 0, 0)])
+def test_differences(wins: int, losses: int, count: int):
+    row = Difference("m", "a", "b", "", "", True, 100, low=-0.1, high=0.2, wins=wins, losses=losses)
+    many = replace(row, wins=50)
+    assert len(describe_difference_limits([many, row, row])) == count
+    assert describe_difference_limits([replace(row, low=None), replace(row, paired=False)]) == []
+    # Over questions and runs.
+    test = RunTest("", "a", "b", 100, (2, 2), 0.05, -0.1, 0.2, 0.5, None)
+    assert describe_difference_limits([row], [test]) == []
+
+
+@pytest.mark.parametrize(("items", "runs", "count"), [(19, 1, 1), (20, 1, 0), (20, 2, 1), (19, 2, 2)])
+def test_accuracies(items: int, runs: int, count: int):
+    row = ModelResult("t", "m", items, runs, 0.9, 0.8, 0.95, None, {}, {}, 0.5, None)
+    assert len(describe_accuracy_limits([row, row])) == count
+    assert describe_accuracy_limits([replace(row, low=None)]) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "mean", "runs", "count"),
+    [
+        ("accuracy", 0.95, 1, 1),
+        ("accuracy", 0.05, 1, 1),
+        ("accuracy", 0.8, 1, 0),
+        ("accuracy", 0.8, 2, 1),
+        ("accuracy", 0.95, 2, 2),
+        ("spearman", 0.95, 1, 0),
+    ],
+)
+def test_means_over_items_and_runs(metric: str, mean: float, runs: int, count: int):
+    row = TaskResult("t", metric, "m", 1.0, 100, 0, (mean,) * runs, (None,) * runs, mean, None, mean - 0.05, 1.0)
+    assert len(describe_task_limits([row, row])) == count
+
+
+@pytest.mark.parametrize(
+    ("items", "several", "count"), [([99, 400], False, 1), ([100], False, 0), ([100], True, 1), ([99], True, 2)]
+)
+def test_differences_over_items_and_runs(items: list[int], several: bool, count: int):
+    assert len(describe_test_limits(items, several=several)) == count
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def compare(
     from imapeval.evaluation.runs import Run
     from imapeval.report.systems import SUFFIXES, SystemComparison, explain_changes, write_table
     from imapeval.study.data.joining import read_signatures
+    from imapeval.study.intervals.limits import describe_difference_limits
     from imapeval.study.systems.answers import read_systems
     from imapeval.study.systems.differences import compare_systems
     from imapeval.study.systems.ranking import find_metric_disagreements, list_changes, rank_systems
@@ -105,6 +106,9 @@ def compare(
     for column in answers.groups:
         of_column = [row for row in differences if row.column == column and row.metric == answers.metrics[0]]
         print_differences(of_column, f"Differences by {column}, {answers.metrics[0]}", group=column)
+    printed = [row for row in differences if not row.column or row.metric == answers.metrics[0]]
+    for sentence in describe_difference_limits(printed):
+        echo(sentence)
     _print_changes(comparison)
     echo(
         "Interval: 95%, percentile bootstrap of questions. p: permutation test, two-sided; after Holm: corrected for "

@@ -45,7 +45,10 @@ def test_what_is_known_of_the_intervals_of_few_questions_stands_below_them(
         for n, text in enumerate(texts)
     ]
     imapeval("score", write_data(samples, "few.jsonl"), "--metrics", "rouge1", "--out", "few")
-    assert said in " ".join(imapeval("compare", run.parent / "few").stdout.split())
+    shown = " ".join(imapeval("compare", run.parent / "few", "--table", "few.md", "--table", "few.tex").stdout.split())
+    for text in (shown, (run.parent / "few.md").read_text(), (run.parent / "few.tex").read_text()):
+        assert said in text
+        assert "differ on fewer than 10 questions" in text
 
 
 def test_compare_as_json_and_tables(imapeval: Command, run: Path):
