@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items, split_sentences
 from imapeval.text.negation import advises_against, find_governor, find_negator, read_stance
-from imapeval.text.yes_no import strip_yes_no
+from imapeval.text.phrases import is_condition
+from imapeval.text.yes_no import asks_yes_no, strip_yes_no
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from imapeval.extraction.lexicon.clauses import Piece
     from imapeval.types import Lang
 
+_CATEGORY = (
+    r"(?:activity|activities|actions?|behaviou?rs?|beverages?|drinks?|drugs?|exercises?|foods?|habits?|items?|medications?|medicines?"
+    r"|practices?|products?|substances?|things?|食物|食品|食材|饮品|饮料|药物|药品)"
+)
 _GENERIC = re.compile(
-    r"(?>\s|\b(?:a|all of|also|an|and|any|as|be|certain|common|do|done|eat|eaten|eating|else|example|following|for"
-    r"|i|in|include|includes|including|is|are"
-    r"|it|like|must|need|needed|necessary|of|or|other|patients?|please|recommended|advised|advisable|allowed|safe|should|some|such|take"
-    r"|taken|taking|that|the|these|this|those|to|try|use|used|using|what|which|you|your|activity|activities|actions?|behaviou?rs?|beverages?|drinks?"
-    r"|drugs?|exercises?|foods?|habits?|items?|medications?|medicines?|practices?|products?|substances?|things?)\b"
-    r"|以下|下列|这些|这类|如下|哪些|几[点种类个项]|患者|病人|您|你|饮食|食物|食品|食材|饮品|事[项情]?|行为|习惯|情况|活动|运动|药物|药品|项目"
-    r"|方面|东西|请|应[该当]?|需要?|要|做|去|的|吃|喝|服|用|建议|推荐|尽量|注意|使用|食用|服用|进食|进行|接触|例?如|比如|包括|口|可以?|能|宜|[是有等])*+",
+    rf"(?>\s|\b(?:{_CATEGORY}|all of|also|any|be|certain|common|do|done|eat|eaten|eating|else|example"
+    r"|following|include|includes|including|like|must|other|patients?|please|recommended|advised|advisable|allowed|should|some"
+    r"|such as|take|taken|taking"
+    r"|that|the|these|those|to|try|use|used|using|what|which|you|your)\b"
+    rf"|{_CATEGORY}|以下|下列|这些|这类|如下|几[点种类个项]|患者|病人|您|你|饮食|事[项情]?|行为|习惯|情况|活动|运动|项目|东西|请|应[该当]?"
+    r"|需要?|要|做|去|的|吃|喝|服|用|尽量|注意|使用|食用|服用|进食|进行|接触|例?如|比如|包括|口|能|[是有等])*+",
     re.IGNORECASE,
 )
 """What a heading may say besides its negation: nothing of its own, unlike "avoid dehydration"."""
@@ -32,8 +36,13 @@ _CONTRAINDICATIONS = re.compile(
     r"(?:(?:the|absolute|relative|main) )*contra-?indications?|(?:绝对|相对|主要)?禁忌[症证]", re.IGNORECASE
 )
 _AVOID: Mapping[Lang, str] = {"en": "avoid", "zh": "避免"}
-# "Do not take" wants an object, "do not smoke" has none.
-_COMPLETE = re.compile(r"\bsmoke$", re.IGNORECASE)
+# "Do not smoke" lacks no object, and "you do not need drugs" introduces an explanation.
+_COMPLETE = re.compile(r"\b(?:smoke|stopping|avoiding|quitting)$", re.IGNORECASE)
+_TOPIC = re.compile(r".*\bneed$|stop|discontinue|停", re.IGNORECASE)
+_POINTER = re.compile(r"\b(?:following|these|those)\b|以下|下列|这些", re.IGNORECASE)
+_EXPLANATION = re.compile(r"\s*[:：]\s*(?:it|this|that|they|there|the|you|we|I)\b", re.IGNORECASE)
+# In Chinese, what precedes a heading: "during the treatment, avoid the following".
+_TIME = re.compile("[中时后前内间]$")
 _FINAL_DO = re.compile(r"\sdo$|做$", re.IGNORECASE)
 _LISTING_VERB = re.compile(r"\s(?:are|include)\s|包括|[是有]")
 _MAX_HEADING_CHARACTERS = 60
@@ -46,7 +55,7 @@ _LINE = re.compile(
 )
 _NUMBERS = ("digits", "chinese", "circled")
 _COLON = re.compile(r"[:：]")
-_LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：])?+[ \t?？]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
+_LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：])?+[ \t]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
 _SEMICOLON = re.compile(r"\s*[;；]\s*")
 
 
@@ -86,15 +95,11 @@ class _List:
     def goes_on(self, between: str, line: _Line | None) -> bool:
         """Return whether a sentence belongs to the list, given the text before it, and its line if it begins one."""
         if line is None:
-            return _SEMICOLON.fullmatch(between) is not None
-        if self.heading is None:
+            return self.heading is None and _SEMICOLON.fullmatch(between) is not None
+        if self.heading is None or not line.kind:
             return False
-        if self.first is None:
-            self.first = line
-            return line.is_below(self.heading) if line.kind else between.count("\n") == 1
-        if line.kind and self.first.kind:
-            return line.is_below(self.heading) and (line.kind == self.first.kind or line.indent > self.first.indent)
-        return line.kind == self.first.kind and between.count("\n") == 1
+        self.first = self.first or line
+        return line.is_below(self.heading) and (line.kind == self.first.kind or line.indent > self.first.indent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +109,10 @@ class GovernedSentence:
     Attributes:
         sentence: The sentence.
         governor: Words that deny, or advise against, the item at its beginning; "" for none.
-        wholly: Whether they apply to all of it, as behind a colon.
     """
 
     sentence: Piece
     governor: str = ""
-    wholly: bool = False
 
 
 def find_list_governor(text: str, lang: Lang) -> str:
@@ -132,11 +135,14 @@ def find_list_governor(text: str, lang: Lang) -> str:
         return ""
     names_nothing = _GENERIC.fullmatch(text, len(governor))
     if governor == text or (names_nothing and (advises_against(governor) or find_negator(governor, lang))):
+        if governor != text and _TOPIC.match(governor) and not _POINTER.search(text):
+            return ""
         # "Do not do the following" says "do not", "do not take these" "do not take".
         return _FINAL_DO.sub("", governor)
     stance = read_stance(text)
-    denies = stance.polarity == "denied" and (stance.subject or advises_against(text))
-    return _AVOID[lang] if denies and _GENERIC.fullmatch(stance.subject) else ""
+    # "Avoidance" has no subject, 忌口 and 禁忌 are what such lists are called.
+    denies = stance.polarity == "denied" and (stance.subject or (lang == "zh" and advises_against(text)))
+    return _AVOID[lang] if denies and _GENERIC.fullmatch(stance.subject) and not asks_yes_no(text.lower()) else ""
 
 
 def find_listing_verb(text: str, lang: Lang) -> str:
@@ -149,9 +155,9 @@ def find_listing_verb(text: str, lang: Lang) -> str:
     return text[: found.end()].rstrip() if found and find_list_governor(text[: found.start()], lang) else ""
 
 
-def is_generic(text: str) -> bool:
-    """Return whether a text names nothing in particular: "foods", 以下药物."""
-    return _GENERIC.fullmatch(text) is not None
+def is_category(text: str) -> bool:
+    """Return whether a text is the name of a category that needs examples: "foods", 药物."""
+    return re.fullmatch(_CATEGORY, text, re.IGNORECASE) is not None
 
 
 def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
@@ -168,15 +174,16 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
         if opens_line:
             line = _Line.read(between.rpartition("\n")[2])
         governed = scope is not None and scope.goes_on(between, line if opens_line else None)
+        if governed and not opens_line and _COLON.search(sentence.text):
+            governed = False  # "Avoid: alcohol; eat: rice"
         if scope is not None and not governed and (opens_line or scope.heading is None):
             scope = None  # within an item, what follows its first sentence does not end the list
         governor = scope.governor if scope is not None and governed else ""
-        wholly = scope is not None and scope.heading is None
         introduced, below, rest = _find_heading(sentence, line, text, lang)
         if introduced:
             scope = _List(introduced, line if below else None)
         if rest is not None:
-            yield GovernedSentence(rest, governor, wholly=wholly)
+            yield GovernedSentence(rest, governor)
 
 
 def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[str, bool, Piece | None]:
@@ -188,13 +195,26 @@ def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[
     """
     if ending := _LINE_END.match(text, sentence.end):
         below = _Line.read(ending["next"])
-        if ending["colon"] or (below.kind and below.is_below(line)):
+        if below.kind and (ending["colon"] or below.is_below(line)):
             *before, last = split_items(sentence)
-            if governor := find_list_governor(last.text, lang):
+            governor = find_list_governor(last.text, lang)
+            # "What to do and what to avoid" introduces both.
+            if governor and all(is_condition(one.text) or _TIME.search(one.text) for one in before[-1:]):
                 end = before[-1].end if before else sentence.start
                 rest = replace(sentence, text=text[sentence.start : end], end=end)
                 return governor, True, rest if before else None
-    for item in split_items(sentence) if _COLON.search(sentence.text) else ():
-        if _COLON.match(text, item.end) and (governor := find_list_governor(item.text, lang)):
-            return governor, False, sentence
+    if heading := find_heading_before_colon(list(split_items(sentence)), text, lang):
+        return heading[1], False, sentence
     return "", False, sentence
+
+
+def find_heading_before_colon(items: Sequence[Piece], text: str, lang: Lang) -> tuple[Piece, str] | None:
+    """Return the heading in a sentence whose list is in the same sentence, and its governor; None if there is none."""
+    for place, item in enumerate(items[:-1]):
+        if not _COLON.match(text, item.end) or not (governor := find_list_governor(item.text, lang)):
+            continue
+        if find_governor(item.text) == item.text:
+            return item, governor
+        if not _EXPLANATION.match(text, item.end) and (place == 0 or is_condition(items[place - 1].text)):
+            return item, governor
+    return None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.headings import find_list_governor, is_generic
-from imapeval.text.negation import find_negator, is_negated, strip_final_verb
+from imapeval.extraction.lexicon.headings import find_heading_before_colon, is_category
+from imapeval.text.negation import advises_against, find_negator, is_negated, strip_final_verb
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -33,7 +33,31 @@ _REASON = re.compile(r"\bbecause\b|因为|由于", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\b(?:such as|including|for example|e\.g)\b|包括|例如|比如", re.IGNORECASE)
 _EXAMPLE_LEAD = re.compile(
     r"(?:e\.?g\.?|such as|for example|for instance|including|like|namely)[,:]?\s+"
-    r"|(?:例如|比如|诸如|譬如|如(?![果何此])|像|包括)[,，:：]?",
+    r"|(?:例如|比如|诸如|譬如|如(?![果何此今同下有需若能不无])|像|包括)[,，:：]?",
+    re.IGNORECASE,
+)
+# Before examples of what is not the object of the verb, except in phrases such as "exposure to".
+_OTHER_OBJECT = re.compile(
+    r"\b(?:to|by|with|using|for|unless|if|when|of|ignore|delay|neglect|dismiss|exceed)\b|忽视|忽略|延误|通过|预防|为了",
+    re.IGNORECASE,
+)
+_PHRASES = re.compile(
+    r"\b(?:exposure to|contact with|(?:intake|consumption|use|overuse|types?|kinds?|sources?|forms?) of"
+    r"|(?:history|signs?|symptoms?|evidence) of|(?:high|rich) in|(?:no )?need (?:for|to)|refrain from)\b",
+    re.IGNORECASE,
+)
+# Names of classes, whose members may follow in brackets.
+_CLASS = re.compile(
+    r"(?:NSAIDs?|drugs|medications|medicines|painkillers|antibiotics|supplements|foods|drinks|beverages|products|类|药|药物|食物|食品|饮料)$",
+    re.IGNORECASE,
+)
+_REASONS = re.compile(
+    r"(?:(?:an |the )?(?:increased |high(?:er)? )?(?:risk|danger|chance)|due|because|can|may|caus|\d)|[伤因]|引起|导致",
+    re.IGNORECASE,
+)
+# What begins advice for something, in a list of what to avoid.
+_REMEDY = re.compile(
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保证|每[天日晚次]",
     re.IGNORECASE,
 )
 _IN_BRACKETS = re.compile(r"[^()（）\n]*")
@@ -79,37 +103,55 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     """Yield the items of a sentence; `courtesies` says whether polite phrases are among them."""
     last = governed.sentence.start
     # The governor that a colon or a heading separates from what it governs.
-    dangling, wholly = governed.governor, governed.wholly
-    introduced = bare = False
+    dangling = governed.governor
+    # Whether the heading is a mere "do not", which applies to all behind its colon, and whether that has begun.
+    bare = introduced = False
     # Whether a clause was skipped before the item.
     broken = False
     remark_end = 0
-    for item in split_items(governed.sentence):
+    items = list(split_items(governed.sentence))
+    heading = find_heading_before_colon(items, text, lang)
+    head = ""
+    without = governed.sentence.text[:8].lower() == "without "
+    for item in items:
         between = text[last : item.start]
         last = item.end
-        if text[last : last + 1] in _COLONS:
-            if heading := find_list_governor(item.text, lang):
-                dangling, wholly, bare = heading, True, heading == item.text
-                continue
-            if dangling and is_generic(item.text):
-                continue  # "Avoid:", and below it "Drinks: coffee, alcohol"
+        if heading and item is heading[0]:
+            dangling, bare = heading[1], heading[1] == item.text
+            continue
+        if dangling and text[last : last + 1] in _COLONS and is_category(item.text):
+            continue  # "Avoid:", and below it "Drinks: coffee, alcohol"
         if not courtesies and is_courtesy(item.text, lang=lang):
             broken = broken or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
             continue
         example = bool(_EXAMPLE.search(between))
         if (lead := _EXAMPLE_LEAD.match(item.text)) and not is_condition(item.text):
             example, item = True, replace(item, text=item.text[lead.end() :], start=item.start + lead.end())
+        # "Do not ignore symptoms such as chest pain" does not advise against the pain.
+        example = example and not without and (is_condition(head) or not _OTHER_OBJECT.search(_PHRASES.sub("", head)))
+        listed = bool(_LISTING[lang].search(between))
+        conjoined = listed and bool(_LISTING[lang].search(_COMMA.sub(" ", between)))
+        if remark_end and item.start >= remark_end:
+            # After a remark in brackets, a list goes on with "and" or "or".
+            listed, remark_end = conjoined, 0
         if between.rstrip().endswith(("(", "（")) and (inside := _IN_BRACKETS.match(text, item.start)) and not example:
-            example = _LISTING[lang].search(inside[0], item.end - item.start) is not None
+            several = _LISTING[lang].search(inside[0], item.end - item.start)
+            example = several is not None and bool(_CLASS.search(head)) and not _REASONS.match(inside[0])
             remark_end = 0 if example else inside.end()
-        listed = (example or bool(_LISTING[lang].search(between))) and not broken
+        listed = (example or listed) and not broken
+        if not example:
+            head = item.text
         is_contrast = bool(_CONTRAST.search(between)) or (introduced and bool(_REASON.search(between)))
         broken = False
         # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
-        if dangling and (bare or not is_negated(item.text)):
-            introduced = wholly
+        if (
+            dangling
+            and (bare or not is_negated(item.text))
+            and not (_REMEDY.match(item.text) and advises_against(dangling))
+        ):
+            introduced = bare
             governed_item = prepend_governor(item, dangling, lang)
-            yield Item(governed_item, listed=False, after_contrast=is_contrast, introduced=wholly)
+            yield Item(governed_item, listed=False, after_contrast=is_contrast, introduced=bare)
         else:
             yield Item(
                 item,
@@ -117,7 +159,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
                 is_contrast,
                 joined_by_or=bool(_OR.search(between)),
                 comma=bool(_COMMA.search(between)),
-                conjoined=listed and bool(_LISTING[lang].search(_COMMA.sub(" ", between))),
+                conjoined=conjoined and listed,
                 example=example,
                 aside=item.start < remark_end,
             )

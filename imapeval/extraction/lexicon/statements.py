@@ -83,7 +83,7 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(
         r"^(?:多(?![发囊动肽种余次个梦糖])|因(?![素子])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
-        r"|[应会是可]|需要|建议|注意|保持|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
+        r"|[应会是可]|需要|建议|注意|保[持证]|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
     ),
 }
 # Before a hedge that applies to a whole list.
@@ -179,7 +179,8 @@ def _find_last_example(items: Sequence[Item], first: int, lang: Lang) -> int:
     last = first
     for place, item in enumerate(islice(items, first + 1, None), first + 1):
         too_long = item.piece.end - items[first].piece.start > MAX_STATEMENT_CHARACTERS
-        if too_long or not item.listed or _is_clause(item.piece.text, lang):
+        ended = lang == "zh" and item.comma and last > first  # "如a、b，c" has two examples
+        if too_long or ended or not item.listed or _is_clause(item.piece.text, lang):
             break
         if item.conjoined:
             last = place

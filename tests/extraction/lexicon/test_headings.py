@@ -13,7 +13,6 @@ TEXTS = [
         "en",
         ["Avoid alcohol", "Avoid coffee", "Avoid tea", "Rest well"],
     ),
-    ("Avoid:\nalcohol\ncoffee\n\nRest well.", "en", ["Avoid alcohol", "Avoid coffee", "Rest well"]),
     ("<b>Avoid:</b><ul><li>alcohol</li><li>coffee</li></ul>Rest.", "en", ["Avoid alcohol", "Avoid coffee", "Rest"]),
     (
         "### Foods to avoid\n\n1. **Nuts**\n\n2. **Milk**\n\n### Advice\n\n1. Rest",
@@ -50,7 +49,18 @@ TEXTS = [
     ("Denies: fever, chills.", "en", ["Denies fever", "Denies chills"]),
     ("以下事情不要做：喝酒、熬夜。多休息。", "zh", ["避免喝酒", "避免熬夜", "多休息"]),
     ("忌口：辣椒；酒。多喝水。", "zh", ["忌辣椒", "忌酒", "多喝水"]),
-    # Headings that deny nothing of what they introduce.
+    ("Avoid: alcohol; eat: rice; take: vitamins.", "en", ["Avoid alcohol", "eat", "rice", "take", "vitamins"]),
+    ("忌：辛辣；宜：清淡。", "zh", ["忌辛辣", "清淡"]),
+    # A remedy in a list of what to avoid.
+    ("Avoid:\n- Coffee; drink decaf\n- Take breaks", "en", ["Avoid Coffee", "drink decaf", "Take breaks"]),
+    # Headings that deny nothing of what they introduce, or not all of it.
+    ("Dos and Don'ts:\n- Drink water", "en", ["Dos", "Don'ts", "Drink water"]),
+    ("What to do and what to avoid:\n- Rest", "en", ["What to do", "what to avoid", "Rest"]),
+    ("It is not recommended: it can cause bleeding.", "en", ["not recommended", "it can cause bleeding"]),
+    ("You don't need medicine: rest is enough.", "en", ["don't need medicine", "rest is enough"]),
+    ("Stopping this medicine:\n- Taper it", "en", ["Stopping this medicine", "Taper it"]),
+    ("Should you avoid exercise?\n- Walking is fine", "en", ["Walking is fine"]),
+    ("忌口：\n辛辣。\n平时多喝水。", "zh", ["忌口", "辛辣", "平时多喝水"]),
     ("Avoid dehydration:\n- drink water", "en", ["Avoid dehydration", "drink water"]),
     ("No:\n- it is harmless", "en", ["No", "harmless"]),
     ("Not all patients need:\n- surgery", "en", ["Not all patients need", "surgery"]),

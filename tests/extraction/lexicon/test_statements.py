@@ -43,6 +43,10 @@ ENGLISH = {
     "You do not need antibiotics or steroids.": ["do not need antibiotics", "do not need steroids"],
     "There is no fracture or dislocation.": ["no fracture", "no dislocation"],
     "He has no fever, cough or rash.": ["has no fever", "has no cough", "has no rash"],
+    "The patient reports no pain, cough or rash.": ["reports no pain", "reports no cough", "reports no rash"],
+    "Negative for fever, chills and cough.": ["Negative for fever", "Negative for chills", "Negative for cough"],
+    "The X-ray shows no fracture or effusion.": ["The X-ray shows no fracture", "The X-ray shows no effusion"],
+    "It is unlikely to be cancer or gout.": ["unlikely to be cancer", "unlikely to be gout"],
     "No biopsy, scan or surgery.": ["No biopsy", "No scan", "No surgery"],
     "No biopsy or surgery is needed.": ["No biopsy", "No surgery is needed"],
     "Neither aspirin nor ibuprofen.": ["Neither aspirin", "Neither ibuprofen"],
@@ -101,10 +105,15 @@ ENGLISH = {
     "Avoid NSAIDs (e.g. ibuprofen) and alcohol.": ["Avoid NSAIDs", "Avoid ibuprofen", "Avoid alcohol"],
     "Avoid NSAIDs (risk of bleeding) and alcohol.": ["Avoid NSAIDs", "risk of bleeding", "Avoid alcohol"],
     "You do not need antibiotics such as amoxicillin.": ["do not need antibiotics", "do not need amoxicillin"],
-    "It is not caused by bacteria such as streptococci, and it hurts.": [
-        "not caused by bacteria",
-        "not caused by streptococci",
-        "it hurts",
+    # But not with those of something else, and not with reasons in brackets.
+    "Do not ignore symptoms such as chest pain.": ["Do not ignore symptoms", "chest pain"],
+    "Avoid dehydration by drinking fluids such as water.": ["Avoid dehydration by drinking fluids", "water"],
+    "Avoid NSAIDs (risk of bleeding, kidney damage).": ["Avoid NSAIDs", "risk of bleeding", "kidney damage"],
+    "No fever (temperature 36.8, pulse 72), cough for three days.": [
+        "No fever",
+        "temperature 36.8",
+        "pulse 72",
+        "cough for three days",
     ],
     "Foods to avoid include coffee, tea and chocolate.": [
         "Foods to avoid include coffee",
