@@ -24,8 +24,7 @@ _CATEGORY = (
 _GENERIC = re.compile(
     rf"(?>\s|\b(?:{_CATEGORY}|all of|also|any|be|certain|common|do|done|eat|eaten|eating|else|example"
     r"|following|include|includes|including|like|must|other|patients?|please|recommended|advised|advisable|allowed|should|some"
-    r"|such as|take|taken|taking"
-    r"|that|the|these|those|to|try|use|used|using|what|which|you|your)\b"
+    r"|such as|take|taken|taking|that|the|these|those|to|try|use|used|using|what|which|you|your)\b"
     rf"|{_CATEGORY}|以下|下列|这些|这类|如下|几[点种类个项]|患者|病人|您|你|饮食|事[项情]?|行为|习惯|情况|活动|运动|项目|东西|请|应[该当]?"
     r"|需要?|要|做|去|的|吃|喝|服|用|尽量|注意|使用|食用|服用|进食|进行|接触|例?如|比如|包括|口|能|[是有等])*+",
     re.IGNORECASE,
@@ -203,9 +202,10 @@ def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[
                 end = before[-1].end if before else sentence.start
                 rest = replace(sentence, text=text[sentence.start : end], end=end)
                 return governor, True, rest if before else None
-    if heading := find_heading_before_colon(list(split_items(sentence)), text, lang):
-        return heading[1], False, sentence
-    return "", False, sentence
+    heading = None
+    if _COLON.search(sentence.text):
+        heading = find_heading_before_colon(list(split_items(sentence)), text, lang)
+    return heading[1] if heading else "", False, sentence
 
 
 def find_heading_before_colon(items: Sequence[Piece], text: str, lang: Lang) -> tuple[Piece, str] | None:
