@@ -44,7 +44,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare
 from imapeval.explain.context import write_context
 from imapeval.extraction import entries, parsing
-from imapeval.extraction.lexicon import clauses, cues, statements
+from imapeval.extraction.lexicon import clauses, cues, headings, statements
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
@@ -506,6 +506,12 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "llm.structured.json_objects.unreadable_error": lambda text: json_objects.unreadable_error(text, "it is"),
     "extraction.source.SourceText": _look_up,
     "extraction.entries.make_dropped": lambda text: entries.make_dropped(text, "empty"),
+    **{
+        f"extraction.lexicon.headings.{find.__name__}": lambda text, find=find: [
+            list(find(text, lang)) for lang in FACT_LANGS
+        ]
+        for find in (headings.find_list_governor, headings.find_listing_verb, headings.govern_sentences)
+    },
     "extraction.lexicon.statements.read_statements": lambda text: [
         list(statements.read_statements(text, lang)) for lang in FACT_LANGS
     ],

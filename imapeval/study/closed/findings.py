@@ -145,7 +145,8 @@ def analyse_closed_answers(
     standings: Sequence[Standing] = ()
     if len({answer.model for answer in answers}) > 1:
         differences, tests = compare_models(answers, metric=metric, against=against, margin=margin, seed=seed)
-        standings = rank_systems(gather_models(answers, metric=metric), differences, seed=seed)
+        systems = gather_models(answers, metric=metric)
+        standings = rank_systems(systems, differences, ranges=None if metric else {ACCURACY: (0.0, 1.0)}, seed=seed)
     elif against or metric or margin:
         raise UsageError("all answers are of one model. Give the logs of another one to compare it with.")
     models = summarise_models(answers)

@@ -254,7 +254,8 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
         lower_is_better=rated.lower_is_better,
         groups={},
     )
-    return rank_systems(systems, compare_systems(systems, seed=seed) if len(models) > 1 else [], seed=seed)
+    differences = compare_systems(systems, seed=seed) if len(models) > 1 else []
+    return rank_systems(systems, differences, ranges={RIGHT_CHOICE: (0.0, 1.0)}, seed=seed)
 
 
 def count_forms(rated: Rated, metric: str, *, threshold: float) -> list[FormCounts]:

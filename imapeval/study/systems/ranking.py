@@ -18,7 +18,7 @@ from imapeval.study.intervals.bootstrap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.arrays import Floats
     from imapeval.study.systems.answers import SystemAnswers
@@ -94,12 +94,19 @@ class Change:
     gain: float
 
 
-def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, seed: int = 0) -> list[Standing]:
+def rank_systems(
+    answers: SystemAnswers,
+    differences: Sequence[Difference],
+    *,
+    ranges: Mapping[str, tuple[float | None, float | None]] | None = None,
+    seed: int = 0,
+) -> list[Standing]:
     """Return the leaderboard of each metric, the best system first, systems without a score last.
 
     Args:
         answers: The scored answers.
         differences: From `compare_systems`.
+        ranges: Lowest and highest possible value of metrics that are not in the registry.
         seed: Random seed for the intervals.
     """
     used: dict[tuple[str, int], Floats] = {}
@@ -112,7 +119,7 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
             used[metric, number] = scores[complete if shared[metric] else there]
     several = {key: scores for key, scores in used.items() if not has_share_interval(scores)}
-    bounds = {metric.name: metric.range for metric in registry.all_metrics()}
+    bounds = {metric.name: metric.range for metric in registry.all_metrics()} | dict(ranges or {})
     replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))
     rows: list[Standing] = []
     for column, metric in enumerate(answers.metrics):

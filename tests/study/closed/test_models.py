@@ -8,6 +8,7 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.comparison import compare_models, compare_runs, gather_models
+from imapeval.study.closed.findings import analyse_closed_answers
 from imapeval.study.closed.logs import ClosedAnswer
 from imapeval.study.closed.models import measure_order_effects, summarise_models
 from imapeval.study.systems.ranking import rank_systems
@@ -230,6 +231,13 @@ def test_equal_answers_are_no_certainty():
     assert (found.low, found.high, found.p) == (pytest.approx(-high), pytest.approx(high), 1)
     found = compare_runs("", "one", "two", same, 0 * same)
     assert found.p == pytest.approx(stats.binomtest(0, 20).pvalue)
+
+
+def test_a_model_that_is_always_right_has_an_interval():
+    found = analyse_closed_answers([*answer_all("a", [True] * 20), *answer_all("b", [True, False] * 10)])
+    best, _ = found.leaderboard
+    # Wilson's interval of 20 in 20: 1 / (1 + z^2 / 20), with z = 1.959964 (Wilson 1927).
+    assert (best.system, best.low, best.high) == ("a", pytest.approx(0.83887, abs=1e-5), 1.0)
 
 
 def test_a_metric_of_the_log():
