@@ -178,19 +178,18 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
         if scope is not None and not governed and (opens_line or scope.heading is None):
             scope = None  # within an item, what follows its first sentence does not end the list
         governor = scope.governor if scope is not None and governed else ""
-        introduced, below, rest = _find_heading(sentence, line, text, lang)
-        if introduced:
-            scope = _List(introduced, line if below else None)
+        introduced, rest = _find_heading(sentence, line, text, lang)
+        scope = introduced or scope
         if rest is not None:
             yield GovernedSentence(rest, governor)
 
 
-def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[str, bool, Piece | None]:
+def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[_List | None, Piece | None]:
     """Look for a heading in a sentence, given the line that it is in.
 
     Returns:
-        Its governor, "" if there is none; whether its list is below it; and the sentence, without a heading that ends
-        it, or None if there is nothing else.
+        The list that it introduces, None for none; and the sentence, without a heading that ends it, or None if there
+        is nothing else.
     """
     if ending := _LINE_END.match(text, sentence.end):
         below = _Line.read(ending["next"])
@@ -201,11 +200,11 @@ def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[
             if governor and all(is_condition(one.text) or _TIME.search(one.text) for one in before[-1:]):
                 end = before[-1].end if before else sentence.start
                 rest = replace(sentence, text=text[sentence.start : end], end=end)
-                return governor, True, rest if before else None
+                return _List(governor, line), rest if before else None
     heading = None
     if _COLON.search(sentence.text):
         heading = find_heading_before_colon(list(split_items(sentence)), text, lang)
-    return heading[1] if heading else "", False, sentence
+    return _List(heading[1]) if heading else None, sentence
 
 
 def find_heading_before_colon(items: Sequence[Piece], text: str, lang: Lang) -> tuple[Piece, str] | None:

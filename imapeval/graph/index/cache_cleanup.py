@@ -86,13 +86,8 @@ def clear_cached_indexes() -> list[CachedIndex]:
 def _is_of_graph(description: Path, graph: str) -> bool:
     try:
         return json.loads(description.read_bytes())["graph"] == graph
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        RecursionError,
-    ):  # missing or damaged: the index could not be opened anyway
+    # Missing or damaged: the index could not be opened anyway.
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
