@@ -167,6 +167,7 @@ class FaultServer(ThreadingHTTPServer):
     Attributes:
         bodies: What was asked.
         keys: The access keys that came with it.
+        connections: Addresses of the connections on which it was asked.
     """
 
     daemon_threads = True
@@ -176,6 +177,7 @@ class FaultServer(ThreadingHTTPServer):
         self.script = [{"choices": [{"finish_reason": "stop", "message": {"content": "{}"}}]}]
         self.bodies = []
         self.keys = []
+        self.connections = set()
         self.closing = threading.Event()
 
     @property
@@ -191,6 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.bodies.append(json.loads(body))
         self.server.keys.append(self.headers.get("Authorization"))
+        self.server.connections.add(self.client_address)
         script = self.server.script
         step = script.pop(0) if len(script) > 1 else script[0]
         match step:

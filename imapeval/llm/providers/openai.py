@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import openai
 
     from imapeval.llm.protocol import Completion, Request
+    from imapeval.llm.providers.connection import ClientPool
 
 _CONCURRENCY = 64
 
@@ -81,9 +82,7 @@ class OpenAIModel:
         self._limit = "max_completion_tokens" if self._is_openai else "max_tokens"
         self._refused: frozenset[str] = frozenset()
         self._answered = False
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ClientPool] = weakref.WeakKeyDictionary()
 
     @property
     def identity(self) -> str:
@@ -145,19 +144,20 @@ class OpenAIModel:
                 f"the text cannot be sent to {self._who}: it contains an invalid character ({error.reason})",
                 kind="bad-request",
             ) from error
-        client = await self._client()
+        clients = await self._open_clients()
         # Without a key no Authorization header is sent.
         headers: Any = _RAW if self._key else {**_RAW, "Authorization": openai.Omit()}
         largest = _limit_reply(request, len(content))
         max_reply_bytes.set(largest)
         try:
-            async with asyncio.timeout(self._timeout):
-                # Bytes in both directions: converting requests and replies to the package's types and back would take
-                # more time than the rest of the call.
-                reply: Any = await client.post(
-                    path + self._address.query, content=content, cast_to=object, options={"headers": headers}
-                )
-                return reply.http_response
+            with clients.borrow() as client:
+                async with asyncio.timeout(self._timeout):
+                    # Bytes in both directions: converting requests and replies to the package's types and back would
+                    # take more time than the rest of the call.
+                    reply: Any = await client.post(
+                        path + self._address.query, content=content, cast_to=object, options={"headers": headers}
+                    )
+                    return reply.http_response
         except openai.APIStatusError as error:
             return error.response
         except TimeoutError as error:
@@ -206,19 +206,19 @@ class OpenAIModel:
                 kind, what = "server", "closed the connection ({}). Was the server stopped?"
         return ProviderError(f"{self._who} {what.format(reason)}", kind=kind, maybe_billed=kind != "unreachable")
 
-    async def _client(self) -> openai.AsyncOpenAI:
+    async def _open_clients(self) -> ClientPool:
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            from imapeval.llm.providers.connection import open_client
+        clients = self._clients.get(loop)
+        if clients is None:
+            from imapeval.llm.providers.connection import ClientPool
 
             address = self._address
-            client = self._clients[loop] = open_client(
+            clients = self._clients[loop] = ClientPool(
                 address.url, login=address.login, key=self._key, connections=self.concurrency
             )
-            _closers[client] = _close_with_loop(client)
-            await anext(_closers[client])
-        return client
+            _closers[clients] = _close_with_loop(clients)
+            await anext(_closers[clients])
+        return clients
 
 
 def model_identity(name: str, *, base_url: str | None = None) -> str:
@@ -236,17 +236,17 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
     return f"openai:{name}" + ("" if address is _OPENAI else f"@{address.url}")
 
 
-_closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
-"""Generators that close the clients in use. A client must outlive its model, for its event loop to close it."""
+_closers: dict[ClientPool, AsyncGenerator[None, None]] = {}
+"""Generators that close the clients in use. They must outlive their model, for the event loop to close them."""
 
 
-async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, None]:
+async def _close_with_loop(clients: ClientPool) -> AsyncGenerator[None, None]:
     # `asyncio.run` closes all open generators while the loop can still close connections.
     try:
         yield
     finally:
-        await client.close()
-        del _closers[client]
+        await clients.close()
+        del _closers[clients]
 
 
 def _read_retry_after(headers: Mapping[str, str]) -> float | None:

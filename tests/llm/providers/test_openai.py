@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
@@ -16,6 +17,7 @@ from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Message, Request, Usage
+from imapeval.llm.providers.connection import ClientPool
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.types import Sample
 
@@ -252,6 +254,24 @@ async def test_as_many_requests_as_are_asked_are_under_way(faulty):
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_connections_are_used_again(faulty):
+    model = OpenAIModel("stub", base_url=faulty.url, concurrency=20)
+    for _ in range(3):
+        await asyncio.gather(*(model.complete(REQUEST) for _ in range(20)))
+    assert len(faulty.bodies) == 60
+    assert len(faulty.connections) <= 20
+
+
+def test_requests_are_spread_evenly_over_the_clients(unused_url):
+    clients = ClientPool(unused_url, login=None, key=None, connections=20)
+    with contextlib.ExitStack() as lent:
+        first = [lent.enter_context(clients.borrow()) for _ in range(12)]
+    with contextlib.ExitStack() as lent:
+        again = [lent.enter_context(clients.borrow()) for _ in range(24)]
+    assert set(Counter(first).values()) == {4}
+    assert set(Counter(again).values()) == {8}
 
 
 def test_works_in_one_event_loop_after_another(faulty):
