@@ -35,7 +35,9 @@ by spaces, the Chinese ones as alternatives of a pattern."""
 # Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
 _HARMLESS = re.compile(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
-    r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b"
+    r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
+    # What is done "to avoid" something is advised.
+    r"|^(?:drink|eat|wear|apply|keep|wash|clean|cover|change|use|take(?! care)|do|get|elevate|stretch)\b(?: (?!no\b|not\b|never\b|without\b)[\w'’-]+){0,8}? to avoid\b|(?:in order|so as) to avoid\b|以(?:避免|免)"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
@@ -48,7 +50,7 @@ _HARMLESS = re.compile(
     r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
-    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
+    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?[前后])|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
     re.IGNORECASE,
 )
 
@@ -221,7 +223,7 @@ _GOVERNOR = re.compile(
     r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
     r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
-    "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?(?:一定|千万|绝对|尽量|严格|请|应|要|也|切|既)?"
+    "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
     r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
     r"(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
     re.IGNORECASE,
@@ -244,8 +246,12 @@ _DENIED_VERB = re.compile(
     r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
     r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
     r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"
-    r"|never|neither)(?: (?:any|either))?(?=\s)"
-    r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|需要?)|并非|没有?必要|没有|无需)"
+    r"|(?:should|must|(?:needs?|has|have|advised|aim|best|better|careful|essential|important|make sure|necessary|recommended|remember"
+    r"|tr(?:y|ies)|want|wise) to)(?: \w+ly| also)? (?:avoid|refrain from|abstain from|stay away from)"
+    r"(?: (?:taking|using|eating|drinking|doing))?|never|neither)(?: (?:any|either))?(?=\s)"
+    r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|考虑|伴有?|需要?)|并非|没有?必要|没有|无需"
+    r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?|(?<![有毫])无(?![论法创菌痛症力效害关缘]|明显诱因)(?:明显)?"
+    r"|(?:[应需]要?|必须|注意|尽量)(?:尽量|严格)?(?:避免|忌|禁食|禁用|停用|远离))"
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,
 )

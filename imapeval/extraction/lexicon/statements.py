@@ -18,6 +18,7 @@ from imapeval.extraction.lexicon.headings import GovernedSentence, find_listing_
 from imapeval.extraction.lexicon.items import prepend_governor, split_into_items
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import (
+    advises_against,
     denies_being,
     find_denied_verb,
     find_denying_predicate,
@@ -274,7 +275,8 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(piece.text, lang)
             verb = listing or find_denied_verb(piece.text)
-            loose, governing = not listing, "" if _is_clause(piece.text[len(verb) :], lang) else verb
+            loose = not listing and (lang == "zh" or not advises_against(verb))
+            governing = "" if _is_clause(piece.text[len(verb) :], lang) else verb
         pieces.append(piece)
     return pieces
 

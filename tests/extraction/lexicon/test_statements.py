@@ -12,6 +12,11 @@ ENGLISH = {
     # A denial or warning goes with each thing of its list.
     "Avoid coffee and beer.": ["Avoid coffee", "Avoid beer"],
     "Avoid coffee, tea and beer.": ["Avoid coffee", "Avoid tea", "Avoid beer"],
+    "Mothers should avoid fish, liver and wine.": [
+        "Mothers should avoid fish",
+        "Mothers should avoid liver",
+        "Mothers should avoid wine",
+    ],
     "Avoid: salt, sugar, fat.": ["Avoid salt", "Avoid sugar", "Avoid fat"],
     # What a colon introduces goes on to the end of the sentence.
     "Avoid: salt and sugar, fat (butter, cream) and alcohol.": [
@@ -138,6 +143,7 @@ ENGLISH = {
         "aspirin should be avoided",
     ],
     # What looks like a denial, and is none.
+    "Drink water to avoid stones.": ["Drink water to avoid stones"],
     "Not only rest but also ice helps.": ["Not only rest", "ice helps"],
     "It's not only safe, but also effective.": ["not only safe", "effective"],
     "It is not without risk.": ["not without risk"],
@@ -176,6 +182,9 @@ CHINESE = {
     "不能吃，因其含氯化钾。": ["不能吃", "因其含氯化钾"],
     "不要A、B或C。": ["不要A", "不要B", "不要C"],
     "无A、B。": ["无A", "无B"],
+    "患者无发热、皮疹，头痛三天。": ["无发热", "无皮疹", "头痛三天"],
+    "经检查排除了肺炎、结核，诊断为支气管炎。": ["经检查排除了肺炎", "经检查排除了结核", "诊断为支气管炎"],
+    "孕妇应避免饮酒、吸烟。": ["孕妇应避免饮酒", "孕妇应避免吸烟"],
     "不要喝咖啡、浓茶或啤酒。": ["不要喝咖啡", "不要喝浓茶", "不要喝啤酒"],
     "48小时内不要热敷、按摩或饮酒。": ["48小时内不要热敷", "48小时内不要按摩", "48小时内不要饮酒"],
     "千万不要热敷、按摩。": ["千万不要热敷", "千万不要按摩"],
@@ -258,6 +267,8 @@ def test_chinese(text, statements):
         ("He denied chest pain and fever, took aspirin and went home.", "en", [True, True, False, False]),
         ("Denies fever or chills, temperature 37.2.", "en", [True, True, False]),
         ("不能不吃药，不要停药，不仅要休息。", "zh", [False, False, False]),
+        ("腹泻停止前不要喝牛奶，多喝水以避免脱水。", "zh", [True, False]),
+        ("Avoid alcohol after stopping metronidazole. Drink water to avoid stones.", "en", [True, False]),
         ("咖啡、浓茶都不能喝，可以喝水。", "zh", [True, True, False]),
     ],
 )
