@@ -57,7 +57,7 @@ _REASONS = re.compile(
 )
 # What begins advice for something, in a list of what to avoid.
 _REMEDY = re.compile(
-    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保证|每[天日晚次]",
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]",
     re.IGNORECASE,
 )
 _IN_BRACKETS = re.compile(r"[^()（）\n]*")
@@ -147,7 +147,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
         if (
             dangling
             and (bare or not is_negated(item.text))
-            and not (_REMEDY.match(item.text) and advises_against(dangling))
+            and not (is_remedy(item.text) and advises_against(dangling))
         ):
             introduced = bare
             governed_item = prepend_governor(item, dangling, lang)
@@ -164,6 +164,11 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
                 aside=item.start < remark_end,
             )
         dangling = ""
+
+
+def is_remedy(text: str) -> bool:
+    """Return whether an item begins like advice for something: 增加蛋白质."""
+    return _REMEDY.match(text) is not None
 
 
 def prepend_governor(piece: Piece, governing: str, lang: Lang) -> Piece:

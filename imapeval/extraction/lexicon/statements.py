@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_listing_verb, govern_sentences
-from imapeval.extraction.lexicon.items import prepend_governor, split_into_items
+from imapeval.extraction.lexicon.items import is_remedy, prepend_governor, split_into_items
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import (
     advises_against,
@@ -268,6 +268,7 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
             # A negated verb applies to list items up to an "or", in Chinese up to a comma.
             and not (loose and (item.comma if lang == "zh" else place > last_or))
+            and (forced or lang == "en" or not item.comma or not is_remedy(piece.text))
             and not (reports_denial(governing) and _HISTORY.match(piece.text))
         ):
             piece = prepend_governor(piece, (own and forced and find_negator(governing, lang)) or governing, lang)
