@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.text.language import HAN
+from imapeval.text.opposites import LOWER
 from imapeval.text.yes_no import strip_answer
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _HARMLESS = re.compile(
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
-    r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
+    r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清|退|愈"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?[前后])|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
@@ -104,7 +105,7 @@ _AGAINST = re.compile(
 )
 # Advice to have less of something: close to advice against it, but not the opposite of either.
 _RESTRAINT = re.compile(
-    r"\b(?:limit|restrict|reduc|decreas|lower|minimi[sz]|moderat|less|fewer|cut(?:ting)? (?:down|back)|go easy)\w*\b|少(?=[吃喝食饮用做碰接熬晒])|减少|限制|控制|适量|节制|慎",
+    rf"\b(?:limit|restrict|reduc|decreas|{LOWER}|minimi[sz]|moderat|less|fewer|cut(?:ting)? (?:down|back)|go easy)\w*\b|少(?=[吃喝食饮用做碰接熬晒])|减少|限制|控制|适量|节制|慎",
     re.IGNORECASE,
 )
 
@@ -222,10 +223,10 @@ _GOVERNOR = re.compile(
     r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
     r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
-    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
+    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
     "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
-    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
-    r"(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
+    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用于?|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
+    r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
     re.IGNORECASE,
 )
 _PREDICATE = re.compile(

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from imapeval.text.language import HAN
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # A sentence ends at a line break, at full-width or unambiguous ASCII punctuation, or at a full stop that is followed by
 # white space and does not belong to a list marker ("1.") or a common abbreviation.
@@ -27,7 +29,7 @@ _ITEM_END = re.compile(
     r",(?!\d{3}\b)|[，、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|(?<![A-Za-z0-9+])[)）\]】]"
     r"|(?<!\s)\s++(?:and/or|and|or|nor|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
     r"|whereas|followed by)\s+"
-    r"|以及|或者|还有|并且|而且|同时|此外|另外|其次|包括|例如|比如|因为|由于|但是|然而"
+    r"|以及|或者|还有|并且|而且|(?<![宜能要议可])同时|此外|另外|其次|包括|例如|比如|因为|由于|但是|然而"
     r"|(?<![饱温缓平中总柔暖祥随谐])和(?![缓谐平解睦蔼气])|(?<![以涉普波累顾殃危触提推闻扪])及(?![时早其格至])"
     r"|(?<![参给赋])与(?!其|否)|(?<![即倘假设])或(?!许|多|少)|(?<=[\w)）])等(?=[，、。；的药检措治方症]|$)",
     re.IGNORECASE,
@@ -36,7 +38,17 @@ _ITEM_END = re.compile(
 _MARKER = re.compile(
     r"^(?:\s|[-*•·●▪>#]|\*\*|[(（]?\d{1,2}(?:[.、)）](?!\d)|．)|[①-⑳]|[(（]?[一二三四五六七八九十]{1,2}[、)）．])+"
 )
+# A number within a line that may begin an item: "1) rest 2) ice", （1）休息（2）冷敷, ①休息②冷敷, 1、休息 2、冷敷.
+_NUMBER = re.compile(
+    rf"(?P<circled>[①-⑳])\s*|(?P<open>[(（])(?:(?P<in_brackets>\d{{1,2}})|(?P<letter>[a-h]))[)）]\s*"
+    r"|(?<![\w.,/(（-])(?P<before_bracket>\d{1,2})[)）](?!\d)\s*|(?<![\w.,/(（-])(?P<before_stop>\d{1,2})[.、．](?=\s*[^\s\d])\s*"
+    rf"|(?<=[{HAN}])(?:(?P<han_bracket>\d{{1,2}})[)）]|(?P<han_stop>\d{{1,2}})[.、．])(?=\s*[{HAN}])\s*"
+)
+_STYLES = {"in_brackets": "()", "before_bracket": ")", "han_bracket": ")", "before_stop": ".", "han_stop": "."}
+_CONJUNCTION = re.compile(r"[\s,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?$", re.IGNORECASE)
 _BRACKETS = {")": "(", "）": "（", "]": "[", "】": "【"}
+_MAX_CONJUNCTION_CHARACTERS = 8
+"""Characters before the number of an item that are searched for a conjunction."""
 _TRIM = " \t\r\n\u3000*_#`\"'“”‘’·•.,;:!?，。；：！？、-–—…"
 
 
@@ -56,22 +68,65 @@ class Piece:
     possible: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """The number of an item: its value, how it is written, and its place."""
+
+    value: int
+    style: str
+    start: int
+    end: int
+
+
 def split_sentences(text: str) -> Iterator[Piece]:
-    """Yield the sentences and lines of a text, without list markers and surrounding punctuation."""
-    yield from _split(text, 0, _SENTENCE_END)
+    """Yield the sentences and lines of a text, and the items numbered within a line, without markers and punctuation."""
+    ends = [(m.start(), m.end()) for m in _SENTENCE_END.finditer(text)]
+    numbers = [(number.start, number.end) for number in find_numbers(text)]
+    yield from _split(text, 0, sorted([*ends, *numbers]) if numbers else ends)
 
 
 def split_items(sentence: Piece) -> Iterator[Piece]:
     """Yield the items of a sentence, as separated by commas, conjunctions and brackets."""
-    yield from _split(sentence.text, sentence.start, _ITEM_END)
+    yield from _split(sentence.text, sentence.start, [(m.start(), m.end()) for m in _ITEM_END.finditer(sentence.text)])
 
 
-def _split(text: str, offset: int, boundary: re.Pattern[str]) -> Iterator[Piece]:
+def _split(text: str, offset: int, boundaries: Iterable[tuple[int, int]]) -> Iterator[Piece]:
     start = 0
-    for end, following in [*((m.start(), m.end()) for m in boundary.finditer(text)), (len(text), len(text))]:
+    for end, following in [*boundaries, (len(text), len(text))]:
         if piece := trim_piece(text, start, end, offset=offset):
             yield piece
-        start = following
+        start = max(start, following)
+
+
+def find_numbers(text: str) -> list[_Number]:
+    """Return the numbers of items that follow each other within a line, with the conjunctions before them.
+
+    >>> [number.value for number in find_numbers("Avoid 1) beer, 2) wine and 3) coffee for 2) weeks")]
+    [1, 2, 3]
+    """
+    numbers: list[_Number] = []
+    run: list[_Number] = []
+    for found in [*_NUMBER.finditer(text), None]:
+        number = found and _read_number(found, text)
+        goes_on = number and run and number.value == len(run) + 1 and number.style == run[0].style
+        if number and goes_on and "\n" not in text[run[-1].end : number.start]:
+            run.append(number)
+            continue
+        numbers += run if len(run) > 1 else []
+        run = [number] if number and number.value == 1 else []
+    return numbers
+
+
+def _read_number(found: re.Match[str], text: str) -> _Number:
+    name = str(found.lastgroup)
+    if name == "circled":
+        value = ord(found[name]) - ord("①") + 1
+    elif name == "letter":
+        value = ord(found[name]) - ord("a") + 1
+    else:
+        value = int(found[name])
+    before = _CONJUNCTION.search(text, max(0, found.start() - _MAX_CONJUNCTION_CHARACTERS), found.start())
+    return _Number(value, _STYLES.get(name, name), before.start() if before else found.start(), found.end())
 
 
 def trim_piece(text: str, start: int, end: int, *, offset: int = 0) -> Piece | None:

@@ -1,4 +1,7 @@
-"""Headings that advise against, or deny, all that is listed behind or below them: "Avoid:", "What not to do"."""
+"""Headings that advise against, or deny, all that is listed behind or below them: "Avoid:", "What not to do".
+
+A heading may name its topic ("foods to avoid with gout", 孕期不能吃的食物), and its list may be numbered within a line.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +10,82 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items, split_sentences
-from imapeval.text.negation import advises_against, find_governor, find_negator, read_stance
+from imapeval.text.negation import advises_against, find_governor, find_negator, is_negated, read_stance
 from imapeval.text.phrases import is_condition
 from imapeval.text.yes_no import asks_yes_no, strip_yes_no
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from imapeval.extraction.lexicon.clauses import Piece
     from imapeval.types import Lang
 
 _CATEGORY = (
     r"(?:activity|activities|actions?|behaviou?rs?|beverages?|drinks?|drugs?|exercises?|foods?|habits?|items?|medications?|medicines?"
-    r"|practices?|products?|substances?|things?|食物|食品|食材|饮品|饮料|药物|药品)"
+    r"|practices?|products?|substances?|supplements?|things?|行为|习惯|情况|活动|运动|项目|东西"
+    r"|事[项情]?|食物|食品|食材|水果|蔬菜|饮品|饮料|药物?|药品)"
 )
-_GENERIC = re.compile(
-    rf"(?>\s|\b(?:{_CATEGORY}|all of|also|any|be|certain|common|do|done|eat|eaten|eating|else|example"
-    r"|following|include|includes|including|like|must|other|patients?|please|recommended|advised|advisable|allowed|should|some"
+_FUNCTION_WORDS = (
+    r"(?:\b(?:all of|also|any|are|be|certain|common|do|done|eat|eaten|eating|else|example|following|here|include"
+    r"|includes|including|is|like|must|other|patients?|please|recommended|advised|advisable|allowed|should|some"
     r"|such as|take|taken|taking|that|the|these|those|to|try|use|used|using|what|which|you|your)\b"
-    rf"|{_CATEGORY}|以下|下列|这些|这类|如下|几[点种类个项]|患者|病人|您|你|饮食|事[项情]?|行为|习惯|情况|活动|运动|项目|东西|请|应[该当]?"
-    r"|需要?|要|做|去|的|吃|喝|服|用|尽量|注意|使用|食用|服用|进食|进行|接触|例?如|比如|包括|口|能|[是有等])*+",
-    re.IGNORECASE,
+    r"|以下|下列|这些|这类|如下|几[点种类个项]|哪些|什么|患者|病人|您|你|饮食|请|建议|推荐|适[合宜]|应[该当]?|需要?|要|做|去|的|吃|喝|服|用|尽量|注意"
+    r"|使用|食用|服用|进食|进行|接触|例?如|比如|包括|口|能|[是有等])"
+)
+_NAMES_NOTHING = re.compile(
+    rf"(?>\s|\b{_CATEGORY}(?: (?:and|or) {_CATEGORY})?\b|{_CATEGORY}|{_FUNCTION_WORDS})*+", re.IGNORECASE
 )
 """What a heading may say besides its negation: nothing of its own, unlike "avoid dehydration"."""
 _DONTS = re.compile(r"(?:the )?don['’]?ts", re.IGNORECASE)
 _CONTRAINDICATIONS = re.compile(
-    r"(?:(?:the|absolute|relative|main) )*contra-?indications?|(?:绝对|相对|主要)?禁忌[症证]", re.IGNORECASE
+    r"(?:(?:the|absolute|relative|main) )*contra-?indications?|(?:绝对|相对|主要)?禁忌[症证]"
+    r"|(?:people )?who (?:(?:should|must|can)(?:not| not|n['’]?t) (?:be given|get|have|receive|take|use)"
+    r"|should avoid)\b.*"
+    r"|[^,，。]{0,8}?(?:禁忌|禁用|慎用|不适[合宜用]|不宜使用|不宜服用)的?(?:人群|于)(?:有|是|包括|如下)?"
+    r"|(?:以下|下列)(?:人群|患者|病人|情况)(?:禁用|禁忌|慎用|不能|不宜|不可|不适[合宜用]).{0,6}",
+    re.IGNORECASE,
 )
 _AVOID: Mapping[Lang, str] = {"en": "avoid", "zh": "避免"}
 # "Do not smoke" lacks no object, and "you do not need drugs" introduces an explanation.
 _COMPLETE = re.compile(r"\b(?:smoke|stopping|avoiding|quitting)$", re.IGNORECASE)
 _TOPIC = re.compile(r".*\bneed$|stop|discontinue|停", re.IGNORECASE)
 _POINTER = re.compile(r"\b(?:following|these|those)\b|以下|下列|这些", re.IGNORECASE)
+_POINTED = re.compile(
+    r"\s(?:the following|these|those) (?:(?!if\b|when\b|unless\b)[\w'’-]+ ?){1,3}|(?:以下|下列|这些)[^,，如若时]{1,8}",
+    re.IGNORECASE,
+)
+"""What a heading may say behind its negation where it points to its list: "avoid the following triggers"."""
 _EXPLANATION = re.compile(r"\s*[:：]\s*(?:it|this|that|they|there|the|you|we|I)\b", re.IGNORECASE)
-# In Chinese, what precedes a heading: "during the treatment, avoid the following".
-_TIME = re.compile("[中时后前内间]$")
+# What precedes a heading: "during the treatment, avoid the following".
+_SETTING = re.compile(
+    r"^(?:after|as|at|because|before|during|following|for|in|on|since|throughout|to|until|while|with)\b|[中时后前内间]$",
+    re.IGNORECASE,
+)
+# The topic of a heading: of any heading that is a noun or points to its list, or one of time behind "avoid".
+_TOPIC_BEHIND = re.compile(
+    r"(?<=\S)\s(?:(?P<time>during|after|before|while|whilst|until|till|throughout|prior to|following(?= \w)"
+    r"|for (?:the|\d+|at least)|in (?:the first|pregnancy|infancy|childhood))"
+    r"|with|for|in|on|at|if|when|as|due to|because of)\b"
+    r"(?!.*\b(?:a|an|any|are|develop|experience|feel|for|had|has|have|include|is|notice|of|the|to|was|were|with|you)$)"
+    r".*",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(rf"\b(?:{_CATEGORY}|what|which|following|these|those|don['’]?ts)\b", re.IGNORECASE)
+# A heading that ends with a verb without an object, whatever is before it: "fish to avoid", "children should not take".
+_OPEN_END = re.compile(
+    r"(?!.*\b(?:and|do|how|tips?|ways?|whether|why)\b).+\b(?:(?:must|should|to) (?:also )?avoid"
+    r"|(?:can|must|should)(?:not| not|n['’]?t) (?:drink|eat|have|take|use)|not to (?:drink|eat|take|use))",
+    re.IGNORECASE,
+)
+_FINAL_BRACKET = re.compile(r"(?<!\s)\s*[(（](?!if\b)[^()（）]*[)）]?$", re.IGNORECASE)
+_TOPIC_BEFORE = re.compile(
+    r"(?:(?!如何|怎|为[什何]|是否|能否|可以|预防|防止|方法|原因|引起|导致|减少|[没不无未免禁忌宜有吗，。；、:：]).){1,12}?"
+    r"(?=(?:应[该当]?|需要?|要|必须|尽量|最好|注意)*+(?:避免|不|忌|饮食禁忌|禁忌|禁[食用止]|别(?=[吃喝用服做碰])|勿|没有|远离|慎用))"
+)
 _FINAL_DO = re.compile(r"\sdo$|做$", re.IGNORECASE)
+_VERBAL = re.compile(r"(?:not|n['’]?t)(?: to)? do$", re.IGNORECASE)
 _LISTING_VERB = re.compile(r"\s(?:are|include)\s|包括|[是有]")
-_MAX_HEADING_CHARACTERS = 60
+_MAX_HEADING_CHARACTERS = 80
 """Longest heading, in characters."""
 
 # The beginning of a line, with the marker of a list item.
@@ -53,17 +94,37 @@ _LINE = re.compile(
     r"|(?P<open>[(（]?)(?:(?P<digits>\d{1,2})|(?P<chinese>[一二三四五六七八九十]{1,2}))(?P<close>[.、)）．])|)"
 )
 _NUMBERS = ("digits", "chinese", "circled")
-_COLON = re.compile(r"[:：]")
-_LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：])?+[ \t]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
+_DANGLING = re.compile(
+    r"\b(?:of|for|to|from|with|have|has|had|any|take|use|eat|drink)$|[无未见现有为于]$", re.IGNORECASE
+)
+_COLON = re.compile(r"[)）]?[:：]")
+_LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：?？])?+[ \t]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
+_INLINE = re.compile(r"\s*(?P<colon>[:：])?\s*(?P<number>[①-⑳]|[(（](?:\d{1,2}|[a-h])[)）]|\d{1,2}[)）.、．])")
+_NUMBER_AT_END = re.compile(r"(?P<number>[①-⑳]|\d{1,2}(?=[)）.、．])|[a-h](?=[)）]))(?P<close>[)）.、．])?\s*$")
+_MAX_NUMBER_CHARACTERS = 10
+"""Characters before an item within a line that are searched for its number."""
+_PRONOUN = re.compile(r"(?:it|this|that|they|these|there|you|we|I)\b|[这它]", re.IGNORECASE)
+_OPENING = re.compile(r"^[^\w(（【]*(?:患者|病人|您|你)?")
+_MAX_HEADING_ITEMS = 4
+"""Number of items of a sentence that may make up a heading."""
 _SEMICOLON = re.compile(r"\s*[;；]\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """How a line begins: its indentation, in characters, and the marker of a list item without its number, if any."""
+    """How a line begins, or an item that is numbered within a line.
+
+    Attributes:
+        indent: Indentation, in characters; that of an item within a line is larger than the line's.
+        kind: Marker of a list item without its number; "" for none.
+        inline: Whether it is within a line.
+        starts_over: Whether it is the first of the items within a line.
+    """
 
     indent: int
     kind: str
+    inline: bool = False
+    starts_over: bool = False
 
     @classmethod
     def read(cls, text: str) -> _Line:
@@ -71,6 +132,15 @@ class _Line:
             return cls(0, "")
         numbers = (f"{found['open'] or ''}{name}{found['close'] or ''}" for name in _NUMBERS if found[name])
         return cls(len(found["indent"]), next(numbers, found["kind"]))
+
+    def read_inline(self, text: str) -> _Line | None:
+        """Return the number of an item at the end of a stretch of this line; None if there is none."""
+        found = _NUMBER_AT_END.search(text, max(0, len(text) - _MAX_NUMBER_CHARACTERS))
+        if found is None:
+            return None
+        return _Line(
+            self.indent + 1, f"inline {found['close'] or ''}", inline=True, starts_over=found["number"] in "1a①"
+        )
 
     def is_below(self, heading: _Line) -> bool:
         """Return whether an item belongs to the list of a heading, which may be an item itself."""
@@ -91,14 +161,28 @@ class _List:
     heading: _Line | None = None
     first: _Line | None = None
 
-    def goes_on(self, between: str, line: _Line | None) -> bool:
-        """Return whether a sentence belongs to the list, given the text before it, and its line if it begins one."""
+    def goes_on(self, between: str, line: _Line | None, *, governed: bool) -> bool:
+        """Return whether a sentence belongs to the list.
+
+        Args:
+            between: The text before it.
+            line: How its line begins, if it begins one.
+            governed: Whether the sentence before it belongs to the list.
+        """
         if line is None:
-            return self.heading is None and _SEMICOLON.fullmatch(between) is not None
+            return (governed or self.heading is None) and _SEMICOLON.fullmatch(between) is not None
         if self.heading is None or not line.kind:
             return False
         self.first = self.first or line
         return line.is_below(self.heading) and (line.kind == self.first.kind or line.indent > self.first.indent)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading whose list is behind it in the same sentence, and the words that apply to the items."""
+
+    piece: Piece
+    governor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +192,12 @@ class GovernedSentence:
     Attributes:
         sentence: The sentence.
         governor: Words that deny, or advise against, the item at its beginning; "" for none.
+        heading: The heading in it.
     """
 
     sentence: Piece
     governor: str = ""
+    heading: Heading | None = None
 
 
 def find_list_governor(text: str, lang: Lang) -> str:
@@ -119,20 +205,27 @@ def find_list_governor(text: str, lang: Lang) -> str:
 
     >>> find_list_governor("Things to avoid", "en"), find_list_governor("Do not take these", "en")
     ('avoid', 'Do not take')
-    >>> find_list_governor("Avoid dehydration", "en"), find_list_governor("以下食物不能吃", "zh")
-    ('', '避免')
+    >>> find_list_governor("Avoid dehydration", "en"), find_list_governor("Foods to avoid with gout", "en")
+    ('', 'avoid')
+    >>> find_list_governor("以下食物不能吃", "zh"), find_list_governor("痛风患者不能吃的食物", "zh")
+    ('避免', '不能吃')
     """
-    # A mere "no" answers a question.
+    text = _FINAL_BRACKET.sub("", _OPENING.sub("", text))
     if len(text) > _MAX_HEADING_CHARACTERS or not strip_yes_no(text):
         return ""
     if _DONTS.fullmatch(text):
         return "do not"
     if _CONTRAINDICATIONS.fullmatch(text):
         return "禁用于" if lang == "zh" else "contraindicated in"
+    return _find_governor_of_all(text, lang) or _find_governor_of_all(_strip_topic(text, lang), lang)
+
+
+def _find_governor_of_all(text: str, lang: Lang) -> str:
+    """Return the governor of a heading without a topic; "" if it has none, or names what it is about."""
     governor = find_governor(text)
-    if _COMPLETE.search(governor):
+    if not strip_yes_no(text) or _COMPLETE.search(governor):
         return ""
-    names_nothing = _GENERIC.fullmatch(text, len(governor))
+    names_nothing = _NAMES_NOTHING.fullmatch(text, len(governor)) or _POINTED.fullmatch(text, len(governor))
     if governor == text or (names_nothing and (advises_against(governor) or find_negator(governor, lang))):
         if governor != text and _TOPIC.match(governor) and not _POINTER.search(text):
             return ""
@@ -141,7 +234,25 @@ def find_list_governor(text: str, lang: Lang) -> str:
     stance = read_stance(text)
     # "Avoidance" has no subject, 忌口 and 禁忌 are what such lists are called.
     denies = stance.polarity == "denied" and (stance.subject or (lang == "zh" and advises_against(text)))
-    return _AVOID[lang] if denies and _GENERIC.fullmatch(stance.subject) and not asks_yes_no(text.lower()) else ""
+    names_nothing = _NAMES_NOTHING.fullmatch(stance.subject) or _OPEN_END.fullmatch(text)
+    if not denies or not names_nothing or asks_yes_no(text.lower()):
+        return ""
+    return "do not" if _VERBAL.search(text) else _AVOID[lang]
+
+
+def _strip_topic(text: str, lang: Lang) -> str:
+    """Return a heading without its topic: "foods to avoid" of "foods to avoid with gout"; "" if it has none.
+
+    What follows "if" in "do not take this if you have:" is no topic, but the beginning of its list.
+    """
+    if lang == "zh":
+        found = _TOPIC_BEFORE.match(text)
+        return text[found.end() :] if found else ""
+    found = _TOPIC_BEHIND.search(text)
+    if found is None:
+        return ""
+    head = text[: found.start()]
+    return head if found["time"] or _NOUN.search(head) or _OPEN_END.fullmatch(head) else ""
 
 
 def find_listing_verb(text: str, lang: Lang) -> str:
@@ -164,6 +275,7 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
     scope: _List | None = None
     line = _Line(0, "")
     end = 0
+    governed = False
     for sentence in split_sentences(text):
         between = text[end : sentence.start]
         opens_line = end == 0 or "\n" in between
@@ -172,48 +284,76 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
         end = sentence.end
         if opens_line:
             line = _Line.read(between.rpartition("\n")[2])
-        governed = scope is not None and scope.goes_on(between, line if opens_line else None)
-        if governed and not opens_line and _COLON.search(sentence.text):
+        item = line if opens_line else line.read_inline(between)
+        if scope is not None and item is not None and item.starts_over and scope.first and scope.first.inline:
+            scope = None
+        governed = scope is not None and scope.goes_on(between, item, governed=governed)
+        if governed and item is None and (_COLON.search(sentence.text) or _PRONOUN.match(sentence.text)):
             governed = False  # "Avoid: alcohol; eat: rice"
-        if scope is not None and not governed and (opens_line or scope.heading is None):
+        if scope is not None and not governed and (item is not None or scope.heading is None):
             scope = None  # within an item, what follows its first sentence does not end the list
         governor = scope.governor if scope is not None and governed else ""
-        introduced, rest = _find_heading(sentence, line, text, lang)
+        introduced, rest, heading = _find_heading(sentence, line, text, lang, governed=governed)
         scope = introduced or scope
         if rest is not None:
-            yield GovernedSentence(rest, governor)
+            yield GovernedSentence(rest, governor, heading)
 
 
-def _find_heading(sentence: Piece, line: _Line, text: str, lang: Lang) -> tuple[_List | None, Piece | None]:
-    """Look for a heading in a sentence, given the line that it is in.
+def _find_heading(
+    sentence: Piece, line: _Line, text: str, lang: Lang, *, governed: bool
+) -> tuple[_List | None, Piece | None, Heading | None]:
+    """Look for a heading in a sentence, given the line that it is in and whether another heading applies to it.
 
     Returns:
-        The list that it introduces, None for none; and the sentence, without a heading that ends it, or None if there
-        is nothing else.
+        The list that it introduces, None for none; the sentence, without a heading that ends it, or None if there is
+        nothing else; and the heading if its list is behind it in the sentence.
     """
+    below, colon = _find_item_below(sentence, line, text)
+    if below is not None and (colon or below.is_below(line)):
+        if governor := find_list_governor(sentence.text, lang):
+            return _List(governor, line), None, None
+        *before, last = split_items(sentence)
+        governor = find_list_governor(last.text, lang)
+        if not governor and below.inline and (not colon or _DANGLING.search(last.text)) and is_negated(last.text):
+            governor = last.text  # "There is no evidence of 1) a fracture 2) an infection"
+        if governed and colon and is_category(sentence.text):
+            return None, None, None  # "Avoid:", and below it "Drinks: 1) coffee 2) tea"
+        # "What to do and what to avoid" introduces both.
+        if governor and all(is_condition(one.text) or _SETTING.search(one.text) for one in before[-1:]):
+            end = before[-1].end if before else sentence.start
+            rest = replace(sentence, text=text[sentence.start : end], end=end)
+            return _List(governor, line), rest if before else None, None
+    heading = find_heading_before_colon(sentence, text, lang)
+    return _List(heading.governor) if heading else None, sentence, heading
+
+
+def _find_item_below(sentence: Piece, line: _Line, text: str) -> tuple[_Line | None, bool]:
+    """Return how the item behind the line of a sentence begins, None for none, and whether a colon introduces it."""
     if ending := _LINE_END.match(text, sentence.end):
         below = _Line.read(ending["next"])
-        if below.kind and (ending["colon"] or below.is_below(line)):
-            *before, last = split_items(sentence)
-            governor = find_list_governor(last.text, lang)
-            # "What to do and what to avoid" introduces both.
-            if governor and all(is_condition(one.text) or _TIME.search(one.text) for one in before[-1:]):
-                end = before[-1].end if before else sentence.start
-                rest = replace(sentence, text=text[sentence.start : end], end=end)
-                return _List(governor, line), rest if before else None
-    heading = None
-    if _COLON.search(sentence.text):
-        heading = find_heading_before_colon(list(split_items(sentence)), text, lang)
-    return _List(heading[1]) if heading else None, sentence
+        return below if below.kind else None, ending["colon"] is not None
+    number = _INLINE.match(text, sentence.end)
+    below = line.read_inline(number["number"]) if number else None
+    return (below, number["colon"] is not None) if number and below and below.starts_over else (None, False)
 
 
-def find_heading_before_colon(items: Sequence[Piece], text: str, lang: Lang) -> tuple[Piece, str] | None:
-    """Return the heading in a sentence whose list is in the same sentence, and its governor; None if there is none."""
+def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading | None:
+    """Return the heading in a sentence whose list is in the same sentence; None if there is none."""
+    if not _COLON.search(sentence.text):
+        return None
+    items = list(split_items(sentence))
     for place, item in enumerate(items[:-1]):
-        if not _COLON.match(text, item.end) or not (governor := find_list_governor(item.text, lang)):
+        if not _COLON.match(text, item.end):
             continue
-        if find_governor(item.text) == item.text:
-            return item, governor
-        if not _EXPLANATION.match(text, item.end) and (place == 0 or is_condition(items[place - 1].text)):
-            return item, governor
+        if governor := find_list_governor(item.text, lang):
+            if find_governor(item.text) == item.text:
+                return Heading(item, governor)
+            set_off = place == 0 or is_condition(items[place - 1].text) or _SETTING.search(items[place - 1].text)
+            if set_off and not _EXPLANATION.match(text, item.end):
+                return Heading(item, governor)
+        elif 0 < place < _MAX_HEADING_ITEMS:
+            # "Foods to avoid while breastfeeding" has a conjunction.
+            whole = replace(sentence, text=text[sentence.start : item.end], end=item.end)
+            if governor := find_list_governor(whole.text, lang):
+                return Heading(whole, governor)
     return None

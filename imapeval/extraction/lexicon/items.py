@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.headings import find_heading_before_colon, is_category
-from imapeval.text.negation import advises_against, find_negator, is_negated, strip_final_verb
+from imapeval.extraction.lexicon.headings import is_category
+from imapeval.text.negation import advises_against, find_governor, find_negator, is_negated, strip_final_verb
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ _REASON = re.compile(r"\bbecause\b|因为|由于", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\b(?:such as|including|for example|e\.g)\b|包括|例如|比如", re.IGNORECASE)
 _EXAMPLE_LEAD = re.compile(
     r"(?:e\.?g\.?|such as|for example|for instance|including|like|namely)[,:]?\s+"
-    r"|(?:例如|比如|诸如|譬如|如(?![果何此今同下有需若能不无])|像|包括)[,，:：]?",
+    r"|(?:especially|particularly|notably|in particular),?\s+"
+    r"(?!(?:after|at|before|by|during|for|if|in|on|since|when|with)\b)"
+    r"|(?:例如|比如|诸如|譬如|如(?![果何此今同下有需若能不无])|像|包括|(?:尤其|特别)是?(?![在对当是]))[,，:：]?",
     re.IGNORECASE,
 )
 # Before examples of what is not the object of the verb, except in phrases such as "exposure to".
@@ -48,7 +50,7 @@ _PHRASES = re.compile(
 )
 # Names of classes, whose members may follow in brackets.
 _CLASS = re.compile(
-    r"(?:NSAIDs?|drugs|medications|medicines|painkillers|antibiotics|supplements|foods|drinks|beverages|products|类|药|药物|食物|食品|饮料)$",
+    r"(?:NSAIDs?|drugs|medications|medicines|painkillers|antibiotics|supplements|foods|drinks|beverages|products|activities|triggers|allergens|irritants|原|诱因|因素|物质|类|药|药物|食物|食品|饮料)$",
     re.IGNORECASE,
 )
 _REASONS = re.compile(
@@ -57,7 +59,21 @@ _REASONS = re.compile(
 )
 # What begins advice for something, in a list of what to avoid.
 _REMEDY = re.compile(
-    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]",
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|立[即刻]|马上|及时|尽[早快]",
+    re.IGNORECASE,
+)
+# Behind the colon of an item that is to be avoided: what it includes, not why or what to do instead.
+_MEMBER = r"(?:[\w'’%-]+(?: [\w'’%-]+){0,3}(?:\s*[(（][^()（）]*[)）])?)"
+_MEMBERS = re.compile(
+    rf"\s*[:：]\s*(?P<first>{_MEMBER})(?:\s*[,，、]\s*(?:(?:and|or) )?{_MEMBER}| (?:and|or) {_MEMBER})+"
+    r"(?:\s*[,，]?\s*(?:etc\.?|等))?\s*",
+    re.IGNORECASE,
+)
+_PREDICATE = re.compile(
+    r"\b(?:is|are|was|were|be|has|have|had|can|may|might|will|do|does|contains?|causes?|increases?|raises?|worsens?|makes?"
+    r"|irritates?|triggers?|leads?|relax(?:es)?|slows?|lowers?|reduces?|interacts?|affects?|rich|high|low|found|known|it|they"
+    r"|this|these|you|because|due|risk|linked|limit|avoid|quit|no|not|only)\b"
+    r"|[会是含使易致引增加重伤应少宜改忌每]|可(?![乐可])",
     re.IGNORECASE,
 )
 _IN_BRACKETS = re.compile(r"[^()（）\n]*")
@@ -109,22 +125,26 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     # Whether a clause was skipped before the item.
     broken = False
     remark_end = 0
-    items = list(split_items(governed.sentence))
-    heading = find_heading_before_colon(items, text, lang)
+    heading = governed.heading
+    # The colon behind which are members of the item before it: "Avoid:", and below it "Caffeine: coffee, tea".
+    colon = len(text)
     head = ""
     without = governed.sentence.text[:8].lower() == "without "
-    for item in items:
+    for item in split_items(governed.sentence):
         between = text[last : item.start]
         last = item.end
-        if heading and item is heading[0]:
-            dangling, bare = heading[1], heading[1] == item.text
+        if heading and heading.piece.start <= item.start < heading.piece.end:
+            dangling, bare = heading.governor, heading.governor == item.text or not advises_against(heading.governor)
             continue
-        if dangling and text[last : last + 1] in _COLONS and is_category(item.text):
-            continue  # "Avoid:", and below it "Drinks: coffee, alcohol"
+        if text[last : last + 1] in _COLONS:
+            if dangling and is_category(item.text):
+                continue  # "Avoid:", and below it "Drinks: coffee, alcohol"
+            is_class = dangling or (_CLASS.search(item.text) and advises_against(find_governor(item.text)))
+            colon = last if is_class and _lists_members(text[last : governed.sentence.end]) else len(text)
         if not courtesies and is_courtesy(item.text, lang=lang):
             broken = broken or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
             continue
-        example = bool(_EXAMPLE.search(between))
+        example = bool(_EXAMPLE.search(between)) or item.start > colon
         if (lead := _EXAMPLE_LEAD.match(item.text)) and not is_condition(item.text):
             example, item = True, replace(item, text=item.text[lead.end() :], start=item.start + lead.end())
         # "Do not ignore symptoms such as chest pain" does not advise against the pain.
@@ -136,7 +156,8 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
             listed, remark_end = conjoined, 0
         if between.rstrip().endswith(("(", "（")) and (inside := _IN_BRACKETS.match(text, item.start)) and not example:
             several = _LISTING[lang].search(inside[0], item.end - item.start)
-            example = several is not None and bool(_CLASS.search(head)) and not _REASONS.match(inside[0])
+            is_class = bool(governed.governor or _CLASS.search(head))
+            example = several is not None and is_class and not _REASONS.match(inside[0])
             remark_end = 0 if example else inside.end()
         listed = (example or listed) and not broken
         if not example:
@@ -164,6 +185,12 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
                 aside=item.start < remark_end,
             )
         dangling = ""
+
+
+def _lists_members(text: str) -> bool:
+    """Return whether a text behind a colon is a list of names: ": coffee, tea", but not ": it is addictive"."""
+    found = _MEMBERS.fullmatch(text)
+    return found is not None and not _PREDICATE.search(text) and not is_remedy(found["first"])
 
 
 def is_remedy(text: str) -> bool:

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
-from imapeval.extraction.lexicon.headings import GovernedSentence, find_listing_verb, govern_sentences
+from imapeval.extraction.lexicon.headings import (
+    GovernedSentence,
+    find_heading_before_colon,
+    find_listing_verb,
+    govern_sentences,
+)
 from imapeval.extraction.lexicon.items import is_remedy, prepend_governor, split_into_items
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import (
@@ -84,7 +89,7 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(
         r"^(?:多(?![发囊动肽种余次个梦糖])|因(?![素子])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
-        r"|[应会是可]|需要|建议|注意|保[持证]|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
+        r"|(?<![反效供])应(?!激)|会(?![阴厌])|是|可(?![乐可卡待疑逆])|需要|建议|注意|保[持证]|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
     ),
 }
 # Before a hedge that applies to a whole list.
@@ -121,7 +126,8 @@ def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 
     The position is that of an item's own words.
     """
-    items = split_into_items(GovernedSentence(sentence), text, lang, courtesies=True)
+    governed = GovernedSentence(sentence, heading=find_heading_before_colon(sentence, text, lang))
+    items = split_into_items(governed, text, lang, courtesies=True)
     yield from _apply_governors(list(items), lang)
 
 

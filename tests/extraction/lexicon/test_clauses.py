@@ -31,6 +31,17 @@ def test_list_markers_and_markdown_are_removed() -> None:
     assert pieces(text) == [["Treatment"], ["Antibiotics"], ["amoxicillin"], ["Rest"], ["多喝水"], ["卧床休息"]]
 
 
+def test_items_numbered_within_a_line_are_sentences() -> None:
+    assert pieces("Use 1) ice, 2) rest and 3) heat (see figure 2) for 2) days") == [
+        ["Use"],
+        ["ice"],
+        ["rest"],
+        ["heat (see figure 2) for 2) days"],
+    ]
+    assert pieces("应（1）冷敷，（2）休息；第1、2天①喝水") == [["应"], ["冷敷"], ["休息"], ["第1", "2天①喝水"]]
+    assert pieces("grade 2) and sand 1) x\n2) y") == [["grade 2) and sand 1) x"], ["y"]]
+
+
 def test_numbers_and_abbreviations_do_not_end_a_sentence() -> None:
     assert pieces("Take 2.5 mg e.g. daily. Dr. Smith gave 1,000 IU.") == [
         ["Take 2.5 mg", "daily"],
