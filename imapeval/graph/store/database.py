@@ -65,7 +65,20 @@ class GraphDatabase:
                 raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
             # Damaged text is not always an error of SQLite.
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                _raise_unusable(self.path, f"is damaged ({error})")
+                self.report_damage(str(error))
+
+    def report_damage(self, problem: str) -> NoReturn:
+        """Raise a ResourceError for content that no graph has."""
+        _raise_unusable(self.path, f"is damaged ({problem})")
+
+    def require_type(self, kind: type, cells: Iterable[object], column: str) -> None:
+        """Check cells of a column: SQLite stores any type in it.
+
+        Raises:
+            ResourceError: One is of another type.
+        """
+        if wrong := set(map(type, cells)) - {kind}:
+            self.report_damage(f"{column} must be {kind.__name__}, not {wrong.pop().__name__}")
 
     def query_in(self, clause: str, numbers: Iterable[int]) -> list[Any]:
         """Return the rows of SELECT <clause> IN (numbers), in as many statements as it takes."""
@@ -97,13 +110,28 @@ class GraphDatabase:
             )
         return number
 
+    def read_concept(self, columns: str, concept_id: str) -> Any:
+        """Return columns of a concept, by its id or an alias.
+
+        Raises:
+            UsageError: There is none.
+        """
+        rows = self.query(f"SELECT {columns} FROM concept WHERE id = ?", (self.row_of(concept_id),))
+        if not rows:
+            self.report_damage(f"the concept of the alias {concept_id!r} is missing")
+        return rows[0]
+
     def query_ids(self, statement: str, number: int) -> tuple[str, ...]:
         """Return the only column of a query with one parameter."""
         return tuple(concept_id for (concept_id,) in self.query(statement, (number,)))
 
     def ids_of(self, numbers: Iterable[int]) -> dict[int, str]:
         """Return {row: id} of concepts."""
-        return dict(self.query_in("id, curie FROM concept WHERE id", numbers))
+        wanted = set(numbers)
+        ids = dict(self.query_in("id, curie FROM concept WHERE id", wanted))
+        if len(ids) < len(wanted):
+            self.report_damage("the concept of an edge is missing")
+        return ids
 
 
 def open_database(path: Path | None) -> GraphDatabase:
@@ -127,9 +155,10 @@ def open_database(path: Path | None) -> GraphDatabase:
     try:
         connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
         meta = dict(connection.execute("SELECT key, value FROM meta"))
-        for key in ("hash", "concepts", "names", "edges", "parts"):
-            meta[key]
-    except (sqlite3.Error, KeyError, UnicodeDecodeError) as error:
+        "".join((*meta, *meta.values(), meta["hash"]))  # a TypeError where one is not text
+        for key in ("concepts", "names", "edges", "parts"):
+            int(meta[key])
+    except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
         connection.close()
         _raise_unusable(path, f"has no readable metadata ({error})")
     return GraphDatabase(path, connection, meta)

@@ -7,6 +7,7 @@ Opening reads only a page of metadata, so that a graph of millions of names open
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from imapeval.errors import UsageError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from imapeval.graph.model import ConceptType, Scope
     from imapeval.graph.store.database import GraphDatabase
     from imapeval.types import Lang
+
+_KINDS, _SCOPES = dict(enumerate(KINDS)), dict(enumerate(SCOPES))
 
 _PAGE_SIZE = 10_000
 """Rows per query where all are read; the lock is not held between queries."""
@@ -98,17 +101,15 @@ class Graph(Hierarchy):
 
     def resolve(self, concept_id: str) -> str:
         """Return the id of a concept, given that id or one that another source uses."""
-        return self._database.query("SELECT curie FROM concept WHERE id = ?", (self._database.row_of(concept_id),))[0][
-            0
-        ]
+        return self._database.read_concept("curie", concept_id)[0]
 
     def concept(self, concept_id: str) -> Concept:
         """Return the concept with this id."""
         return self._concept(concept_id)
 
     def _read_concept(self, concept_id: str) -> Concept:
-        number = self._database.row_of(concept_id)
-        curie, label, kind = self._database.query("SELECT curie, label, type FROM concept WHERE id = ?", (number,))[0]
+        number, curie, label, kind = self._database.read_concept("id, curie, label, type", concept_id)
+        self._database.require_type(str, (curie, label, kind), "concept")
         ids = self._database.query_ids
         parents = ids("SELECT curie FROM edge JOIN concept ON id = parent WHERE child = ? ORDER BY id", number)
         wholes = ids("SELECT curie FROM part JOIN concept ON id = whole WHERE part = ? ORDER BY id", number)
@@ -117,16 +118,21 @@ class Graph(Hierarchy):
 
     def _read_names(self, concept_id: str) -> tuple[Name, ...]:
         query = "SELECT text, lang, kind, source, scope FROM name WHERE concept = ? ORDER BY id"
-        return tuple(
-            Name(text, lang, KINDS[kind], source, SCOPES[scope])
-            for text, lang, kind, source, scope in self._database.query(query, (self._database.row_of(concept_id),))
-        )
+        rows = self._database.query(query, (self._database.row_of(concept_id),))
+        try:
+            names = tuple(
+                Name(text, lang, _KINDS[kind], source, _SCOPES[scope]) for text, lang, kind, source, scope in rows
+            )
+        except KeyError:
+            self._database.report_damage(f"name.kind or name.scope of {concept_id!r}")
+        self._database.require_type(str, chain.from_iterable(names), "name")
+        return names
 
     def is_general(self, concept_id: str) -> bool:
         """Return whether a concept is so broad that being below it means little ("disease of anatomical entity")."""
-        return bool(
-            self._database.query("SELECT general FROM concept WHERE id = ?", (self._database.row_of(concept_id),))[0][0]
-        )
+        row = self._database.read_concept("general", concept_id)
+        self._database.require_type(int, row, "concept.general")
+        return bool(row[0])
 
     def names(self, concept_id: str, *, lang: Lang | None = None) -> tuple[Name, ...]:
         """Return the names of a concept, exact ones and best kinds first; all languages where `lang` is None."""
@@ -172,12 +178,18 @@ class Graph(Hierarchy):
                 f"the graph {self.path} has no name with the row id {missing[0]}. "
                 f"Row ids run from 1 to {self._database.meta['names']}; an index of another graph has other ids."
             )
+        self._database.require_type(str, chain.from_iterable(found.values()), "name")
         return [found[row] for row in rows]
 
     def norms(self, first: int, last: int) -> list[str]:
         """Return the normal forms of the names with the row ids from `first` to `last`, both included."""
         rows = self._database.query("SELECT norm FROM name WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
-        return [norm for (norm,) in rows]
+        return self._read_norms(rows, "name.norm")
+
+    def _read_norms(self, rows: list[tuple[str]], column: str) -> list[str]:
+        norms = [norm for (norm,) in rows]
+        self._database.require_type(str, norms, column)
+        return norms
 
     def modifier_count(self, word: str) -> int | None:
         """Return the number of names with a word before the last one; None if no name has the word.
@@ -186,7 +198,10 @@ class Graph(Hierarchy):
             word: In normal form. Words with Chinese characters are not counted: Chinese is written without spaces.
         """
         rows = self._database.query("SELECT before FROM word WHERE word = ?", (word,))
-        return rows[0][0] if rows else None
+        if not rows:
+            return None
+        self._database.require_type(int, rows[0], "word.before")
+        return rows[0][0]
 
     def all_names(self) -> Iterator[tuple[int, str, str, Lang]]:
         """Yield every name as (row id, text, concept id, language), by row id: the input of an index.
@@ -202,6 +217,7 @@ class Graph(Hierarchy):
             )
             if not rows:
                 return
+            self._database.require_type(str, (cell for row in rows for cell in row[1:]), "name")
             yield from rows
             last = rows[-1][0]
 
@@ -220,6 +236,8 @@ class Graph(Hierarchy):
                 concepts = table.get(norm, ())
                 if curie not in concepts:
                     table[norm] = (*concepts, curie)
+            self._database.require_type(str, table, "name.norm")
+            self._database.require_type(str, chain.from_iterable(table.values()), "concept.curie")
             self._tables[lang] = table
         return self._tables[lang]
 
@@ -231,21 +249,27 @@ class Graph(Hierarchy):
     def stats(self) -> dict[str, Any]:
         """Return counts: concepts and names, by type, language and source, the edges, the hash and the sources."""
 
-        def count(statement: str) -> dict[str, int]:
-            return dict(self._database.query(statement))
+        def count(column: str, table: str) -> dict[Any, int]:
+            counts = dict(
+                self._database.query(f"SELECT {column}, COUNT(*) FROM {table} GROUP BY {column} ORDER BY {column}")
+            )
+            self._database.require_type(int if column in ("scope", "general") else str, counts, f"{table}.{column}")
+            return counts
 
-        scopes = self._database.query("SELECT scope, COUNT(*) FROM name GROUP BY scope ORDER BY scope")
+        scopes = count("scope", "name")
+        if not scopes.keys() <= _SCOPES.keys():
+            self._database.report_damage("name.scope")
         return {
             "hash": self.hash,
             "concepts": len(self),
             "names": int(self._database.meta["names"]),
             "edges": int(self._database.meta["edges"]),
             "parts": int(self._database.meta["parts"]),
-            "concepts_by_type": count("SELECT type, COUNT(*) FROM concept GROUP BY type ORDER BY type"),
-            "names_by_lang": count("SELECT lang, COUNT(*) FROM name GROUP BY lang ORDER BY lang"),
-            "names_by_source": count("SELECT source, COUNT(*) FROM name GROUP BY source ORDER BY source"),
-            "names_by_scope": {SCOPES[scope]: number for scope, number in scopes},
-            "general_concepts": count("SELECT 'n', SUM(general) FROM concept")["n"] or 0,
+            "concepts_by_type": count("type", "concept"),
+            "names_by_lang": count("lang", "name"),
+            "names_by_source": count("source", "name"),
+            "names_by_scope": {_SCOPES[scope]: number for scope, number in scopes.items()},
+            "general_concepts": count("general", "concept").get(1, 0),
             "sources": {
                 key[7:]: value for key, value in sorted(self._database.meta.items()) if key.startswith("source:")
             },
@@ -302,4 +326,4 @@ class Graph(Hierarchy):
 
     def stop_list(self) -> tuple[str, ...]:
         """Return the normal forms that are never taken for a mention, except short ones (see `is_stopped`)."""
-        return tuple(norm for (norm,) in self._database.query("SELECT norm FROM stop ORDER BY norm"))
+        return tuple(self._read_norms(self._database.query("SELECT norm FROM stop ORDER BY norm"), "stop.norm"))

@@ -82,6 +82,7 @@ class Hierarchy:
             "SELECT child, parent, 0 FROM up JOIN edge ON child = id",
             (start,),
         )
+        self._database.require_type(int, [above for _, above, _ in steps], "edge.parent")
         return find_ancestors(start, steps)
 
     def _find_wholes(self, start: int) -> Ancestors:
@@ -92,6 +93,7 @@ class Hierarchy:
             "UNION ALL SELECT part, whole, 1 FROM up JOIN part ON part = id",
             (start,),
         )
+        self._database.require_type(int, [above for _, above, _ in steps], "edge.parent or part.whole")
         return find_ancestors(start, steps)
 
     def _trace(self, found: Ancestors, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:

@@ -1,7 +1,8 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,46 @@ def test_a_damaged_schema_is_reported(path: Path) -> None:
     path.write_bytes(content.replace(b"WITHOUT ROWID", b"WITHOUT \xffOWID"))
     with pytest.raises(ResourceError, match=r"graph\.sqlite"):
         Graph.open(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "use"),
+    [
+        ("name SET kind = 'x'", lambda graph: graph.names("x:ibuprofen")),
+        ("name SET kind = -1", lambda graph: graph.names("x:ibuprofen")),
+        ("name SET scope = 9", lambda graph: graph.names("x:ibuprofen")),
+        ("name SET scope = 9", lambda graph: graph.stats()),
+        ("name SET text = x'00'", lambda graph: graph.names("x:ibuprofen")),
+        ("name SET text = x'00'", lambda graph: graph.names_at([1])),
+        ("name SET text = x'00'", lambda graph: list(graph.all_names())),
+        ("name SET lang = x'00'", lambda graph: graph.stats()),
+        ("name SET norm = x'00'", lambda graph: graph.norms(1, 2)),
+        ("name SET norm = x'00'", lambda graph: graph.mention_table("en")),
+        ("concept SET label = x'00'", lambda graph: graph.concept("x:ibuprofen")),
+        ("concept SET general = 'x'", lambda graph: graph.is_general("x:ibuprofen")),
+        ("concept SET general = 'x'", lambda graph: graph.stats()),
+        ("concept SET curie = CAST(curie AS BLOB)", lambda graph: graph.mention_table("en")),
+        ("edge SET parent = 'x' WHERE child = 4 AND parent = 2", lambda graph: graph.ancestors("x:ibuprofen")),
+        ("edge SET parent = 99 WHERE child = 4 AND parent = 2", lambda graph: graph.ancestors("x:ibuprofen")),
+        ("alias SET concept = 99", lambda graph: graph.resolve("y:1")),
+        ("alias SET concept = 99", lambda graph: graph.concept("y:1")),
+        ("alias SET concept = 99", lambda graph: graph.is_general("y:1")),
+        ("word SET before = 'x'", lambda graph: graph.modifier_count("common")),
+        ("stop SET norm = x'00'", lambda graph: graph.stop_list()),
+        ("meta SET value = 'x' WHERE key = 'names'", lambda graph: graph.name_count),
+        ("meta SET value = x'00' WHERE key = 'source:test'", lambda graph: graph.stats()),
+    ],
+)
+def test_a_cell_that_no_graph_has_is_reported(tmp_path: Path, change: str, use: Callable[[Graph], object]) -> None:
+    path = tmp_path / "graph.sqlite"
+    aliased = replace(CONCEPTS[0], aliases=("y:1",))
+    write_graph(path, [aliased, *CONCEPTS[1:]], NAMES, stop=["colds"], sources={"test": "1"})
+    connection = sqlite3.connect(path)
+    assert connection.execute(f"UPDATE {change}").rowcount > 0
+    connection.commit()
+    connection.close()
+    with pytest.raises(ResourceError, match=r"graph\.sqlite"), Graph.open(path) as graph:
+        use(graph)
 
 
 # --- writing ---
