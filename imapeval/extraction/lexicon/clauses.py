@@ -45,7 +45,7 @@ _NUMBER = re.compile(
     rf"|(?<=[{HAN}])(?:(?P<han_bracket>\d{{1,2}})[)）]|(?P<han_stop>\d{{1,2}})[.、．])(?=\s*[{HAN}])\s*"
 )
 _STYLES = {"in_brackets": "()", "before_bracket": ")", "han_bracket": ")", "before_stop": ".", "han_stop": "."}
-_CONJUNCTION = re.compile(r"[\s,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?$", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"[ \t,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?\Z", re.IGNORECASE)
 _BRACKETS = {")": "(", "）": "（", "]": "[", "】": "【"}
 _MAX_CONJUNCTION_CHARACTERS = 8
 """Characters before the number of an item that are searched for a conjunction."""

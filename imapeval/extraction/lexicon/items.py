@@ -59,7 +59,7 @@ _REASONS = re.compile(
 )
 # What begins advice for something, in a list of what to avoid.
 _REMEDY = re.compile(
-    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|立[即刻]|马上|及时|尽[早快]",
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
     re.IGNORECASE,
 )
 # Behind the colon of an item that is to be avoided: what it includes, not why or what to do instead.

@@ -39,7 +39,7 @@ def test_items_numbered_within_a_line_are_sentences() -> None:
         ["heat (see figure 2) for 2) days"],
     ]
     assert pieces("应（1）冷敷，（2）休息；第1、2天①喝水") == [["应"], ["冷敷"], ["休息"], ["第1", "2天①喝水"]]
-    assert pieces("grade 2) and sand 1) x\n2) y") == [["grade 2) and sand 1) x"], ["y"]]
+    assert pieces("grade 2) and sand 1) x\n2) y") == [["grade 2", "sand 1) x"], ["y"]]
 
 
 def test_numbers_and_abbreviations_do_not_end_a_sentence() -> None:
