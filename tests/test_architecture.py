@@ -26,7 +26,19 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "core",
         frozenset(
-            {"", "errors", "types", "signature", "files", "redaction", "remote", "threads", "_optional", "_resources"}
+            {
+                "",
+                "errors",
+                "types",
+                "signature",
+                "files",
+                "parsing",
+                "redaction",
+                "remote",
+                "threads",
+                "_optional",
+                "_resources",
+            }
         ),
     ),
     ("text", frozenset({"text"})),

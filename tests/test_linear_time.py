@@ -31,7 +31,6 @@ import pytest
 import imapeval
 from imapeval import redaction
 from imapeval.errors import ImapEvalError
-from imapeval.evaluation import strict_json
 from imapeval.evaluation.corrections import CORRECTIONS, read_corrections
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.pipeline import open_graph
@@ -61,6 +60,7 @@ from imapeval.metrics.judges.base import clean_answer
 from imapeval.metrics.judges.parsing import lists, scores
 from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowledge_source
 from imapeval.metrics.lexical import tokens
+from imapeval.parsing import parse_json
 from imapeval.report import markdown
 from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
 from imapeval.report.junit import iterate_junit
@@ -609,7 +609,7 @@ def _read_run(text: str) -> None:
 
 def _parse_json(text: str) -> None:
     with suppress(ValueError):
-        strict_json.parse_json(text)
+        parse_json(text)
 
 
 FILES: Mapping[str, Callable[[str], object]] = {
@@ -622,7 +622,7 @@ FILES: Mapping[str, Callable[[str], object]] = {
     "llm.providers.echo_logprobs.token_ends": _align,
     "evaluation.runs.reading": _read_run,
     "evaluation.corrections": _read_corrections,
-    "evaluation.strict_json.parse_json": _parse_json,
+    "parsing.parse_json": _parse_json,
     "study.data.ratings.reading": _read(read_ratings, ".csv"),
     "study.data.scores_file": _read(read_scores, ".csv"),
     "study.data.about": _read(read_about, ".toml"),

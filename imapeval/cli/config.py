@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from imapeval.errors import InputError
-from imapeval.study.data.about import parse_toml
+from imapeval.parsing import parse_toml
 
 FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"

@@ -30,9 +30,9 @@ from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs.reading import complete_lines, group_by_id
 from imapeval.evaluation.runs.schema import describe_validation_error
-from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import open_private
 from imapeval.metrics import registry
+from imapeval.parsing import parse_json
 from imapeval.types import Failure, Pair, Relation
 
 if TYPE_CHECKING:

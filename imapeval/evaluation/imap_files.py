@@ -25,8 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import ExtractionError, InputError
 from imapeval.evaluation.extract import MAX_CHARACTERS
-from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import refuse_stream
+from imapeval.parsing import parse_json
 from imapeval.signature import signature
 from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation, Sample
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.strict_json import DuplicateKeyError, parse_json
+from imapeval.parsing import DuplicateKeyError, parse_json
 from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:

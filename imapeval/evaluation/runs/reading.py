@@ -34,9 +34,9 @@ from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, de
 from imapeval.evaluation.runs.usage_file import read_usage
 from imapeval.evaluation.samples import index_samples
 from imapeval.evaluation.samples.spool import spool
-from imapeval.evaluation.strict_json import parse_json
 from imapeval.llm.structured.faults import CompletionFault
 from imapeval.metrics.base import is_within_range
+from imapeval.parsing import parse_json
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
 from imapeval.files import refuse_stream
+from imapeval.parsing import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,11 +36,6 @@ KEYS: Mapping[str, str] = {
     "availability": "where ratings, instructions and answers can be had",
 }
 """Content of each key."""
-
-_LINE = re.compile(r"at line (\d+)")
-
-_MAX_LINE = 10_000
-"""Maximum length of a line, in characters: tomllib takes quadratic time for keys with many dots."""
 
 
 def find_about(folder: Path) -> Path | None:
@@ -70,28 +66,6 @@ def read_about(path: Path) -> dict[str, str]:
         if not isinstance(value, str):
             raise _refuse(f"{key} is {_name(value)}, not a text", key, path, text, fix=f'Write {key} = "...".')
     return {key: " ".join(value.split()) for key, value in content.items() if value.strip()}
-
-
-def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file.
-
-    Raises:
-        InputError: It is not TOML, or has a line of over 10,000 characters.
-    """
-    import tomllib
-
-    for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > _MAX_LINE:
-            fix = 'Break long texts into lines between """ and """.'
-            raise InputError(f"a line has over {_MAX_LINE:,} characters", path=path, line=number, fix=fix)
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # not only TOMLDecodeError: numbers may have thousands of digits
-        place = _LINE.search(str(error))
-        line = None if place is None else int(place.group(1))
-        raise InputError(
-            f"invalid TOML ({error})", path=path, line=line, fix='Write lines such as key = "text".'
-        ) from error
 
 
 def _name(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.text_lines import MAX_ROW, join_pieces, read_pieces, too_long_error
 from imapeval.evaluation.samples.rows import Row, list_columns, reject_row, short_repr
-from imapeval.evaluation.strict_json import DECODER, parse_json
+from imapeval.parsing import DECODER, parse_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
-from imapeval.evaluation.strict_json import parse_json
 from imapeval.files import refuse_stream
+from imapeval.parsing import parse_json
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
 

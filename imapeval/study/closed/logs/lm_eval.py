@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import read_number
-from imapeval.evaluation.strict_json import parse_json
+from imapeval.parsing import parse_json
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,

@@ -1,13 +1,25 @@
-"""JSON in which no key hides another. The parser of Python takes the last of two equal keys, without a word."""
+"""Parsers of JSON and TOML, stricter than those of Python.
+
+`json` silently takes the last of two equal keys; `tomllib` takes quadratic time for keys with many dots.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jiter import from_json
+
+from imapeval.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MAX_TOML_LINE = 10_000
+"""Maximum length of a line of TOML, in characters."""
 
 
 class DuplicateKeyError(ValueError):
@@ -50,3 +62,25 @@ def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 """Parses a value at the beginning of a text as `parse_json` does, except that too deep nesting is a RecursionError."""
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file.
+
+    Raises:
+        InputError: It is not TOML, or has a line of over 10,000 characters.
+    """
+    import tomllib
+
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > _MAX_TOML_LINE:
+            fix = 'Break long texts into lines between """ and """.'
+            raise InputError(f"a line has over {_MAX_TOML_LINE:,} characters", path=path, line=number, fix=fix)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # not only TOMLDecodeError: numbers may have thousands of digits
+        place = re.search(r"at line (\d+)", str(error))
+        line = None if place is None else int(place.group(1))
+        raise InputError(
+            f"invalid TOML ({error})", path=path, line=line, fix='Write lines such as key = "text".'
+        ) from error
