@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from itertools import pairwise
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -115,20 +115,14 @@ class NgramIndex:
                 f"the n-gram index in {folder} was made from the graph {meta.graph[:12]}, but the open "
                 f"graph is {graph.hash[:12]}. {_how_to_fix(folder)}"
             )
-        try:
-            arrays = [np.asarray(np.load(_path(folder, name), mmap_mode="r")) for name in _ARRAYS]
-        # The last three are those of NumPy's parser of headers.
-        except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TokenError) as error:
-            raise ResourceError(
-                f"the n-gram index in {folder} cannot be read ({error}). {_how_to_fix(folder)}"
-            ) from error
+        arrays = [_load(_path(folder, name)) for name in _ARRAYS]
         sizes = meta.keys, meta.keys + 1, meta.entries, meta.names + 1
-        expected = [(kind, (size,)) for kind, size in zip(_ARRAYS.values(), sizes, strict=True)]
-        if [(array.dtype, array.shape) for array in arrays] != expected:
-            raise _damaged(folder, "its files do not match")
+        for (name, kind), size, array in zip(_ARRAYS.items(), sizes, arrays, strict=True):
+            if (array.dtype, array.shape) != (kind, (size,)):
+                raise _damaged(_path(folder, name), f"does not fit {_DESCRIPTION_FILE}")
         starts = arrays[1]
         if starts[0] != 0 or starts[-1] != meta.entries or (np.diff(starts) < 0).any():
-            raise _damaged(folder, "grams-starts.npy has numbers that were not written")
+            raise _damaged(_path(folder, "starts"), "has numbers that were not written")
         return cls(*arrays, folder=folder)
 
     @classmethod
@@ -254,7 +248,7 @@ class NgramIndex:
     def _check(self, rows: Rows) -> Rows:
         """Return row ids as they are. They are checked here: at opening, the whole file would have to be read."""
         if self._folder is not None and len(rows) and not 1 <= rows.min() <= rows.max() <= self._names:
-            raise _damaged(self._folder, "grams-rows.npy has numbers that were not written")
+            raise _damaged(_path(self._folder, "rows"), "has numbers that were not written")
         return rows
 
     def _find(self, keys: Integers) -> Integers:
@@ -373,8 +367,16 @@ def _remove_drafts(folder: Path, is_owner: Callable[[int], bool]) -> None:
                 path.unlink()
 
 
-def _damaged(folder: Path, problem: str) -> ResourceError:
-    return ResourceError(f"the n-gram index in {folder} is damaged: {problem}. {_how_to_fix(folder)}")
+def _load(path: Path) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(np.load(path, mmap_mode="r"))
+    # The last three are those of NumPy's parser of headers.
+    except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TokenError) as error:
+        raise _damaged(path, f"cannot be read ({error})") from error
+
+
+def _damaged(path: Path, problem: str) -> ResourceError:
+    return ResourceError(f"{path}: this file of the n-gram index {problem}. {_how_to_fix(path.parent)}")
 
 
 def _how_to_fix(folder: Path) -> str:

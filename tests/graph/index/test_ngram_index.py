@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 
@@ -108,7 +109,7 @@ def test_files_give_the_same_results_and_others_are_rejected(graph, tmp_path):
     with Graph.open(other) as foreign, pytest.raises(ResourceError, match="kept"):
         NgramIndex.open(foreign, folder)
     (folder / "grams-rows.npy").write_bytes(b"")
-    with pytest.raises(ResourceError, match="kept"):
+    with pytest.raises(ResourceError, match=re.escape(str(folder / "grams-rows.npy"))):
         NgramIndex.open(graph, folder)
 
 
@@ -130,7 +131,7 @@ def test_a_damaged_file_is_reported_when_it_is_opened(graph, tmp_path, name, who
     content = path.read_bytes()
     assert (whole in content, len(whole)) == (True, len(damaged))
     path.write_bytes(content.replace(whole, damaged, 1))
-    with pytest.raises(ResourceError, match="kept"):
+    with pytest.raises(ResourceError, match=re.escape(str(path))):
         NgramIndex.open(graph, folder)
 
 
@@ -141,9 +142,9 @@ def test_damaged_rows_are_reported_when_they_are_used(graph, tmp_path, row):
     rows = np.load(folder / "grams-rows.npy")
     np.save(folder / "grams-rows.npy", np.full_like(rows, row))
     opened = NgramIndex.open(graph, folder)
-    with pytest.raises(ResourceError, match="kept"):
+    with pytest.raises(ResourceError, match=re.escape(str(folder / "grams-rows.npy"))):
         opened.search("lung", 1)
-    with pytest.raises(ResourceError, match="kept"):
+    with pytest.raises(ResourceError, match=re.escape(str(folder / "grams-rows.npy"))):
         opened.rows_with_initials(word_keys(["copd"]), 5)
 
 
