@@ -58,6 +58,13 @@ def test_gold(given: Any, gold: set[str]):
     assert find_gold(given, ("A", "B"), ("Aspirin", "Rest")) == gold
 
 
+def test_gold_in_lists_nested_deep():
+    given: Any = "A"
+    for _ in range(5000):
+        given = [given, "B"]
+    assert find_gold(given, ("A", "B"), ()) == {"A", "B"}
+
+
 def test_options_of_the_same_text_are_all_right():
     assert find_gold("rest", ("A", "B", "C"), ("Rest", "Aspirin", "rest ")) == {"A", "C"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.study.closed.choices import Choice, read_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
     Without options the answer itself is the label, such as "yes".
     """
     if isinstance(given, (list, tuple)):
-        return frozenset[str]().union(*(find_gold(one, labels, options) for one in cast("Sequence[Any]", given)))
+        return frozenset[str]().union(*(find_gold(one, labels, options) for one in _flatten(given)))
     text = str(given).strip()
     if not labels:
         return frozenset({text}) if text else frozenset()
@@ -135,6 +135,17 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
         return found
     places = {str(place): label for place, label in enumerate(labels)}
     return frozenset({places[text]}) if text in places else frozenset()
+
+
+def _flatten(given: Any) -> Iterator[Any]:
+    """Yield what is in a list and the lists in it; without recursion, since a log may nest hundreds."""
+    pending = [given]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, (list, tuple)):
+            pending += reversed(cast("Sequence[Any]", one))
+        else:
+            yield one
 
 
 def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
