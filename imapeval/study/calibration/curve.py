@@ -23,9 +23,7 @@ from imapeval.study.number_format import format_decimal, format_interval, write_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.scales import Scale
     from imapeval.study.intervals import Interval
@@ -240,7 +238,7 @@ def _cross_fit_means(ratings: Floats, questions: Counts, *, seed: int) -> Floats
     return predicted
 
 
-def _divide(questions: Counts, *, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
+def _divide(questions: Counts, *, seed: int) -> Iterator[Flags]:
     """Yield which answers are in each fold."""
     count = int(questions.max()) + 1
     dealt = np.empty(count, dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from operator import itemgetter
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from imapeval.study.closed.ordinal import volume_under_roc_surface
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 
-    import numpy.typing as npt
+    from imapeval.study.arrays import Flags, Floats
 
-    from imapeval.study.arrays import Floats
-
-Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 NO_ANSWER = ""
 """The prediction where none was given: it counts as wrong, and as no label."""
@@ -101,7 +98,7 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
     return MetricFamily(names, weigh, values, sizes=size, most=size)
 
 
-def _weigh_precision(is_label: Bools, scores: Floats) -> Callable[[Floats], float]:
+def _weigh_precision(is_label: Flags, scores: Floats) -> Callable[[Floats], float]:
     """Return a function of weights for average precision; NaN if no answer with the label has positive weight."""
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(scores[order]) != 0))

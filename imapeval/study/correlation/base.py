@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from imapeval.study.arrays import Counts, Floats, WholeNumbers
+    from imapeval.study.arrays import Counts, Flags, Floats, WholeNumbers
 
 MIN_ROWS = 3
 """Minimum number of rows: two always correlate perfectly or not at all."""
@@ -175,7 +173,7 @@ class Runs(NamedTuple):
     """
 
     order: Counts
-    is_last: npt.NDArray[np.bool_]
+    is_last: Flags
     size: Floats
     middle: Floats
 

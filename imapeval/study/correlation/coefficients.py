@@ -12,21 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import ResourceError, UsageError
-from imapeval.study.correlation.base import MIN_ROWS, Coefficient
-from imapeval.study.correlation.mean_correlation import MeanCorrelation
+from imapeval.study.correlation.base import MIN_ROWS, Coefficient, InfluencedCoefficient
 from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairsInOrder, PairwiseAccuracy
-from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.correlation.product_moment import Pearson, Spearman
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from imapeval.study.arrays import Floats
+    from imapeval.study.arrays import Counts, Floats, WholeNumbers
     from imapeval.study.data.findings import CoefficientName
 
 GROUP = "imapeval.statistics"
@@ -40,6 +38,36 @@ class SoftPairwiseAccuracy(Coefficient):
     bounds = (0.0, 1.0)
     min_rows = 2
     system_level_only = True
+
+
+_MEDIQA_EVAL = (KendallTauB(), Pearson(), Spearman())
+
+
+class MeanCorrelation(Coefficient):
+    """The score of MEDIQA-EVAL 2026: the mean of Kendall's tau-b, Pearson's r and Spearman's rho.
+
+    The shared task computes it over all answers together (level "global") and averages it over the dimensions.
+    """
+
+    name = "mediqa_eval"
+    title = "mean of Kendall's tau-b, Pearson's r and Spearman's rho"
+    counts_pairs = KendallTauB.counts_pairs
+
+    def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
+        return np.mean([part.weighted(x, y, weights) for part in _MEDIQA_EVAL], axis=0)
+
+    def resample(
+        self, x: Floats, y: Floats, drawn: WholeNumbers, *, codes: Counts, epsilon: Floats | None = None
+    ) -> Floats:
+        return np.mean([part.resample(x, y, drawn, codes=codes, epsilon=epsilon) for part in _MEDIQA_EVAL], axis=0)
+
+    def in_groups(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> Floats:
+        return np.mean([part.in_groups(x, y, epsilon=epsilon) for part in _MEDIQA_EVAL], axis=0)
+
+    def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
+        found = [part.with_influences(x, y, epsilon=epsilon) for part in _MEDIQA_EVAL]
+        value = float(np.mean([part.value for part in found]))
+        return InfluencedCoefficient(value, np.mean([part.rows for part in found], axis=0))
 
 
 _OURS: tuple[type[Coefficient], ...] = (
@@ -100,72 +128,6 @@ class Undefined:
     reason: str
 
 
-Value: TypeAlias = float | Undefined
-
-
-@dataclass(frozen=True, slots=True)
-class CalibratedAccuracy:
-    """Share of pairs that scores and ratings order alike, 0..1, and the tie threshold that makes it the highest."""
-
-    value: float
-    epsilon: float
-
-
-def spearman(x: Sequence[float], y: Sequence[float]) -> Value:
-    """Return Spearman's rho: Pearson's correlation of the average ranks.
-
-    Args:
-        x: Finite numbers.
-        y: Finite numbers, as many.
-
-    Returns:
-        -1..1; `Undefined` with fewer than `MIN_ROWS` rows or where x or y is constant.
-
-    Raises:
-        ValueError: The lengths differ or a number is not finite.
-    """
-    return _compute("spearman", x, y)
-
-
-def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> Value:
-    """Return Kendall's tau-b, which corrects for ties on both sides. Arguments and errors as in `spearman`."""
-    return _compute("kendall_tau_b", x, y)
-
-
-def kendall_tau_c(x: Sequence[float], y: Sequence[float]) -> Value:
-    """Return Kendall's (Stuart's) tau-c, for scales of different lengths. Arguments and errors as in `spearman`."""
-    return _compute("kendall_tau_c", x, y)
-
-
-def pearson(x: Sequence[float], y: Sequence[float]) -> Value:
-    """Return Pearson's r. Arguments and errors as in `spearman`."""
-    return _compute("pearson", x, y)
-
-
-def pairwise_accuracy(x: Sequence[float], y: Sequence[float]) -> CalibratedAccuracy | Undefined:
-    """Return the share of pairs of rows that x and y order alike, ties being right where both have them.
-
-    acc_eq of Deutsch, Foster and Freitag 2023, "Ties Matter" (equation 7), with their tie calibration: x that differ by
-    no more than `epsilon` are tied, and `epsilon` is what gives the highest accuracy.
-
-    Args:
-        x: The scores; finite.
-        y: The ratings; finite, as many.
-
-    Returns:
-        `Undefined` with fewer than two rows or where x or y is constant.
-
-    Raises:
-        ValueError: The lengths differ or a number is not finite.
-    """
-    a, b = _as_arrays(x, y)
-    accuracy = find_coefficient("pairwise_accuracy")
-    if why := explain_undefined(a, b, minimum=accuracy.min_rows):
-        return why
-    epsilon = float(calibrate_ties(a[None], b[None])[0, 0])
-    return CalibratedAccuracy(accuracy.with_influences(a, b, epsilon=epsilon).value, epsilon)
-
-
 def explain_undefined(
     x: Floats, y: Floats, *, names: tuple[str, str] = ("x", "y"), minimum: int = MIN_ROWS
 ) -> Undefined | None:
@@ -177,17 +139,3 @@ def explain_undefined(
         if (side == side[0]).all():
             return Undefined(f"{name} is constant ({side[0]:g})")
     return None
-
-
-def _compute(name: CoefficientName, x: Sequence[float], y: Sequence[float]) -> Value:
-    a, b = _as_arrays(x, y)
-    return explain_undefined(a, b) or find_coefficient(name).with_influences(a, b).value
-
-
-def _as_arrays(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape:
-        raise ValueError(f"x has {len(a)} rows and y has {len(b)}")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("x and y must be finite; leave out rows without a number")
-    return a, b

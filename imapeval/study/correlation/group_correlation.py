@@ -15,9 +15,7 @@ from imapeval.study.intervals.bootstrap import iterate_resamples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.correlation.pooled import Block, Columns
     from imapeval.study.data.findings import CoefficientName
 
@@ -216,7 +214,7 @@ def merge_ties(means: Floats, largest: Floats) -> Floats:
     return merged
 
 
-def are_equal(means: Floats) -> npt.NDArray[np.bool_]:
+def are_equal(means: Floats) -> Flags:
     """Return whether the merged means of all systems are equal: shape (b, p), of shape (b, p, systems)."""
     there = ~np.isnan(means)
     return np.where(there, means, -np.inf).max(axis=-1) <= np.where(there, means, np.inf).min(axis=-1)

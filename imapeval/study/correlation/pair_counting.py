@@ -12,12 +12,8 @@ from imapeval.study.correlation.pairs import count_pairs, tie_tolerance
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    from imapeval.study.arrays import Counts, Floats, WholeNumbers
+    from imapeval.study.arrays import Counts, Float32s, Floats, WholeNumbers
     from imapeval.study.correlation.pairs import PairCounts
-
-    Float32s = npt.NDArray[np.float32]
 
 
 class KendallTauB(Coefficient):

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.data.findings import CoefficientName
     from imapeval.study.data.rated import Rated
 
-    Flags = npt.NDArray[np.bool_]
     Draws = npt.NDArray[np.uint16]
 
 

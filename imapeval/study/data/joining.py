@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.evaluation.runs import Run
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.data.scales import Scale
     from imapeval.types import Sample
 
@@ -86,7 +86,7 @@ def join_ratings(
     named = choose_names("dimension", dimensions, given.dimensions)
     place = np.array([answers.row.get(id_, -1) for id_ in given.ids], dtype=np.int64)
     rating = _spread(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
-    is_rated: npt.NDArray[np.bool_] = np.isfinite(rating).sum(axis=1) > 0
+    is_rated: Flags = np.isfinite(rating).sum(axis=1) > 0
     if not (unrated or is_rated.any()):
         raise _refuse_unrated(given, answers, from_file=ratings is not None)
     by_rater = {name: _spread(given.split(name), place, len(answers.samples)) for name in named}
@@ -282,5 +282,5 @@ def _count_raters(table: Floats) -> dict[int, int]:
     return {number: answers for number, answers in sorted(Counter(numbers).items()) if number}
 
 
-def _count(metrics: Sequence[str], missing: npt.NDArray[np.bool_]) -> dict[str, int]:
+def _count(metrics: Sequence[str], missing: Flags) -> dict[str, int]:
     return {name: n for name, n in zip(metrics, missing.sum(axis=0).tolist(), strict=True) if n}

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from imapeval.study.comparison.permutation.swaps import (
     MANY_QUESTIONS,
@@ -22,8 +21,8 @@ from imapeval.study.intervals.quantiles import student_quantile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs
+    from imapeval.study.arrays import Counts, Flags, Float32s, Floats
+    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
     from imapeval.study.data.findings import CoefficientName
 
 _NUMBERS = 8_000_000
@@ -48,7 +47,7 @@ class _Cell:
 
     dimensions: list[int]
     values: Floats
-    defined: npt.NDArray[np.bool_]
+    defined: Flags
     questions: Counts
     influences: Floats
     adds: Float32s

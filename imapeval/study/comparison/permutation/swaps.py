@@ -13,17 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from imapeval.study.arrays import Counts, Floats
-
-Float32s: TypeAlias = npt.NDArray[np.float32]
+    from imapeval.study.arrays import Counts, Float32s, Floats
 
 MAX_CELLS = 4_000_000
 """Maximum number of signs in a block: 16 MB. More would not fit into the processor's cache."""
