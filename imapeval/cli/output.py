@@ -211,4 +211,5 @@ def _to_json(value: object) -> object:
 
 
 def _clean(text: str) -> str:
-    return make_printable(hide_secrets(text))
+    # Lone surrogates cannot be encoded. They are escaped as in JSON, so that JSON stays equivalent.
+    return make_printable(hide_secrets(text)).encode(errors="backslashreplace").decode()

@@ -1,0 +1,14 @@
+"""What all commands share to print texts and tables."""
+
+import json
+
+import pytest
+
+from imapeval.cli.output import Column, emit, emit_json
+
+
+def test_a_lone_surrogate_is_printed_as_an_escape(capsys: pytest.CaptureFixture[str]):
+    emit(["half \ud800"], [Column("model", str, text=True)])
+    assert "half \\ud800" in capsys.readouterr().out
+    emit_json({"model": "half \ud800 头"})
+    assert json.loads(capsys.readouterr().out) == {"model": "half \ud800 头"}
