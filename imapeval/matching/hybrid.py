@@ -100,7 +100,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="16",
+            v="17",
         )
 
     async def match(

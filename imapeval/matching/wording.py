@@ -9,10 +9,11 @@ resort.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from imapeval.graph.linking.phrases import is_enumeration, is_phrase, strip_qualifier
-from imapeval.text.language import has_chinese
+from imapeval.text.language import HAN, has_chinese
 from imapeval.text.normalise import normalise
 from imapeval.types import Relation
 
@@ -38,6 +39,10 @@ _PLACE_ADJECTIVES = (
 )
 _NARROWING_ADJECTIVES = frozenset(f"{_DEGREE_ADJECTIVES} {_PLACE_ADJECTIVES}".split())
 """English words that only narrow the noun after them."""
+
+
+_TYPE = re.compile(f"[{HAN}]{{1,4}}型")
+"""寻常型 in 寻常型银屑病"""
 
 
 def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
@@ -72,7 +77,11 @@ def _find_modifier(norm: str, head: str) -> str:
 def _only_narrows(graph: Graph, modifier: str) -> bool:
     if has_chinese(modifier):
         rest = strip_qualifier(modifier)
-        return not rest or any(graph.lookup(place, types=["body_part"]) for place in (rest, rest.rstrip("性的型部")))
+        return (
+            not rest
+            or _TYPE.fullmatch(rest) is not None
+            or any(graph.lookup(place, types=["body_part"]) for place in (rest, rest.rstrip("性的型部")))
+        )
     places = [word for word in modifier.split() if word not in _NARROWING_ADJECTIVES]
     return not places or bool(graph.lookup(" ".join(places), types=["body_part"]))
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.language import HAN
-from imapeval.text.normalise import is_short_name
-from imapeval.text.opposites import TIME_OF_DAY, are_antonyms, are_complements, are_opposed, find_opposites
+from imapeval.text.normalise import is_short_name, stem
+from imapeval.text.opposites import RESULT, TIME_OF_DAY, are_antonyms, are_complements, are_opposed, find_opposites
 from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase, split_list
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ deficiency anemia" for the opposite of "anemia"."""
 SAME_FRAME = 0.4
 """Two phrases, each with words that the other lacks, are the same frame with a different filling if they share at least
 this part of their words."""
+
+
+_RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
+"""Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
 
 
 class WordingVerdict(Enum):
@@ -282,10 +286,12 @@ def measure_wording_similarity(reference: str, response: str) -> WordingSimilari
 
 def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
     """Return whether two phrases name different sides of a dimension and otherwise differ little."""
-    if not are_opposed(find_opposites(a.text), find_opposites(b.text)):
+    first, second = find_opposites(a.text), find_opposites(b.text)
+    if not are_opposed(first, second):
         return False
+    light = _RESULT_WORDS if RESULT in first.sides and RESULT in second.sides else frozenset[str]()
     # Without the amounts, which may name a side too: "every morning".
-    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words for phrase in (a, b))
+    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words - light for phrase in (a, b))
     return _overlap(ours, theirs) >= SAME_SUBJECT
 
 

@@ -90,7 +90,7 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
 _DENIAL = re.compile(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
-    r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
+    r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
@@ -235,7 +235,7 @@ _PREDICATE = re.compile(
     r"|(?:is|are) (?:both |all |also |strictly )*(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged|n['’]t"
     r"|(?:(?:very|highly|rather|quite|most) )?unlikely)\b[^,;]*"
     r"|(?:isn|aren|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
-    r"|(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|禁忌|要停|应停|没有?必要)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$",
+    r"|(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|禁忌|要停|应停|没有?必要|除外)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$",
     re.IGNORECASE,
 )
 

@@ -209,6 +209,15 @@ def _normalise_ascii(text: str) -> str:
     return " ".join([token if len(token) < 4 else _fold_token(token) for token in text.split()])
 
 
+def simplify(text: str) -> str:
+    """Return a text with its traditional Chinese characters simplified, character by character.
+
+    >>> simplify("右邊")
+    '右边'
+    """
+    return text if text.isascii() else text.translate(_load_simplified())
+
+
 def normalise(text: str) -> str:
     """Return the normal form of a name or stretch of text; "" if it has nothing but punctuation.
 

@@ -27,6 +27,12 @@ def _read_antonyms(pairs: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
+LOWER = (
+    r"lower(?! (?:abdom|back|body|bowel|eyelid|extremit|gi\b|jaw|leg|limb|lip|lobe|molar|quadrant|respiratory|teeth|tooth"
+    r"|tract|urinary))"
+)
+"""The word "lower" where it means less, as a pattern: not in "lower back"."""
+
 _TIMES_OF_DAY = (
     r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早[上间起]|早(?=餐|饭|[晚饭]|[一二两三半\d]|各|中晚)",
     r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚",
@@ -42,7 +48,7 @@ _CONTRARIES = (
     (r"\bacute\b|急性", r"\bchronic\b|慢性"),
     (
         r"\b(?:increas\w+|elevat\w+|rais(?:e|ed|es|ing)|ris(?:es?|ing)|go(?:es)? up|climb\w*|high|higher|rich)\b|升高|增高|增加|增多|偏高|过高|过多|上升|富含",
-        r"\b(?:decreas\w+|reduc\w+|lower\w*|fall(?:s|ing)?|drops?|dropping|go(?:es)? down|declin\w+|diminish\w*|low|poor in)\b"
+        rf"\b(?:decreas\w+|reduc\w+|{LOWER}\w*|fall(?:s|ing)?|drops?|dropping|go(?:es)? down|declin\w+|diminish\w*|low|poor in)\b"
         r"|降低|减低|减少|下降|偏低|过低|过少|(?<=体重)减轻",
     ),
     (
@@ -152,7 +158,7 @@ _CONTRARIES = (
         r"\b(?:alone|monotherapy|separately|on its own)\b|单独|单用|单药|分开",
     ),
     (r"\b(?:primary)\b|原发性?", r"\b(?:secondary)\b|继发性?"),
-    (r"\b(?:congenital|inborn|hereditary|inherited)\b|先天性?|遗传性", r"\bacquired\b|后天性?|获得性"),
+    (r"\b(?:congenital|inborn|hereditary)\b|先天性?|遗传性", r"\bacquired\b|后天性?|获得性"),
     (r"\b(?:metasta\w+|disseminated)\b|转移|扩散|播散", r"\blocali[sz]ed\b|局限"),
     (r"\b(?:sensitive|susceptible)\b|敏感", r"\b(?:resistant|insensitive)\b|耐药"),
     (r"\bagonists?\b|激动剂|促进|刺激|激活", r"\b(?:antagonists?|blockers?|inhibitors?)\b|拮抗剂|阻滞剂|抑制剂?"),
@@ -164,7 +170,10 @@ _CONTRARIES = (
         r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?forwards?\b|前倾|低头",
         r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?backwards?\b|\bhead back\b|后仰|仰头",
     ),
-    (r"\bconscious\b|\bawake\b|清醒", r"\b(?:unconscious|comatose|in a coma)\b|昏迷|意识不清"),
+    (
+        r"\bconscious\b|\bawake\b|清醒|(?<=神志)清楚?|(?<=意识)清楚?",
+        r"\b(?:unconscious|comatose|in a coma)\b|昏迷|(?:意识|神志)不清",
+    ),
     (
         r"\bfirst[- ]line\b|\bfirst choice\b|一线|首选",
         r"\b(?:second|third|last)[- ](?:line|choice|resort)\b|二线|三线|次选|备选|末线",
@@ -174,6 +183,22 @@ _CONTRARIES = (
     (r"显性", r"隐性"),
     (r"\b(?:anterior|front)\b|前(?=壁|侧|部)", r"\b(?:posterior|back)\b(?! (?:pain|ache))|后(?=壁|侧|部)"),
     (r"近端", r"远端"),
+    (
+        r"\b(?:elevated|raised|high)\b|升高|增高|偏高|过高|高于正常",
+        r"\b(?:decreased|reduced|low)\b|降低|减低|偏低|过低|低于正常",
+        r"\b(?:with)?in (?:the )?normal (?:range|limits)\b|\b(?<!to )normal(?:ly)?\b|(?<!恢复)(?<!恢复到)正常(?:范围内?)?",
+    ),
+    (
+        r"\b(?:in )?breech(?: position| presentation)?\b|臀位",
+        r"\b(?:lying |in )?(?:head[- ](?:first|down)|cephalic|vertex)(?: position| presentation)?\b|头位",
+        r"\btransverse lie\b|横位",
+    ),
+    (r"\b(?:patent|unobstructed)\b|通畅|畅通", r"\b(?:blocked|obstructed|occluded)\b|堵塞|阻塞|闭塞|不通"),
+    (r"\bintact\b|完好|完整", r"\b(?:torn|ruptured?|burst|pop(?:ped)?)\b|撕裂|断裂|破裂"),
+    (
+        r"\b(?:gradual(?:ly)?|slowly|step by step)\b|逐渐|逐步|缓慢",
+        r"\b(?:abrupt(?:ly)?|sudden(?:ly)?|all at once)\b|突然|骤",
+    ),
     (r"浅(?=表|层|部|Ⅱ|二)", r"深(?=层|部|Ⅱ|二)"),
     _TIMES_OF_DAY,
 )
@@ -189,20 +214,22 @@ _COMPLEMENTS = (
     ),
     (r"\btemporar(?:y|ily)\b|\btransient(?:ly)?\b|暂时|一过性", r"\bpermanent(?:ly)?\b|\blifelong\b|永久|终身"),
     (r"\blive\b(?: attenuated)?|\battenuated\b|减毒活?|活疫苗", r"\b(?:inactivated|killed)\b|灭活"),
-    (r"\bpositive\b|阳性", r"\bnegative\b|阴性"),
     (
         r"\b(?:start\w*|begin\w*|initiat\w+|continu\w+|resum\w+|restart\w*|tak(?:e|es|ing)|give|use)\b|开始|继续|恢复(?=[服用使])",
         r"\b(?:hold|suspend\w*|paus\w+|interrupt\w*)\b|中断",
     ),
     (r"\bpossible\b|可能", r"\bimpossible\b"),
     (r"\b(?:curable|cured?)\b|治愈|可治", r"\bincurable\b"),
-    (r"\babnormal\w*\b|异常", r"\bnormal(?:ly)?\b|正常"),
+    (r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常", r"\bnormal(?:ly)?\b|正常"),
     (r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命", r"\b(?:survive[sd]?|survival|alive)\b|存活"),
     (r"\bcommon\b|常见", r"\buncommon\b"),
+    (r"\b(?:c[ao]mes? back )?positive\b|阳性", r"\b(?:c[ao]mes? back )?negative\b|阴性"),
 )
 _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
     tuple(re.compile(side, re.IGNORECASE) for side in sides) for sides in (*_CONTRARIES, *_COMPLEMENTS)
 )
+RESULT = len(_DIMENSIONS) - 1
+"""Number of the dimension of positive and negative."""
 
 
 _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from imapeval.text.amounts.compare import find_amounts
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation import read_stance
-from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
+from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, simplify, stem
 from imapeval.text.roles import find_roles
 from imapeval.text.synonyms import unify_synonyms
 from imapeval.text.yes_no import strip_yes_no
@@ -56,7 +56,10 @@ _TEMPERATURE = re.compile(
     r"\b(?:fever|(?:body )?temperature)s?(?: (?:of|is|at|reaches))?\b|(?:体温|[高低]?(?:发热|发烧|热(?!水)|烧))[达至到在为]?",
     re.IGNORECASE,
 )
-_PRESSURE = re.compile(r"\b(?:(?:arterial )?blood )?pressure\b|血压", re.IGNORECASE)
+_PRESSURE = re.compile(
+    r"\b(?:(?:systolic|diastolic) )?(?:(?:arterial )?blood )?pressure\b|血压|收缩压|舒张压|高压|低压", re.IGNORECASE
+)
+_AGE = re.compile(r"\bage[ds]?\b|年龄", re.IGNORECASE)
 _AS_NEEDED = re.compile(
     r"(?:if|when|where) (?:it is |it's )?(?:needed|necessary|required)|(?:如有)?(?:必要|需要)(?:时|的话)", re.IGNORECASE
 )
@@ -78,7 +81,7 @@ _FUNCTION_WORDS = frozenset(
         "strictly very highly extremely quite really rather fairly almost all any most many some several",
     )
 )
-_FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服")
+_FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服必须")
 
 
 # "Not only A but also B" states A and B. "Not just a cold" and 不仅是感冒 are more than a cold.
@@ -111,7 +114,8 @@ _AFTER_SUBJECT = frozenset(
         "typically still already taken used given started tried prescribed recommended advised suggested considered preferred "
         "administered performed done okay ok fine safe allowed permitted possible needed required necessary indicated appropriate "
         "suitable acceptable useful helpful beneficial effective essential important a an the first line choice option too now here "
-        "please",
+        # Left over where an amount was: "renal calculus of", "doxycycline for".
+        "please of for at by per in",
     )
 )
 _BEFORE_SUBJECT_ZH = _by_length(
@@ -120,7 +124,7 @@ _BEFORE_SUBJECT_ZH = _by_length(
 )
 _AFTER_SUBJECT_ZH = _by_length(
     "应 应该 应当 必须 须 要 可 可以 能 会 都 也 一律 使用 服用 食用 饮用 吃 喝 用 为主 为宜 为好 首选 为首选 是首选 就可以 也可以 就行 也行 即可 没问题 比较好 最好 "
-    "有效 有用 有益 是 的 了 吧 过"
+    "有效 有用 有益 口服 是 的 了 吧 过"
 )
 
 
@@ -170,7 +174,7 @@ def parse_phrase(value: str) -> Phrase:
     ('no alcohol', 'if the stomach is upset', 'denied', ['alcohol'])
     """
     core, condition = split_condition(value)
-    text = unify_synonyms(_CORRELATIVE.sub(" ", core))
+    text = unify_synonyms(simplify(_CORRELATIVE.sub(" ", core)))
     amounts = find_amounts(text)
     # Without the amounts: "not more than 3 days" and 未满3岁 deny nothing.
     stance = read_stance(amounts.rest)
@@ -180,6 +184,8 @@ def parse_phrase(value: str) -> Phrase:
     if any(amount.dimension == "temperature" for amount in amounts.items):
         # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount itself shows what is measured.
         about = _TEMPERATURE.sub(" ", about)
+    if any(amount.dimension == "age" for amount in amounts.items):
+        about = _AGE.sub(" ", about)
     # So does 140/90.
     if {"systolic pressure", "diastolic pressure"} <= {amount.dimension for amount in amounts.items}:
         about = _PRESSURE.sub(" ", about)
@@ -295,6 +301,8 @@ def _strip_frame(statement: str) -> str:
         start += 1
     while end > start and words[end - 1] in _AFTER_SUBJECT:
         end -= 1
+    if words[start : start + 2] == ["course", "of"]:
+        start += 2
     rest = " ".join(words[start:end])
     if not has_chinese(rest):
         return rest

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.text.language import has_chinese
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -34,6 +36,9 @@ sublingual: s.l.|sublingually|under the tongue
 rectal: p.r.|per rectum|rectally|into the rectum
 topical: topically|on the skin|to the skin
 inhaled: by inhalation|via inhaler|by inhaler|with an inhaler
+cause: lead to|leads to|leading to|result in|results in|bring about|brings about
+hereditary: inherited
+normal: within normal limits|within the normal limits|within normal range|within the normal range|in the normal range|unremarkable|wnl
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink
 lifelong: for life|life-long|for the rest of your life|for the rest of his life|for the rest of her life|for the rest of their lives
 lifelong: for the rest of life|indefinitely|throughout life|all your life|forever
@@ -47,10 +52,14 @@ oxygen saturation: spo2|o2 saturation|o2 sat|o2 sats|sats
 body mass index: bmi
 blood sugar: blood glucose|bsl|glucose level|sugar level
 fasting blood sugar: fbg|fbs|fasting glucose|fasting plasma glucose|fpg
+hemoglobin: haemoglobin|hb|hgb
 hba1c: a1c|glycated hemoglobin|glycated haemoglobin|glycosylated hemoglobin|hemoglobin a1c|haemoglobin a1c
 complete blood count: cbc|fbc|full blood count
 blood test: bloods|blood work|bloodwork|blood tests|blood draw
 ecg: ekg|electrocardiogram|electrocardiography
+mri: magnetic resonance imaging|mr imaging|mri scan
+ct: computed tomography|computerised tomography|computerized tomography|ct scan|cat scan
+tsh: thyroid-stimulating hormone|thyroid stimulating hormone
 chest x-ray: cxr|chest radiograph|chest radiography|chest film|x-ray of the chest
 ultrasound: ultrasonography|sonography|sonogram|ultrasound scan|us scan
 urine test: urinalysis|u/a|urine analysis|urine dipstick
@@ -108,7 +117,8 @@ cut: laceration
 cold compress: ice pack|ice packs|cold pack|cold packs|cold compresses|icing
 warm compress: heat pack|heating pad|warm pack|hot pack|warm compresses|hot compress|hot compresses|heat packs
 """
-# Written without points and only at the end of a phrase, because they are other things elsewhere: "AC joint", "PO box".
+# Written without points and only at the end of a phrase or before a schedule, because they are other things elsewhere:
+# "AC joint", "PO box".
 _AT_THE_END = """
 before meals: ac
 after meals: pc
@@ -184,6 +194,12 @@ _CHINESE = """
 冷敷: 冰敷
 热敷: 温敷
 减肥: 减重|减轻体重
+甲状腺功能: 甲功
+正常: 未见异常|未见明显异常|未发现异常|没有异常|无异常|在正常范围内|在正常范围
+胸片: 胸部X线片|胸部X光片|胸部X线|胸部X光|胸部平片|X线胸片
+预后好: 预后佳|预后良好|预后较好|预后很好
+引起: 导致|引发|造成
+疗程: 连用|连服|连续服用|连续使用|连续用
 血糖: 血糖值|葡萄糖水平
 心率: 脉搏|心跳次数
 住院: 入院
@@ -209,18 +225,24 @@ def _alternatives(words: Iterable[str]) -> str:
     return "|".join(f"{re.escape(letter)}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
 
 
-_WORDS, _LAST_WORDS = _read_table(_ENGLISH), _read_table(_AT_THE_END)
-_CHINESE_WORDS = _read_table(_CHINESE)
+_WORDS, _LAST_WORDS, _CHINESE_WORDS = map(_read_table, (_ENGLISH, _AT_THE_END, _CHINESE))
 # The unified form is matched too, because it may contain one of the others.
+_WORDS.update({kept: kept for kept in _WORDS.values()})
 _CHINESE_WORDS.update({kept: kept for kept in _CHINESE_WORDS.values()})
 _KEPT = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
 _PATTERN = re.compile(
     # The IV of "stage IV" and "factor IV" is a number.
     rf"(?<![a-z0-9.&/-])(?:{_alternatives(_WORDS)})(?![a-z0-9&/-])"
-    rf"|(?<=\s)(?<!stage\s)(?<!grade\s)(?<!class\s)(?<!type\s)(?<!phase\s)(?<!factor\s)(?:{_alternatives(_LAST_WORDS)})$"
+    rf"|(?<=\s)(?<!stage\s)(?<!grade\s)(?<!class\s)(?<!type\s)(?<!phase\s)(?<!factor\s)(?:{_alternatives(_LAST_WORDS)})"
+    r"(?=$|\s(?:once|twice|every|daily|[bt]id|qid|q\s?\d|for|x?\d|as needed|prn)\b)"
     rf"|^(?:{_alternatives(_LAST_WORDS)})$|{_alternatives(_CHINESE_WORDS)}",
     re.IGNORECASE,
 )
+
+
+# The result of a test.
+_SIGN = re.compile(r"[(（]\s?(?:([+＋])[+＋]{0,3}|[-－–−])\s?[)）]")
+_SIGNS = {(True, True): "阳性", (True, False): "阴性", (False, True): " positive", (False, False): " negative"}
 
 
 def unify_synonyms(text: str) -> str:
@@ -231,4 +253,5 @@ def unify_synonyms(text: str) -> str:
     >>> unify_synonyms("AC joint")
     'AC joint'
     """
-    return _PATTERN.sub(lambda found: _KEPT[found[0].lower()], text)
+    unified = _PATTERN.sub(lambda found: _KEPT[found[0].lower()], text)
+    return _SIGN.sub(lambda found: _SIGNS[has_chinese(text), found[1] is not None], unified)

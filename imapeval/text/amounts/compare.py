@@ -2,7 +2,7 @@
 
 "400 mg every 8 hours" and 每次0.4克，每日三次 are the same amounts, "under 5 years" and 5岁以上 exclude each other, and
 "at least 3 days" includes "5 days". A number is an amount only with a unit, or where the unit is commonly left out: an
-age, a blood pressure, a body temperature. Names and ordinals ("type 2", B12, 第二天, 2019年) are not amounts.
+age, a blood pressure, a body temperature, a value of a test. Names and ordinals ("type 2", B12, 第二天, 2019年) are not amounts.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.parse import find_readings
 from imapeval.text.amounts.units import fold_amount_text
-from imapeval.text.amounts.vocabulary import CALENDAR_UNITS, UNIT_TOLERANCE
+from imapeval.text.amounts.vocabulary import CALENDAR_UNITS, MOLAR_MASSES, UNIT_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 _PER_DAY = " per duration"
+_CONCENTRATION = "substance per volume"
 _APPROXIMATE_TOLERANCE = 0.1
 _DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
 """Largest difference of equal temperatures in °C (102 °F is written as 38.9 °C), and if one of them is approximate."""
@@ -96,6 +97,9 @@ def find_amounts(text: str) -> Amounts:
         items.append(
             Amount(found.dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
         )
+    if any(item.dimension == _CONCENTRATION for item in items):
+        mass = next((mass for name, mass in MOLAR_MASSES.items() if name.search(text)), None)
+        items = [_convert_concentration(item, mass) if mass else item for item in items]
     kept: list[str] = []
     last = -1
     for cut in sorted(cut for reading in readings for cut in reading.cuts):
@@ -104,6 +108,13 @@ def find_amounts(text: str) -> Amounts:
             kept += [text[max(last, 0) : start], ","]
         last = max(last, end)
     return Amounts(tuple(items), "".join([*kept, text[last:]]))
+
+
+def _convert_concentration(amount: Amount, molar_mass: float) -> Amount:
+    if amount.dimension != _CONCENTRATION:
+        return amount
+    low, high = (_round_off(end and end * molar_mass) for end in (amount.low, amount.high))
+    return replace(amount, dimension="mass per volume", low=low, high=high, unit="mole")
 
 
 def _round_off(value: float | None) -> float | None:

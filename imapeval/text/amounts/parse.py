@@ -60,6 +60,8 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
                 if meant and not known
                 else []
             )
+        case "nth":
+            return _read_day_number(text, start, end)
         case "always":
             days = vocab.LIFETIME * conversion_factor("year", "day")
             return [_make_reading(_read_margins(text, start, end, floor), "duration", days, days, "year")]
@@ -230,7 +232,7 @@ def _name_pressure(text: str, start: int) -> str | None:
 
 
 def _read_unitless(text: str, start: int, floor: int, number: Number, second: Number | None) -> AmountReading | None:
-    """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a body temperature."""
+    """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a value of a test."""
     end = (second or number).end
     if not text[start].isdigit() or not vocab.UNITLESS_AFTER.match(text, end):
         return None
@@ -248,10 +250,24 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
         bound = "upper" if week[1] in ("before", "until", "by") else "lower"
         margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
         return _make_reading(margins, "duration", low * 7, high * 7, "week")
+    if measure := vocab.MEASURE_BEFORE.search(text, max(0, margins.start - 40), margins.start):
+        return _make_reading(margins, f"value of {measure['latin'] or measure['chinese']}", low, high)
     people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
     if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
         return _make_reading(margins, "age", low, high, "year")
     return None
+
+
+def _read_day_number(text: str, start: int, end: int) -> list[AmountReading]:
+    """Parse "day 7" or 第7天 as days from some beginning."""
+    number = read_number(text, end)
+    if number is None or vocab.WEEK_BEFORE.search(text, max(0, start - 9), end):  # "after week 12" is a time span
+        return []
+    unit = read_unit(text, number, start) if text[start] == "第" else None
+    last = unit.end if unit else number.end
+    days = unit.scale if unit else 7.0 if text[start] == "w" else 1.0
+    margins = Comparatives(start, last, ((start, last),))
+    return [_make_reading(margins, "day number", number.low * days, number.high * days)]
 
 
 def _read_proportion(text: str, start: int, floor: int) -> list[AmountReading]:

@@ -260,7 +260,7 @@ _OPENING_WORDS = {"a", "an", "half", "couple", "single", *FRACTION_WORDS, *SMALL
 # to a name (B12, COVID-19), but "x3 days" means three days.
 NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日终{_NUMERALS}]")
 WORD = re.compile(r"[a-z][a-z]*+")
-START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日终{_NUMERALS}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
+START_CANDIDATE = re.compile(rf"[a-z0-9.第半每隔间早晚睡日终{_NUMERALS}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
 START = re.compile(
     rf"""(?P<share>百分之)
     | (?P<date>(?:19|20)[0-9]{{2}}\s?年(?:[0-9]{{1,2}}月)?(?:[0-9]{{1,2}}[日号])?|[0-9]{{1,2}}月[0-9]{{1,2}}[日号]
@@ -273,13 +273,18 @@ START = re.compile(
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
     | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
     | (?P<always>lifelong(?![a-z])|终身)
+    | (?P<nth>第(?=\s?[0-9{_NUMERALS}]{{1,4}}\s?个?[天日周月年])|(?<![a-z])(?:day|week)\ (?=[0-9]{{1,3}}(?![0-9.,/])))
     | (?P<night>at\ (?:night|bedtime)(?![a-z]))
     | (?P<times>(?:(?<![今昨明当生{_NUMERALS}0-9])日|晚上|早上|睡前)(?=[0-9{_NUMERALS}]{{1,3}}次))""",
     re.VERBOSE,
 )
 OPENING_WORDS = frozenset(
     re.split(r"\.", word)[0]
-    for word in (*_OPENING_WORDS, *FREQUENCY_WORDS, "lifelong", "every", "each", "per", "q", "alternate", "at")
+    for word in (
+        *_OPENING_WORDS,
+        *FREQUENCY_WORDS,
+        *["lifelong", "every", "each", "per", "q", "alternate", "at", "day", "week"],
+    )
 )
 LIFETIME = 100.0
 """Years that "lifelong" stands for: more than any course of treatment, and the same for everybody."""
@@ -351,13 +356,34 @@ PRESSURE_BEFORE = re.compile(
     r"(?:(?P<systolic>收缩压|高压|(?<![a-z])systolic(?: blood)?(?: pressure)?)"
     r"|舒张压|低压|(?<![a-z])diastolic(?: blood)?(?: pressure)?)(?: of| is| should be|[^\W\d_a-z]{1,3})?[ :]?$"
 )
+# Values that are commonly given without a unit; a number after another word may be part of a name (type 2, CA 125).
+MEASURE_BEFORE = re.compile(
+    r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation"
+    r"|glucose|sugar|cholesterol|creatinine|hemoglobin|triglycerides?|bilirubin|ferritin|titer|titre)"
+    r"(?: (?:of|is|was|at|to|should be|reache[sd]))?"
+    r"|(?P<chinese>血糖|计数|心率|呼吸频率|评分|得分|指数|血红蛋白|血小板|[白红]细胞|胆固醇|尿酸|肌酐|胆红素|转氨酶|甘油三酯|血氧|饱和度|视力|眼压|水平"
+    r"|浓度|含量|滴度|测定值))(?:达到|(?:维持|控制|保持)在|[为是约达到在])?[:=]?) ?$"
+)
 WEEK_BEFORE = re.compile(r"(?<![a-z])(before|until|by|after|from|since) week $")
 FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
+# Molar masses in g/mol, to compare concentrations in mmol/L with those in mg/dL (PubChem, computed by PubChem 2.2).
+# Triglycerides are counted as triolein, as laboratories do.
+MOLAR_MASSES: Mapping[re.Pattern[str], float] = {
+    re.compile(pattern, re.IGNORECASE): mass
+    for pattern, mass in (
+        (r"\b(?:glucose|blood sugar)\b|血糖|葡萄糖", 180.16),
+        (r"\b(?:cholesterol|[LH]DL)\b|胆固醇", 386.7),
+        (r"\btriglycerides?\b|甘油三酯", 885.4),
+        (r"\bcreatinine\b|肌酐", 113.12),
+        (r"\bbilirubin\b|胆红素", 584.7),
+        (r"\b(?:uric acid|urate)\b|尿酸", 168.11),
+    )
+}
 UNIT_TOLERANCE: Mapping[str, tuple[float, float]] = {
     # A month has 28 to 31 days. A year has 365 or 366, and is also written as 52 weeks.
     **dict.fromkeys(("month", "3 month"), (28 / 30.4375, 31 / 30.4375)),
     **dict.fromkeys(("year", "10 year"), (364 / 365.25, 366 / 365.25)),
     # Conversions between systems are rounded: a kilogram is written as 2.2 pounds. The tolerance is our choice.
-    **dict.fromkeys(("pound", "ounce", "inch", "foot", "mile", "kPa", "kilojoule"), (0.99, 1.01)),
+    **dict.fromkeys(("pound", "ounce", "inch", "foot", "mile", "kPa", "kilojoule", "mole"), (0.99, 1.01)),
 }
 CALENDAR_UNITS = frozenset({"month", "3 month", "year", "10 year"})

@@ -52,6 +52,12 @@ SAME = [
     ("125 mg/5 mL", "25 mg/ml"),
     ("haemoglobin 8 g/dL", "血红蛋白80g/L"),
     ("glucose 5.5 mmol/L", "血糖5.5毫摩尔/升"),
+    ("fasting glucose 126 mg/dL", "空腹血糖7.0 mmol/L"),  # diagnostic thresholds in both units: ADA, Standards of Care 2024
+    ("total cholesterol 200 mg/dL", "胆固醇5.17 mmol/L"),  # NCEP ATP III (2001) gives both
+    ("creatinine 1.5 mg/dL", "creatinine 133 μmol/L"),  # by 88.4: AMA Manual of Style, 11th edition
+    ("platelet count 250,000", "platelet count of 250000"),
+    ("INR维持在2.0~2.5", "INR 2.0-2.5"),
+    ("day 5", "第五天"),
     ("WBC 12×10⁹/L", "白细胞12 x 10^9/L"),
     ("platelets 150,000/μL", "血小板150×10^9/L"),
     ("4-10×10^9/L", "4～10×10⁹/L"),
@@ -192,6 +198,11 @@ OVERLAPPING = [
     ("10 mg for at least 5 days", "7 days"),
 ]
 DIFFERENT = [
+    ("BMI of 19", "BMI of 34"),
+    ("空腹血糖6.1", "空腹血糖16.1"),
+    ("心率58次/分，血糖6", "血糖9"),
+    ("第7天拆线", "第14天拆线"),
+    ("day 5 of the cycle", "day 21 of the cycle"),
     ("under 5 years", "over 5 years"),
     ("5岁以下", "5岁以上"),
     ("under 5 years", "5 years old"),
@@ -239,14 +250,14 @@ ONE_SIDED = [
     ("每日3次，每次1片", "每日3次"),
     ("age 65", "65 years"),  # an age is no duration
     ("2 tablets", "2 drops"),
-    ("glucose 7 mmol/L", "glucose 126 mg/dL"),  # the conversion is that of a substance
+    ("sodium 140 mmol/L", "sodium 322 mg/dL"),  # no clinician writes it so
     ("400 mg a day", "400 mg"),
     ("1000 IU", "25 micrograms"),
 ]
 NOTHING = [
+    ("CA 125", "CA 199"),
     ("type 2 diabetes", "stage 3"),
     ("vitamin B12", "COVID-19"),
-    ("第二天", "2型糖尿病"),
     ("L4-L5", "H1N1"),
     ("2019年", "in 2019"),
     ("", "penicillin"),
@@ -389,7 +400,7 @@ type 2 diabetes|stage 3 CKD|grade 2 sprain|vitamin B12|COVID-19|L4-L5|C5-6|hepat
 IL-6|5-HT3 antagonist|6-MP|CA19-9|12-lead ECG|2D echo|in 2019|2019年|2020年3月|5月3日|三月|十二月|3月份|星期三|call 911
 24/7|20/20 vision|70/30 insulin|two-thirds of patients|half of the patients|one in five|a second opinion|a D&C
 a drop in blood pressure|once the fever is gone|every now and then|at once|first-line|0,5 mg|1:1000|国际单位
-第二天|第3天|第 3 天|第1周|2型糖尿病|3期|Ⅱ度房室传导阻滞|二度烧伤|百日咳|半月板损伤|十二指肠溃疡|一般|一氧化碳|半身不遂
+第二胎|第3次|第 3 个|2型糖尿病|3期|Ⅱ度房室传导阻滞|二度烧伤|百日咳|半月板损伤|十二指肠溃疡|一般|一氧化碳|半身不遂
 半夏|半流质饮食|三七|百合|四肢|一次性|十几天|几天|隔离|横膈|三分之一|一片红斑|两侧|初三|周一至周五
 """.strip("\n")
 
