@@ -50,7 +50,6 @@ class Column:
 
 
 def interval_column(
-    heading: str = "95% interval",
     *,
     low: str = "low",
     high: str = "high",
@@ -58,9 +57,9 @@ def interval_column(
     write: Callable[[float, int], str] = write_decimal,
     wrap: bool = True,
 ) -> Column:
-    """Return the column of an interval, whose ends are the attributes `low` and `high`; see `format_interval`."""
+    """Return the column of a 95% interval, whose ends are the attributes `low` and `high`; see `format_interval`."""
     return Column(
-        heading,
+        "95% interval",
         lambda row: format_interval(getattr(row, low), getattr(row, high), digits=digits, write=write),
         wrap=wrap,
     )

@@ -27,9 +27,9 @@ def escape_text(text: str) -> Markup:
     return escape(text)
 
 
-def join(parts: Sequence[str], *, between: str = "") -> Markup:
+def join(parts: Sequence[str]) -> Markup:
     """Return texts joined together."""
-    return Markup(between).join(parts)
+    return Markup("").join(parts)
 
 
 def render_section(name: str, title: str, *parts: str) -> Markup:

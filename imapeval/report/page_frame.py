@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PAGE = Path(__file__).parent / "page"
+_STYLES = ("style.css", "study.css")
 _SCRIPTS = ("dom.js", "find.js", "list.js", "facts.js", "sample.js", "review.js", "main.js")
 
 
@@ -34,7 +35,6 @@ def render_page(
     lead: str,
     sections: Mapping[str, str],
     skip_to: str,
-    styles: tuple[str, ...] = (),
     answers: Mapping[str, Any] | None = None,
     served: bool = False,
 ) -> str:
@@ -47,11 +47,10 @@ def render_page(
         lead: The line below the heading, as text.
         sections: Titles for the navigation, as text, by the section's id.
         skip_to: The section that the first link of the page leads to.
-        styles: Files in `page/` added to the common style.
         answers: Data of the explorer, from `collect_explorer_data`; None for a page without explorer and script.
         served: The page is not a file, and its script may send requests to the server that it comes from.
     """
-    style = "\n".join(_read(name) for name in ("style.css", *styles))
+    style = "\n".join(map(_read, _STYLES))
     script = "" if answers is None else "\n".join(map(_read, _SCRIPTS))
     return render_template(
         "frame.html",

@@ -179,7 +179,6 @@ def _render(
         lead=", ".join(pluralize(number, noun) for number, noun in counts),
         sections=sections,
         skip_to="answers",
-        styles=("study.css",),
         answers=collect_explorer_data(shown, list(run.find_results(ids)), imaps, metrics=metrics, axes=axes),
     )
     return page, status

@@ -83,7 +83,6 @@ class ReviewSession:
             lead=f"{len(self._samples)} answers, {count} imaps",
             sections={"answers": "Answers"},
             skip_to="answers",
-            styles=("study.css",),
             answers=data,
             served=True,
         )

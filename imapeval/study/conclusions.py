@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MIN_COMPARED_SYSTEMS = 3
 """Two systems make one pair, of which every correlation is 1 or -1."""
 
+_MAX_NAMES = 8
+"""Maximum number of metrics that a sentence lists."""
+
 _OVER: dict[Level, str] = {
     "global": "over all answers",
     "within-system": "within systems",
@@ -279,9 +282,9 @@ def _name(row: Correlation) -> str:
     return f"{find_coefficient(row.coefficient).title} {over}{mean}"
 
 
-def _list(names: Sequence[str], *, most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MAX_NAMES])
+    return shown if len(names) <= _MAX_NAMES else f"{shown} and {len(names) - _MAX_NAMES} more"
 
 
 def describe_group_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dimension: str) -> list[str]:

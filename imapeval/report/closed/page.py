@@ -99,7 +99,6 @@ def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
         lead=", ".join(pluralize(number, noun) for number, noun in counts),
         sections={name: title for name, (title, _) in shown.items()},
         skip_to="conclusions",
-        styles=("study.css",),
     )
 
 

@@ -76,7 +76,6 @@ def render_study(study: Study, *, runs: Sequence[Run] = ()) -> str:
         lead=_describe_counts(study),
         sections={name: title for name, (title, _) in shown.items()},
         skip_to="conclusions",
-        styles=("study.css",),
         answers=answers,
     )
 

@@ -124,13 +124,13 @@ def analyse_open_answers(
     )
 
 
-def cut_clusters(matrix: MetricMatrix, *, least: float = CLUSTER_CORRELATION) -> tuple[tuple[str, ...], ...]:
-    """Return the clusters of metrics whose mean absolute correlation is at least `least`, in the matrix's order."""
+def cut_clusters(matrix: MetricMatrix) -> tuple[tuple[str, ...], ...]:
+    """Return the clusters of metrics, in the matrix's order, whose mean |rho| is at least `CLUSTER_CORRELATION`."""
     members = [{place} for place in range(len(matrix.metrics))]
     kept = {place: members[place] for place in range(len(members))}
     for first, second, distance, _ in matrix.merges:
         members.append(members[first] | members[second])
-        if 1 - distance >= least:
+        if 1 - distance >= CLUSTER_CORRELATION:
             del kept[first], kept[second]
             kept[len(members) - 1] = members[-1]
     ordered = sorted(map(sorted, kept.values()))

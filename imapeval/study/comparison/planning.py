@@ -22,7 +22,7 @@ from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.panels import find_panel
-from imapeval.study.comparison.power import correlate_metrics, find_design_effect, find_quantile, select_means
+from imapeval.study.comparison.power import correlate_pair, find_design_effect, find_quantile, select_means
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.intervals.quantiles import student_quantile
@@ -85,7 +85,6 @@ def plan_width(
     against: str | None = None,
     level: Level = "within-system",
     coefficient: CoefficientName = "spearman",
-    seed: int = 0,
 ) -> list[SizePlan]:
     """Compute the sizes that give correlations, differences of two and the ceiling an interval of this width.
 
@@ -96,7 +95,6 @@ def plan_width(
         against: Plan also for each of the other metrics' difference from this one.
         level: "global" or "within-system"; the level of systems is added where the pilot has six or more.
         coefficient: "spearman" or "pearson".
-        seed: Random seed of the pilot's intervals.
 
     Returns:
         By metric, dimension and number of raters; then the differences; last the ceiling of each dimension.
@@ -110,9 +108,9 @@ def plan_width(
     if level not in ("global", "within-system"):
         raise UsageError(f"sizes are planned at the levels global and within-system, not {level}.")
     panels = {name: find_panel(pilot, name, level) for name in pilot.dimensions}
-    found = correlate(pilot, coefficients=[coefficient], levels=[level], seed=seed)
+    found = correlate(pilot, coefficients=[coefficient], levels=[level])
     if len(set(pilot.systems)) >= MIN_SYSTEMS:
-        found += correlate(pilot, coefficients=[coefficient], levels=["system"], units="systems", seed=seed)
+        found += correlate(pilot, coefficients=[coefficient], levels=["system"], units="systems")
     rows: list[SizePlan] = []
     for row in select_means(found, pilot.dimensions, systems=len(set(pilot.systems))):
         known = None if row.level == "system" else panels[row.dimension]
@@ -157,7 +155,7 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
 def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters: int | None, width: float) -> SizePlan:
     first, second = row.second, row.first  # the other metric minus `against`
     blank = SizePlan(first, row.dimension, row.level, raters, None, width, None, None, row.n, second=second)
-    between, design = correlate_metrics(pilot, row), find_design_effect(pilot, row)
+    between, design = correlate_pair(pilot, row), find_design_effect(pilot, row)
     if row.first_value is None or row.second_value is None or between is None or design is None:
         return replace(blank, reason=row.reason or "the pilot is too small for an interval")
     values = row.second_value, row.first_value

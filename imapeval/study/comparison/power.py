@@ -121,7 +121,6 @@ def plan_sample_size_from_pilot(
     *,
     metrics: Sequence[str] | None = None,
     against: str | None = None,
-    dimensions: Sequence[str] | None = None,
     coefficient: CoefficientName = "spearman",
     level: Level = "within-system",
     raters: int | None = None,
@@ -140,7 +139,6 @@ def plan_sample_size_from_pilot(
         pilot: Scores and ratings.
         metrics: Metrics to include; None means all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        dimensions: Rating dimensions to include; None means all.
         level: "global", "within-system", or "system": the number of systems, with as many questions as in the pilot.
         coefficient: "spearman" or "pearson".
         raters: Plan for 1 to this many raters per answer; None for as many as in the pilot. Individual ratings must be
@@ -157,10 +155,9 @@ def plan_sample_size_from_pilot(
         raise UsageError(f"power is computed at the levels global, within-system and system, not {level}.")
     if not 0 < alpha < power < 1:
         raise UsageError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}.")
-    columns = choose_names("dimension", dimensions, pilot.dimensions)
     panels: dict[str, list[Panel]] = {}
     if raters is not None:
-        panels = _find_panels(pilot, columns, level)
+        panels = _find_panels(pilot, level)
     choices = [None] if raters is None else list(range(1, raters + 1))
     names = choose_names("metric", metrics, pilot.metrics)
     if len(names) == 1 and against is None:
@@ -169,7 +166,6 @@ def plan_sample_size_from_pilot(
         return [
             _plan_single(row, power, alpha, panels.get(row.dimension), count)
             for row in select_means(found, pilot.dimensions, systems=len(set(pilot.systems)))
-            if row.dimension in columns
             for count in choices
         ]
     # The p-values are not used; one permutation is enough.
@@ -179,7 +175,6 @@ def plan_sample_size_from_pilot(
         against=against,
         coefficient=coefficient,
         level=level,
-        dimensions=dimensions,
         test="perm-systems" if level == "system" else "perm-inputs",
         resamples=1,
     )
@@ -195,7 +190,7 @@ def select_means(rows: Sequence[Correlation], dimensions: Sequence[str], *, syst
     return [row for row in named if row.dimension != ALL and (row.system == ALL or systems == 1)]
 
 
-def _find_panels(pilot: Rated, dimensions: Sequence[str], level: Level) -> dict[str, list[Panel]]:
+def _find_panels(pilot: Rated, level: Level) -> dict[str, list[Panel]]:
     """Return the panels by dimension; for the mean over dimensions, the panels of all.
 
     Raises:
@@ -204,7 +199,7 @@ def _find_panels(pilot: Rated, dimensions: Sequence[str], level: Level) -> dict[
     if level == "system":
         raise UsageError("raters are planned at the levels global and within-system, not at the level system.")
     panels: list[Panel] = []
-    for name in dimensions:
+    for name in pilot.dimensions:
         panel = find_panel(pilot, name, level)
         if panel is None:
             raise UsageError(
@@ -212,7 +207,7 @@ def _find_panels(pilot: Rated, dimensions: Sequence[str], level: Level) -> dict[
                 "who agree better than chance."
             )
         panels.append(panel)
-    return {name: [panel] for name, panel in zip(dimensions, panels, strict=True)} | {ALL: panels}
+    return {name: [panel] for name, panel in zip(pilot.dimensions, panels, strict=True)} | {ALL: panels}
 
 
 def _expect(value: float, panels: Sequence[Panel] | None, raters: int | None) -> float:
@@ -257,7 +252,7 @@ def find_quantile(level: Level, units: int) -> float:
 
 def find_design_effect(pilot: Rated, row: Comparison) -> float | None:
     """Return the design effect of a pilot's difference (see the module's docstring); None if unknown."""
-    r1, r2, between = row.first_value, row.second_value, correlate_metrics(pilot, row)
+    r1, r2, between = row.first_value, row.second_value, correlate_pair(pilot, row)
     if r1 is None or r2 is None or row.low is None or row.high is None or between is None or row.n <= 3:
         return None
     # The interval is on the scale of the correlation; Fisher's z is steeper there by 1 / (1 - r^2).
@@ -273,7 +268,7 @@ def _plan_pair(
     pilot: Rated, row: Comparison, power: float, alpha: float, panels: Sequence[Panel] | None, raters: int | None
 ) -> Power:
     r1, r2 = row.first_value, row.second_value
-    between, design = correlate_metrics(pilot, row), find_design_effect(pilot, row)
+    between, design = correlate_pair(pilot, row), find_design_effect(pilot, row)
     blank = Power(
         *(row.first, row.second, row.dimension, r1, r2, between, None, power, alpha, None, row.n, None, row.reason, ""),
         level=row.level,
@@ -319,7 +314,7 @@ def _explain(blank: Power, reason: str) -> Power:
     return replace(blank, reason=reason, sentence=sentence)
 
 
-def correlate_metrics(pilot: Rated, row: Comparison) -> float | None:
+def correlate_pair(pilot: Rated, row: Comparison) -> float | None:
     """Return the correlation of two metrics on rated answers: the mean over systems, or of their means, by level."""
     ratings = pilot.ratings if row.dimension == ALL else pilot.ratings_of(row.dimension)[:, None]
     first, second = pilot.scores_of(row.first), pilot.scores_of(row.second)

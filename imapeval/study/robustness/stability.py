@@ -20,7 +20,7 @@ from imapeval.study.intervals.bootstrap import (
     number_clusters,
     percentile_interval,
 )
-from imapeval.study.subgroups.slices import BINS, divide_answers
+from imapeval.study.subgroups.slices import divide_answers
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def read_stability(results: Iterable[Result], ids: Sequence[str]) -> dict[str, F
 
 
 def summarise_stability(
-    rated: Rated, metric: str, stability: Floats, *, bins: int = BINS, seed: int = 0, resamples: int = RESAMPLES
+    rated: Rated, metric: str, stability: Floats, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[Stability]:
     """Summarise stability over all answers and over the groups that `slices.divide_answers` makes.
 
@@ -100,7 +100,6 @@ def summarise_stability(
         rated: The answers; ratings are not looked at.
         metric: The metric whose scores these are.
         stability: Of each answer, shape (n,); NaN where it is not known.
-        bins: Into how many groups of equal size a covariate is cut.
         seed: Random seed for the bootstrap.
         resamples: Number of bootstrap resamples.
 
@@ -112,7 +111,7 @@ def summarise_stability(
         return []
     rated, stability = rated.take(known), stability[known]
     groups: list[tuple[str, str, Counts]] = [(ALL_ANSWERS, "", np.arange(len(known)))]
-    for facet, members in divide_answers(rated, facets=_name_facets(rated), bins=bins).items():
+    for facet, members in divide_answers(rated, facets=_name_facets(rated)).items():
         if len(members) > 1:
             groups.extend((facet, group, rows) for group, rows in members.items())
     return [

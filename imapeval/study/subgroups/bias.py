@@ -30,7 +30,6 @@ import numpy as np
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
-from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.coefficients import jackknife_intervals
 from imapeval.study.number_format import format_interval, format_number
@@ -107,15 +106,12 @@ class Bias:
     sentence: str = ""
 
 
-def measure_bias(
-    rated: Rated, *, signatures: Mapping[str, str] | None = None, metrics: Sequence[str] | None = None
-) -> list[Bias]:
+def measure_bias(rated: Rated, *, signatures: Mapping[str, str] | None = None) -> list[Bias]:
     """Measure the bias of metrics towards each covariate and each group of answers.
 
     Args:
         rated: The answers.
         signatures: Signatures of the metrics, by name, to find the family of a metric's language model.
-        metrics: Metrics to include; None means all.
 
     Returns:
         By metric and dimension, all dimensions together first if there are several, a row per property. Of two groups
@@ -124,7 +120,7 @@ def measure_bias(
     rows: list[Bias] = []
     held = list(_iterate_held(rated))
     pairs = _Pairs(rated.questions)
-    for metric in choose_names("metric", metrics, rated.metrics):
+    for metric in rated.metrics:
         properties = dict(_iterate_properties(rated, (signatures or {}).get(metric, "")))
         scores = rated.scores_of(metric)
         for dimension, ratings in held:
