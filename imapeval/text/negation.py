@@ -38,7 +38,7 @@ _HARMLESS = re.compile(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
     # What is done "to avoid" something is advised.
-    r"|^(?:drink|eat|wear|apply|keep|wash|clean|cover|change|use|take(?! care)|do|get|elevate|stretch)\b(?: (?!no\b|not\b|never\b|without\b)[\w'’-]+){0,8}? to avoid\b|(?:in order|so as) to avoid\b|以(?:避免|免)"
+    r"|^(?:drink|eat|wear|apply|keep|wash|clean|cover|change|use|take(?! care)|do|get|elevate|stretch)\b(?: (?!no\b|not\b|never\b|without\b)[\w'’-]+){0,8}? to avoid\b|(?<=\w )(?:in order|so as) to avoid\b|(?<=\w)以(?:避免|免)"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # Who or what a statement is about: "gallstones without symptoms need no operation".

@@ -36,7 +36,7 @@ sublingual: s.l.|sublingually|under the tongue
 rectal: p.r.|per rectum|rectally|into the rectum
 topical: topically|on the skin|to the skin
 inhaled: by inhalation|via inhaler|by inhaler|with an inhaler
-cause: lead to|leads to|leading to|result in|results in|bring about|brings about
+cause: lead to|leads to|result in|results in|bring about|brings about
 hereditary: inherited
 normal: within normal limits|within the normal limits|within normal range|within the normal range|in the normal range|unremarkable|wnl
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink
