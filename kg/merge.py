@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.graph.build.grouping import Grouping, Rule, are_compatible, list_keys, make_key, may_join, only_group
+from imapeval.graph.build.grouping import Grouping, Rule, are_compatible, find_single, list_keys, make_key, may_join
 from imapeval.graph.model import Concept
 from imapeval.graph.store.cycles import cut_cycles
 from imapeval.text.normalise import normalise
@@ -137,39 +137,39 @@ class _OwnGrouping(Grouping):
         own = [group for group in found if key in _list_own_keys(group)]
         if not own and record.source in ("mondo", "mesh"):
             return None
-        return only_group(own or found)
+        return find_single(own or found)
 
     def _find_own(self, record: Record) -> Group | None:
         shared: Counter[str] = Counter()
         groups: dict[str, Group] = {}
-        for key in list_keys(record, but=_LOOSE):
+        for key in list_keys(record, excluding=_LOOSE):
             # Each group is listed once for each of its records that has the name.
             for group in {id(group): group for group in self.by_name.get(key, ())}.values():
                 if key in _list_own_keys(group) and may_join(group, record):
                     groups[group.id] = group
                     shared[group.id] += 2 if key == make_key(group.members[0].label, group.type) else 1
-        return only_group(group for key, group in groups.items() if shared[key] > 1)
+        return find_single(group for key, group in groups.items() if shared[key] > 1)
 
     def _find_listed(self, record: Record) -> Group | None:
         key = make_key(record.label, record.type)
-        return only_group(g for g in self.find_joinable(self.by_name, record) if key in _list_own_keys(g))
+        return find_single(g for g in self.find_joinable(self.by_name, record) if key in _list_own_keys(g))
 
     def _find_worded(self, record: Record) -> Group | None:
         if record.id in self._broader:
             return None
         key = make_key(record.label, record.type)
         found = list(self.find_joinable(self.by_name, record))
-        own = [group for group in found if key in _list_own_keys(group, but=("abbreviation",))]
-        return only_group(own or (found if record.source == "wordnet" else []))
+        own = [group for group in found if key in _list_own_keys(group, excluding=("abbreviation",))]
+        return find_single(own or (found if record.source == "wordnet" else []))
 
 
 _LOOSE: tuple[NameKind, ...] = ("lay", "brand", "abbreviation")
 """Kinds of names that need not mean the concept itself, such as a brand of several drugs."""
 
 
-def _list_own_keys(group: Group, *, but: Container[NameKind] = _LOOSE) -> list[str]:
+def _list_own_keys(group: Group, *, excluding: Container[NameKind] = _LOOSE) -> list[str]:
     """Return the keys of the names that our own tables list for a concept; our own tables are grouped first."""
-    return list_keys(group.members[0], but=but) if group.sources[0] == "imap" else []
+    return list_keys(group.members[0], excluding=excluding) if group.sources[0] == "imap" else []
 
 
 class _ConceptBuilder:

@@ -176,27 +176,27 @@ def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
         table.to_metadata(here)
     here.tables["assignments"].append_constraint(limit)
     here.create_all(connection, checkfirst=False)
-    for statement in _append_only(connection.dialect.name):
+    for statement in _make_append_only(connection.dialect.name):
         connection.exec_driver_sql(statement)
     select = _STUDY_RATINGS.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"CREATE VIEW study_ratings AS {select}")
 
 
-def find_lacking(connection: sa.Connection) -> list[str]:
+def find_missing(connection: sa.Connection) -> list[str]:
     """Return the tables and columns of a study, and those with rows that others refer to, that a database lacks."""
     found = sa.inspect(connection)
-    lacking = [name for name in (*metadata.tables, "study_ratings") if not found.has_table(name)]
+    missing = [name for name in (*metadata.tables, "study_ratings") if not found.has_table(name)]
     for table in metadata.tables.values():
-        if table.name not in lacking:
+        if table.name not in missing:
             there = {column["name"] for column in found.get_columns(table.name)}
-            lacking += [f"{table.name}.{column.name}" for column in table.columns if column.name not in there]
-    if not lacking and connection.dialect.name == "sqlite":  # PostgreSQL does not let such rows go
-        missing = connection.exec_driver_sql("PRAGMA foreign_key_check")
-        lacking = sorted({f"rows of {parent}" for _, _, parent, _ in missing})
-    return lacking
+            missing += [f"{table.name}.{column.name}" for column in table.columns if column.name not in there]
+    if not missing and connection.dialect.name == "sqlite":  # PostgreSQL does not let such rows go
+        violations = connection.exec_driver_sql("PRAGMA foreign_key_check")
+        missing = sorted({f"rows of {parent}" for _, _, parent, _ in violations})
+    return missing
 
 
-def _append_only(dialect: str) -> list[str]:
+def _make_append_only(dialect: str) -> list[str]:
     tables = [table.name for table in APPEND_ONLY]
     if dialect == "sqlite":
         # INSERT OR REPLACE deletes what is there, and no trigger sees it.

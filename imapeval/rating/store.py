@@ -301,8 +301,8 @@ def _read_settings(database: Database) -> StudySettings:
                 f"{database.place} is a study of format {found}, and this version of imapeval reads {schema.FORMAT}. "
                 "Install the version that made it."
             )
-        if lacking := schema.find_lacking(connection):
-            raise database.damaged(f"it lacks {', '.join(lacking)}")
+        if missing := schema.find_missing(connection):
+            raise database.damaged(f"it lacks {', '.join(missing)}")
         row = connection.execute(sa.select(schema.study)).one()
     try:
         return StudySettings.model_validate(row.settings)

@@ -1,4 +1,4 @@
-"""HTML of sections, tables and figures. All texts are escaped here."""
+"""HTML of sections, tables and figures. All texts are escaped here, except `Markup`, which is HTML already."""
 
 from __future__ import annotations
 
@@ -22,11 +22,6 @@ _MAX_ROOMY_COLUMNS = 5
 """Columns up to which a table is set wide."""
 
 
-def escape_text(text: str) -> Markup:
-    """Return a text as HTML; what is `Markup` is HTML already."""
-    return escape(text)
-
-
 def join(parts: Sequence[str]) -> Markup:
     """Return texts joined together."""
     return Markup("").join(parts)
@@ -35,40 +30,40 @@ def join(parts: Sequence[str]) -> Markup:
 def render_section(name: str, title: str, *parts: str) -> Markup:
     """Return a section of the page with its title; the name is its id."""
     return Markup(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape_text(title)}</h2>'
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(title)}</h2>'
         f"{join(parts)}</section>"
     )
 
 
 def render_note(text: str) -> Markup:
     """Return an explanatory paragraph."""
-    return Markup(f'<p class="note">{escape_text(text)}</p>')
+    return Markup(f'<p class="note">{escape(text)}</p>')
 
 
 def render_heading(text: str) -> Markup:
     """Return a heading within a section."""
-    return Markup(f"<h3>{escape_text(text)}</h3>")
+    return Markup(f"<h3>{escape(text)}</h3>")
 
 
 def render_code(text: str) -> Markup:
     """Return a text in a fixed-width font."""
-    return Markup(f"<code>{escape_text(text)}</code>")
+    return Markup(f"<code>{escape(text)}</code>")
 
 
 def render_bold(text: str) -> Markup:
     """Return a text in bold."""
-    return Markup(f"<b>{escape_text(text)}</b>")
+    return Markup(f"<b>{escape(text)}</b>")
 
 
 def render_coefficient(value: str, interval: str, n: int) -> Markup:
     """Return a coefficient with its interval and the number of answers below it."""
     below = f"{interval}, n {n}" if interval else f"n {n}"
-    return Markup(f"{escape_text(value)}<small>{escape_text(below)}</small>")
+    return Markup(f"{escape(value)}<small>{escape(below)}</small>")
 
 
 def render_list(items: Sequence[str], *, kind: str) -> Markup:
-    """Return a list; the kind is its class."""
-    lines = [Markup(f"<li>{_MINUS.sub('−', escape_text(item))}</li>") for item in items]
+    """Return a list; `kind` is its CSS class."""
+    lines = [Markup(f"<li>{_MINUS.sub('−', escape(item))}</li>") for item in items]
     return Markup(f'<ul class="{kind}">{join(lines)}</ul>')
 
 
@@ -83,7 +78,7 @@ def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
         found.setdefault(reason, {})[about] = None
     if not found:
         return Markup("")
-    items = [join([Markup(f"<b>{escape_text(reason)}</b>: "), "; ".join(about)]) for reason, about in found.items()]
+    items = [join([Markup(f"<b>{escape(reason)}</b>: "), "; ".join(about)]) for reason, about in found.items()]
     return join([render_note("Undefined or left out:"), render_list(items, kind="reasons")])
 
 
@@ -98,13 +93,13 @@ def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: 
     if rows and not any(cells[-1] for cells in rows):
         heads, rows = heads[:-1], [cells[:-1] for cells in rows]
 
-    def dress(column: int) -> str:
+    def css_class(column: int) -> str:
         return "" if column in texts else ' class="number"'
 
-    head = "".join(f'<th scope="col"{dress(column)}>{escape_text(title)}</th>' for column, title in enumerate(heads))
+    head = "".join(f'<th scope="col"{css_class(column)}>{escape(title)}</th>' for column, title in enumerate(heads))
     lines = "".join(
-        f'<tr><th scope="row"{dress(0)}>{escape_text(cells[0])}</th>'
-        + "".join(f"<td{dress(column)}>{escape_text(cell)}</td>" for column, cell in enumerate(cells[1:], 1))
+        f'<tr><th scope="row"{css_class(0)}>{escape(cells[0])}</th>'
+        + "".join(f"<td{css_class(column)}>{escape(cell)}</td>" for column, cell in enumerate(cells[1:], 1))
         + "</tr>"
         for cells in rows
     )
@@ -118,7 +113,7 @@ def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: 
 
 def render_figure(drawing: str, caption: str) -> Markup:
     """Return a drawing (an `svg` element) with a caption."""
-    return Markup(f"<figure><figcaption>{escape_text(caption)}</figcaption>{drawing}</figure>")
+    return Markup(f"<figure><figcaption>{escape(caption)}</figcaption>{drawing}</figure>")
 
 
 def render_figures(figures: Sequence[Markup], *, kind: str = "figures-row") -> Markup:
@@ -129,7 +124,7 @@ def render_figures(figures: Sequence[Markup], *, kind: str = "figures-row") -> M
 def render_legend(names: Sequence[str]) -> Markup:
     """Return the legend of colours and markers, in their order."""
     items = "".join(
-        f'<li><span class="series-{place}" aria-hidden="true">{_SHAPES[marker]}</span> {escape_text(name)}</li>'
+        f'<li><span class="series-{place}" aria-hidden="true">{_SHAPES[marker]}</span> {escape(name)}</li>'
         for place, (name, marker) in enumerate(zip(names, MARKERS, strict=False), 1)
     )
     return Markup(f'<ul class="key">{items}</ul>')
@@ -137,10 +132,10 @@ def render_legend(names: Sequence[str]) -> Markup:
 
 def render_details(summary: str, *parts: str) -> Markup:
     """Return parts that are folded until they are opened."""
-    return Markup(f"<details><summary>{escape_text(summary)}</summary>{join(parts)}</details>")
+    return Markup(f"<details><summary>{escape(summary)}</summary>{join(parts)}</details>")
 
 
 def render_definitions(terms: Mapping[str, str]) -> Markup:
     """Return a list of terms with their definitions."""
-    lines = "".join(f"<dt>{escape_text(name)}</dt><dd>{escape_text(value)}</dd>" for name, value in terms.items())
+    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in terms.items())
     return Markup(f'<dl class="settings">{lines}</dl>')

@@ -174,14 +174,14 @@ class RunWriter:
             if (place := self._index.get(id_)) is not None:
                 kept[place] = True
 
-        def stay() -> Iterator[bytes]:
+        def iterate_kept() -> Iterator[bytes]:
             for number, line in enumerate(complete_lines(path), 1):
                 place = self._index.get(imap_files.parse_record(line, path=path, number=number).id)
                 if place is not None and kept[place]:
                     yield line + b"\n"
 
         self._imaps.close()
-        _replace(path, stay())
+        _replace(path, iterate_kept())
         self._imaps = _open_append(path)
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:

@@ -104,7 +104,7 @@ class Grouping:
         self.by_name: dict[str, list[Group]] = defaultdict(list)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.samples: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
-        self._claims: dict[str, list[str]] = defaultdict(list)
+        self._referring: dict[str, list[str]] = defaultdict(list)
 
     def list_rules(self) -> Sequence[Rule]:
         """Return the rules by which records join groups, most reliable first."""
@@ -152,7 +152,7 @@ class Grouping:
             for key in self.list_name_keys(group, record):
                 self.by_name[key].append(group)
             for other in dict.fromkeys(record.xrefs):
-                self._claims[other].append(record.id)
+                self._referring[other].append(record.id)
 
     def _join(self, source: str, record: Record, group: Group, why: str) -> None:
         self.counts[source, why] += 1
@@ -165,12 +165,12 @@ class Grouping:
 
     def find_by_xref(self, record: Record) -> Group | None:
         """Return the group that a cross-reference, in either direction, points to."""
-        targets = [*self._claims.get(record.id, ()), *record.xrefs]
+        targets = [*self._referring.get(record.id, ()), *record.xrefs]
         linked = {group.id: group for target in targets if (group := self.by_id.get(target))}
         if not linked:
             return None
         # Lay names and brands may be shared by related concepts.
-        keys = set(list_keys(record, but=("lay", "brand", "abbreviation")))
+        keys = set(list_keys(record, excluding=("lay", "brand", "abbreviation")))
         groups = [
             group
             for group in linked.values()
@@ -189,7 +189,7 @@ class Grouping:
 
     def find_by_name(self, record: Record) -> Group | None:
         """Return the group, if there is exactly one, that has a record's preferred name among its names."""
-        return only_group(self.find_joinable(self.by_name, record))
+        return find_single(self.find_joinable(self.by_name, record))
 
     def find_joinable(self, known: Mapping[str, Sequence[Group]], record: Record) -> Iterator[Group]:
         """Yield the groups under the key of a record's preferred name that it may join."""
@@ -226,7 +226,7 @@ def shares_qualifiers(group: Group, record: Record) -> bool:
     )
 
 
-def only_group(groups: Iterable[Group]) -> Group | None:
+def find_single(groups: Iterable[Group]) -> Group | None:
     """Return the group if there is exactly one, else None."""
     found = {id(group): group for group in groups}
     return next(iter(found.values())) if len(found) == 1 else None
@@ -244,9 +244,13 @@ def make_key(text: str, kind: ConceptType | None) -> str:
     return norm.replace(" ", "")
 
 
-def list_keys(record: Record, *, but: Container[NameKind] = ("abbreviation",)) -> list[str]:
+def list_keys(record: Record, *, excluding: Container[NameKind] = ("abbreviation",)) -> list[str]:
     """Return the keys of a record's exact names, each once, leaving out some kinds of names."""
-    keys = (make_key(name.text, record.type) for name in record.names if name.scope == "exact" and name.kind not in but)
+    keys = (
+        make_key(name.text, record.type)
+        for name in record.names
+        if name.scope == "exact" and name.kind not in excluding
+    )
     return list(dict.fromkeys(filter(None, keys)))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markupsafe import escape
+
 from imapeval.report.markup import (
     Markup,
-    escape_text,
     join,
     render_bold,
     render_coefficient,
@@ -243,10 +244,7 @@ def _render_systems(rows: Sequence[Correlation], systems: Sequence[str], grid: C
     by_cell = {(row.metric, row.system, row.dimension): row for row in rows}
     columns = list(dict.fromkeys((row.system, row.dimension) for row in rows if row.system in systems))
     columns.sort(key=lambda column: systems.index(column[0]))
-    heads = [
-        Markup(f"{escape_text(label_system(system))}<br>{escape_text(label_dimension(name))}")
-        for system, name in columns
-    ]
+    heads = [Markup(f"{escape(label_system(system))}<br>{escape(label_dimension(name))}") for system, name in columns]
     ranked = grid.rank(grid.columns[0]) if grid.columns else grid.metrics
     lines = [[metric, *(render_cell(by_cell.get((metric, *column))) for column in columns)] for metric in ranked]
     return render_details("System by system", render_table(["metric", *heads], lines))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
+from markupsafe import escape
 
 from imapeval.evaluation.runs import group_by_id
 from imapeval.report import explorer_data
-from imapeval.report.markup import Markup, escape_text, render_note, render_section, render_table
+from imapeval.report.markup import Markup, render_note, render_section, render_table
 from imapeval.report.page_frame import load_explorer
 from imapeval.report.study.formatting import format_coefficient, format_measure, label_dimension
 
@@ -107,5 +108,5 @@ def _ratings_of(study: Study, row: int) -> dict[str, float]:
 
 def _link_answer(id_: str, *, linked: bool) -> Markup:
     if not linked:
-        return escape_text(id_)
-    return Markup(f'<a href="#sample={escape_text(quote(id_, safe="", errors="replace"))}">{escape_text(id_)}</a>')
+        return escape(id_)
+    return Markup(f'<a href="#sample={escape(quote(id_, safe="", errors="replace"))}">{escape(id_)}</a>')

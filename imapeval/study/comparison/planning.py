@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
-_MOST = 10_000_000
+_MAX_ANSWERS = 10_000_000
 """Maximum number of answers that is planned for."""
 
-FEWEST_FOR_CEILING = 30
+MIN_ANSWERS_FOR_CEILING = 30
 """Minimum number of answers for the ceiling: with fewer, its intervals are wider than the formula says
 (`benchmarks/planning.py`)."""
 
@@ -182,7 +182,7 @@ def _scale(share: float, n: int) -> int:
 
 def _find_fewest(measure: Callable[[int], float], width: float, *, first: int) -> int | None:
     """Return the smallest number of answers, at least `first`, whose interval is no wider than requested."""
-    low, high = first, _MOST
+    low, high = first, _MAX_ANSWERS
     if measure(high) > width:
         return None
     while low < high:
@@ -200,6 +200,6 @@ def _plan_ceiling(dimension: str, known: Panel, raters: int, width: float) -> Si
         low, high = (1 - (1 - reliability) * float(stats.f.ppf(p, *freedom)) for p in (0.975, 0.025))
         return sqrt(max(0.0, high)) - sqrt(max(0.0, low))
 
-    answers = _find_fewest(measure, width, first=FEWEST_FOR_CEILING)
+    answers = _find_fewest(measure, width, first=MIN_ANSWERS_FOR_CEILING)
     ratings = None if answers is None else answers * raters
     return SizePlan(CEILING, dimension, "global", raters, sqrt(reliability), width, answers, ratings, known.answers)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 
+_NO_INTERVAL = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "interval"))
+
+
 def replace_intervals(
     rated: Rated,
     rows: Sequence[Correlation],
@@ -55,20 +58,20 @@ def replace_intervals(
     rated = rated.take(np.flatnonzero(~np.isnan(rated.ratings).all(axis=1)))
     systems = number_clusters(rated.systems)
     number = int(systems.max()) + 1
-    blank = [replace(row, **_ENDS, interval=None, units=units) for row in rows]
+    blank = [replace(row, **_NO_INTERVAL, units=units) for row in rows]
     pooled = [place for place, row in enumerate(rows) if row.system == ALL and row.value is not None]
     if number < MIN_SYSTEMS or not pooled:
         return blank
-    keys = [_name(rows[place]) for place in pooled]
+    keys = [_make_key(rows[place]) for place in pooled]
 
-    found = [_read(compute(rated.take(np.flatnonzero(systems != system))), keys, "value") for system in range(number)]
+    found = [_gather(compute(rated.take(np.flatnonzero(systems != system))), keys, "value") for system in range(number)]
     values = np.stack(found)
     # The jackknife variance is (number - 1) / number times the sum of the squared deviations.
     moved = (values.mean(axis=0) - values) * np.sqrt((number - 1) / number)
     variance = (moved**2).sum(axis=0)
     if units == "both":
         of_answers = compute(replace(rated, questions=np.arange(len(rated.ids))))
-        by_question, by_answer = (np.nan_to_num(_read(some, keys, "error")) ** 2 for some in (rows, of_answers))
+        by_question, by_answer = (np.nan_to_num(_gather(some, keys, "error")) ** 2 for some in (rows, of_answers))
         within = np.array([rows[place].level == "within-question" for place in pooled])
         variance += np.maximum(by_question - np.where(within, 0.0, by_answer), 0.0)
     # Undo the small-sample factor that the interval applies again.
@@ -102,14 +105,11 @@ def replace_intervals(
     return blank
 
 
-_ENDS = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high"))
-
-
-def _name(row: Correlation) -> tuple[str, ...]:
+def _make_key(row: Correlation) -> tuple[str, ...]:
     return row.metric, row.level, row.coefficient, row.system, row.dimension
 
 
-def _read(rows: Sequence[Correlation], keys: Sequence[tuple[str, ...]], field: str) -> Floats:
+def _gather(rows: Sequence[Correlation], keys: Sequence[tuple[str, ...]], field: str) -> Floats:
     """Return a numeric field of the rows with these keys; NaN where it is None or there is no row."""
-    found: dict[tuple[str, ...], float | None] = {_name(row): getattr(row, field) for row in rows}
+    found: dict[tuple[str, ...], float | None] = {_make_key(row): getattr(row, field) for row in rows}
     return np.array([found.get(key) for key in keys], dtype=np.float64)

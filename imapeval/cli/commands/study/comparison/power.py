@@ -165,7 +165,7 @@ def _print(rows: "Sequence[Power]") -> None:
 
 
 def _print_plans(plans: "Sequence[SizePlan]") -> None:
-    from imapeval.study.comparison.planning import FEWEST_FOR_CEILING
+    from imapeval.study.comparison.planning import MIN_ANSWERS_FOR_CEILING
     from imapeval.study.number_format import format_number
 
     for level, what in (("", "Answers"), ("system", "Systems")):
@@ -191,8 +191,8 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
         "Expected: the pilot's coefficient with so many raters (Spearman and Brown). Answers: those of all systems "
         "together, with as many systems and as many answers to a question as in the pilot. The ceiling, over all "
         "answers together, is the highest correlation that a metric could reach with these ratings; it is planned with "
-        f"{FEWEST_FOR_CEILING} answers or more. What a pilot finds is uncertain, and so is what follows from it: in "
-        "80% of simulated pilots of 75 answers the planned number was between .7 and 1.6 times the right one."
+        f"{MIN_ANSWERS_FOR_CEILING} answers or more. What a pilot finds is uncertain, and so is what follows from it: "
+        "in 80% of simulated pilots of 75 answers the planned number was between .7 and 1.6 times the right one."
     )
 
 
