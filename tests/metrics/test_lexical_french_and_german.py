@@ -1,7 +1,9 @@
-"""Lexical metrics of French texts: each beside an independent implementation, or worked out by hand."""
+"""Lexical metrics of French, and of German, which has no resources of its own (`other`): each beside an independent
+implementation, or worked out by hand."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -15,9 +17,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from imapeval.metrics import lexical
 from imapeval.metrics.base import Case
 from imapeval.metrics.lexical import meteor
-from imapeval.metrics.lexical.tokens import split_for_bleu, split_for_rouge, split_for_squad
+from imapeval.metrics.lexical.tokens import split_for_rouge, split_for_squad
 from imapeval.metrics.nltk_data import load_stemmer
-from imapeval.types import Outcome, Score
+from imapeval.types import Failure, Lang, Outcome, Score
 
 METRICS = {metric.name: metric for metric in lexical.build()}
 PAIRS = [
@@ -33,15 +35,26 @@ PAIRS = [
     ("Antibiotiques pendant 7 à 10 jours, en l'absence d'allergie.", "Aucun antibiotique n'est nécessaire."),
 ]
 
+GERMAN_PAIRS = [
+    ("Das Lungenödem wird mit 40 mg Furosemid behandelt.", "Die Behandlung des Lungenödems: 2,5 mg Furosemid."),
+    ("Antibiotika für 7 Tage, außer bei Allergie", "Keine Antibiotika; die Ärztin behandelt die Allergie."),
+]
+ALL_PAIRS = [*(("fr", *pair) for pair in PAIRS), *(("other", *pair) for pair in GERMAN_PAIRS)]
+of_each_pair = pytest.mark.parametrize(("lang", "reference", "response"), ALL_PAIRS)
 
-def score(name: str, reference: str, response: str) -> Outcome:
-    (outcome,) = METRICS[name].score_batch([Case("a", "q", reference, response, "fr")])
+
+def score(name: str, reference: str, response: str, lang: Lang = "fr") -> Outcome:
+    (outcome,) = METRICS[name].score_batch([Case("a", "q", reference, response, lang)])
     return outcome
 
 
 def value(outcome: Outcome) -> float:
     assert isinstance(outcome, Score)
     return outcome.value
+
+
+def split_german(text: str) -> list[str]:
+    return re.findall(r"\d+,\d+|\w+", text.lower())
 
 
 def test_french_words_by_hand():
@@ -85,15 +98,17 @@ def test_stems_join_what_snowball_joins():
 
 
 @pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
-@pytest.mark.parametrize(("reference", "response"), PAIRS)
-def test_rouge_is_that_of_rouge_score(name: str, reference: str, response: str):
+@of_each_pair
+def test_rouge_is_that_of_rouge_score(name: str, lang: Lang, reference: str, response: str):
     class Split:
         def tokenize(self, text: str) -> list[str]:
+            if lang == "other":
+                return split_german(text)
             words = split_for_rouge(text, "fr", stem=False)
             return [FrenchStemmer().stem(word) if len(word) > 3 else word for word in words]
 
     expected = RougeScorer([name], tokenizer=Split()).score(reference, response)[name]
-    assert value(score(name, reference, response)) == pytest.approx(expected.fmeasure)
+    assert value(score(name, reference, response, lang)) == pytest.approx(expected.fmeasure)
 
 
 def test_rouge_by_hand():
@@ -102,34 +117,35 @@ def test_rouge_by_hand():
     assert value(score("rouge1", *PAIRS[2])) == pytest.approx(2 * 1 * 0.5 / 1.5)
 
 
-@pytest.mark.parametrize(("reference", "response"), PAIRS)
-def test_bleu_nist_and_length_ratio_take_the_tokens_that_sacrebleu_takes_for_french(reference: str, response: str):
-    expected = sacrebleu.BLEU(effective_order=True, trg_lang="fr").sentence_score(response, [reference]).score
-    assert value(score("bleu", reference, response)) == pytest.approx(expected)
-    ours, theirs = split_for_bleu(response, "13a"), split_for_bleu(reference, "13a")
-    assert value(score("nist", reference, response)) == pytest.approx(
-        sentence_nist([theirs], ours, n=min(5, len(ours)))
+@of_each_pair
+def test_bleu_nist_chrf_and_length_ratio_are_those_of_sacrebleu(lang: Lang, reference: str, response: str):
+    library = sacrebleu.BLEU(effective_order=True, trg_lang="fr" if lang == "fr" else "de")
+    assert value(score("bleu", reference, response, lang)) == pytest.approx(
+        library.sentence_score(response, [reference]).score
     )
-    assert value(score("length-ratio", reference, response)) == pytest.approx(len(ours) / len(theirs))
+    assert value(score("chrf", reference, response, lang)) == sacrebleu.sentence_chrf(response, [reference]).score
+    theirs, ours = (library.tokenizer(text).split() for text in (reference, response))
+    expected = sentence_nist([theirs], ours, n=min(5, len(ours)))
+    assert value(score("nist", reference, response, lang)) == pytest.approx(expected)
+    assert value(score("length-ratio", reference, response, lang)) == pytest.approx(len(ours) / len(theirs))
 
 
-@pytest.mark.parametrize(("reference", "response"), PAIRS)
-def test_chrf_is_sacrebleus(reference: str, response: str):
-    assert value(score("chrf", reference, response)) == sacrebleu.sentence_chrf(response, [reference]).score
-
-
-@pytest.mark.parametrize(("reference", "response"), PAIRS)
-def test_token_f1_and_exact_match_by_bags(reference: str, response: str):
-    given, expected = (Counter(split_for_squad(text, "fr")) for text in (response, reference))
-    shared = sum(min(count, expected[word]) for word, count in given.items())
-    found = score("token-f1", reference, response)
-    assert value(found) == pytest.approx(2 * shared / (sum(given.values()) + sum(expected.values())))
-    assert value(score("exact-match", reference, response)) == 0
+@of_each_pair
+def test_token_f1_and_exact_match_by_bags(lang: Lang, reference: str, response: str):
+    given, expected = (
+        Counter(split_for_squad(text, "fr") if lang == "fr" else split_german(text)) for text in (response, reference)
+    )
+    found = score("token-f1", reference, response, lang)
+    assert value(found) == pytest.approx(2 * (given & expected).total() / (given.total() + expected.total()))
+    assert value(score("exact-match", reference, response, lang)) == 0
 
 
 def test_exact_match_leaves_out_articles():
     assert value(score("exact-match", "L'amoxicilline 1,5 g.", "amoxicilline 1.5 g")) == 1
     assert value(score("exact-match", "une amoxicilline", "la clarithromycine")) == 0
+    # Only of languages whose articles are known.
+    assert value(score("exact-match", "Das Ödem.", "das Ödem", "other")) == 1
+    assert value(score("exact-match", "Das Ödem.", "Ödem", "other")) == 0
 
 
 @pytest.mark.parametrize(("reference", "response"), PAIRS)
@@ -156,3 +172,9 @@ def test_meteor_by_hand(monkeypatch: pytest.MonkeyPatch):
 def test_every_lexical_metric_scores_french(name: str):
     assert METRICS[name].languages >= {"en", "fr"}
     assert value(score(name, *PAIRS[0])) > 0 or name == "exact-match"
+
+
+def test_meteor_needs_stems():
+    outcome = score("meteor", *GERMAN_PAIRS[0], "other")
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == "language"
