@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from imapeval.errors import ProviderError, ServiceError
+from imapeval.llm.protocol import Completion, Request, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -94,6 +98,35 @@ def check_page(run_page: RunPage, expected: dict[str, float | None]) -> CheckPag
         assert f"{mean}{fmean(scores):.3f}" in printed
 
     return check
+
+
+class _Down:
+    identity = "down"
+    concurrency = 1
+
+    async def complete(self, request: object) -> Completion:
+        raise ServiceError("the key is refused", kind="auth")
+
+
+@pytest.fixture
+def down() -> _Down:
+    """A model whose server refuses every request."""
+    return _Down()
+
+
+@pytest.fixture
+def reader() -> ScriptedModel:
+    """A model that reads one fact out of each answer, and nothing where the question is one that nobody knows."""
+
+    def reply(request: Request) -> Completion:
+        if "nobody knows" in request.messages[-1].content:
+            raise ProviderError("it said nothing", kind="empty")
+        told: dict[str, Any] = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
+        if "inform" in json.dumps(request.schema):
+            told = {"inform": [{"term": "treatment", "value": "rest"}]}
+        return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
+
+    return ScriptedModel(reply)
 
 
 class ChatServer(Protocol):

@@ -19,18 +19,17 @@ os.environ["LANGFUSE_BASE_URL"] = "http://127.0.0.1:9"
 langfuse = pytest.importorskip("langfuse", reason="langfuse is not installed here: python3 .ci/frameworks.py langfuse")
 
 from imapeval import Scorer  # noqa: E402
-from imapeval.errors import ProviderError, ServiceError, UsageError  # noqa: E402
+from imapeval.errors import ServiceError, UsageError  # noqa: E402
 from imapeval.integrations.langfuse import (  # noqa: E402
     NOT_SCORED,
     create_async_imapscore_evaluator,
     create_imapscore_evaluator,
 )
-from imapeval.llm.protocol import Completion, Usage  # noqa: E402
-from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from imapeval.llm.providers.scripted import ScriptedModel
     from tests.integrations.conftest import CheckPage
 
 ANSWERS = [
@@ -187,15 +186,8 @@ def test_a_task_that_gives_nothing(offline: Any) -> None:
 
 
 @pytest.mark.parametrize("create", CREATORS)
-def test_a_server_that_is_down_is_nobodys_score(create: Any, offline: Any) -> None:
-    class Down:
-        identity = "down"
-        concurrency = 1
-
-        async def complete(self, request: object) -> Completion:
-            raise ServiceError("the key is refused", kind="auth")
-
-    with Scorer(llm=Down()) as scorer:
+def test_a_server_that_is_down_is_nobodys_score(create: Any, offline: Any, down: Any) -> None:
+    with Scorer(llm=down) as scorer:
         evaluator = create(scorer=scorer)
         with pytest.raises(ServiceError, match="the key is refused"):
             ask(evaluator)
@@ -204,17 +196,8 @@ def test_a_server_that_is_down_is_nobodys_score(create: Any, offline: Any) -> No
     assert [item.evaluations for item in result.item_results] == [[], []]
 
 
-def test_with_a_language_model() -> None:
-    def reply(request: Any) -> Any:
-        text = request.messages[-1].content
-        if "nobody knows" in text:
-            raise ProviderError("it said nothing", kind="empty")
-        told: dict[str, Any] = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
-        if "inform" in json.dumps(request.schema):
-            told = {"inform": [{"term": "treatment", "value": "rest"}]}
-        return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
-
-    with Scorer(llm=ScriptedModel(reply)) as scorer:
+def test_with_a_language_model(reader: ScriptedModel) -> None:
+    with Scorer(llm=reader) as scorer:
         evaluator = create_imapscore_evaluator(scorer=scorer)
         (scored,), (failed,) = ask(evaluator), ask(evaluator, input="What nobody knows?")
     assert scored.value == 1

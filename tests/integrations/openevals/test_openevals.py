@@ -27,17 +27,16 @@ from langsmith import Client, aevaluate, evaluate, schemas  # noqa: E402
 from openevals.types import EvaluatorResult  # noqa: E402
 
 from imapeval import Scorer  # noqa: E402
-from imapeval.errors import ProviderError, ServiceError, UsageError  # noqa: E402
+from imapeval.errors import ServiceError, UsageError  # noqa: E402
 from imapeval.integrations.openevals import (  # noqa: E402
     create_async_imapscore_evaluator,
     create_imapscore_evaluator,
 )
-from imapeval.llm.protocol import Completion, Usage  # noqa: E402
-from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from imapeval.llm.providers.scripted import ScriptedModel
     from tests.integrations.conftest import CheckPage
 
 ANSWERS = [
@@ -197,15 +196,8 @@ def test_in_a_test_of_langsmith(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("create", CREATORS)
-def test_a_server_that_is_down_is_nobodys_score(create: Any, client: Client, examples: list[Any]) -> None:
-    class Down:
-        identity = "down"
-        concurrency = 1
-
-        async def complete(self, request: object) -> Completion:
-            raise ServiceError("the key is refused", kind="auth")
-
-    with Scorer(llm=Down()) as scorer:
+def test_a_server_that_is_down_is_nobodys_score(create: Any, client: Client, examples: list[Any], down: Any) -> None:
+    with Scorer(llm=down) as scorer:
         evaluator = create(scorer=scorer)
         with pytest.raises(ServiceError, match="the key is refused"):
             ask(evaluator)
@@ -215,17 +207,8 @@ def test_a_server_that_is_down_is_nobodys_score(create: Any, client: Client, exa
     assert "the key is refused" in rows["abscess"]["imapscore"].comment
 
 
-def test_with_a_language_model() -> None:
-    def reply(request: Any) -> Any:
-        text = request.messages[-1].content
-        if "nobody knows" in text:
-            raise ProviderError("it said nothing", kind="empty")
-        told: dict[str, Any] = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
-        if "inform" in json.dumps(request.schema):
-            told = {"inform": [{"term": "treatment", "value": "rest"}]}
-        return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
-
-    with Scorer(llm=ScriptedModel(reply)) as scorer:
+def test_with_a_language_model(reader: ScriptedModel) -> None:
+    with Scorer(llm=reader) as scorer:
         evaluator = create_imapscore_evaluator(scorer=scorer)
         scored, failed = ask(evaluator), ask(evaluator, inputs="What nobody knows?")
     assert scored["score"] == 1
