@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items, split_sentences
-from imapeval.text.negation import advises_against, find_governor, find_negator, is_negated, read_stance
+from imapeval.text.negation import (
+    CHINESE_ADVICE_AGAINST,
+    NEGATING_CHARACTERS,
+    advises_against,
+    find_governor,
+    find_negator,
+    is_negated,
+    read_stance,
+)
 from imapeval.text.phrases import is_condition
 from imapeval.text.yes_no import asks_yes_no, strip_yes_no
 
@@ -37,12 +45,14 @@ _NAMES_NOTHING = re.compile(
 )
 """What a heading may say besides its negation: nothing of its own, unlike "avoid dehydration"."""
 _DONTS = re.compile(r"(?:the )?don['’]?ts", re.IGNORECASE)
+# Without what is merely not needed.
+_UNSUITABLE = rf"(?:禁忌|禁用|慎用|不适[合宜用]|(?!.[需须必用])(?:{CHINESE_ADVICE_AGAINST}))"
 _CONTRAINDICATIONS = re.compile(
     r"(?:(?:the|absolute|relative|main) )*contra-?indications?|(?:绝对|相对|主要)?禁忌[症证]"
     r"|(?:people )?who (?:(?:should|must|can)(?:not| not|n['’]?t) (?:be given|get|have|receive|take|use)"
     r"|should avoid)\b.*"
-    r"|[^,，。]{0,8}?(?:禁忌|禁用|慎用|不适[合宜用]|不宜使用|不宜服用)的?(?:人群|于)(?:有|是|包括|如下)?"
-    r"|(?:以下|下列)(?:人群|患者|病人|情况)(?:禁用|禁忌|慎用|不能|不宜|不可|不适[合宜用]).{0,6}",
+    rf"|[^,，。]{{0,8}}?{_UNSUITABLE}(?:使用|服用)?的?(?:人群|于)(?:有|是|包括|如下)?"
+    rf"|(?:以下|下列)(?:人群|患者|病人|情况){_UNSUITABLE}.{{0,6}}",
     re.IGNORECASE,
 )
 _AVOID: Mapping[Lang, str] = {"en": "avoid", "zh": "避免"}
@@ -79,8 +89,8 @@ _OPEN_END = re.compile(
 )
 _FINAL_BRACKET = re.compile(r"(?<!\s)\s*[(（](?!if\b)[^()（）]*[)）]?$", re.IGNORECASE)
 _TOPIC_BEFORE = re.compile(
-    r"(?:(?!如何|怎|为[什何]|是否|能否|可以|预防|防止|方法|原因|引起|导致|减少|[没不无未免禁忌宜有吗，。；、:：]).){1,12}?"
-    r"(?=(?:应[该当]?|需要?|要|必须|尽量|最好|注意)*+(?:避免|不|忌|饮食禁忌|禁忌|禁[食用止]|别(?=[吃喝用服做碰])|勿|没有|远离|慎用))"
+    rf"(?:(?!如何|怎|为[什何]|可以|预防|防止|方法|原因|引起|导致|减少|[{NEGATING_CHARACTERS}免宜有吗，。；、:：]).){{1,12}}?"
+    rf"(?=(?:应[该当]?|需要?|要|必须|尽量|最好|注意)*+(?:饮食禁忌|远离|慎用|(?!别(?![吃喝用服做碰]))[{NEGATING_CHARACTERS}]))"
 )
 _FINAL_DO = re.compile(r"\sdo$|做$", re.IGNORECASE)
 _VERBAL = re.compile(r"(?:not|n['’]?t)(?: to)? do$", re.IGNORECASE)

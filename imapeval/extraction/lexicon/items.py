@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
 from imapeval.extraction.lexicon.headings import is_category
@@ -72,7 +73,7 @@ _MEMBERS = re.compile(
 _PREDICATE = re.compile(
     r"\b(?:is|are|was|were|be|has|have|had|can|may|might|will|do|does|contains?|causes?|increases?|raises?|worsens?|makes?"
     r"|irritates?|triggers?|leads?|relax(?:es)?|slows?|lowers?|reduces?|interacts?|affects?|rich|high|low|found|known|it|they"
-    r"|this|these|you|because|due|risk|linked|limit|avoid|quit|no|not|only)\b"
+    r"|this|these|you|because|due|risk|linked|limit|only)\b"
     r"|[会是含使易致引增加重伤应少宜改忌每]|可(?![乐可])",
     re.IGNORECASE,
 )
@@ -102,6 +103,7 @@ class Item:
         introduced: Whether a colon separates the item from its negation: "Do not: take aspirin, drink alcohol".
         example: Whether it is an example of the item before it: "foods such as coffee", "NSAIDs (ibuprofen, naproxen)".
         aside: Whether it is a remark in brackets, after which the list goes on: "aspirin (a tablet) and alcohol".
+        rejected: Whether it is named only to reject it: the heat of "ice instead of heat".
     """
 
     piece: Piece
@@ -113,6 +115,7 @@ class Item:
     introduced: bool = False
     example: bool = False
     aside: bool = False
+    rejected: bool = False
 
 
 def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[Item]:
@@ -122,7 +125,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     dangling = governed.governor
     # Whether the heading is a mere "do not", which applies to all behind its colon, and whether that has begun.
     bare = introduced = False
-    # Whether a clause was skipped before the item.
+    # Whether a clause was skipped before the item, or ended.
     broken = False
     remark_end = 0
     heading = governed.heading
@@ -130,7 +133,11 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     colon = len(text)
     head = ""
     without = governed.sentence.text[:8].lower() == "without "
-    for item in split_items(governed.sentence):
+    # "Should I use heat instead of ice?" rejects neither, and "do not: use heat instead of ice" not the ice.
+    undivided = governed.governor or heading or text.startswith(("?", "？"), governed.sentence.end)
+    sentence = governed.sentence
+    for part in map(Part, split_items(sentence)) if undivided else split_alternatives(sentence, lang):
+        item = part.piece
         between = text[last : item.start]
         last = item.end
         if heading and heading.piece.start <= item.start < heading.piece.end:
@@ -163,9 +170,11 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
         if not example:
             head = item.text
         is_contrast = bool(_CONTRAST.search(between)) or (introduced and bool(_REASON.search(between)))
-        broken = False
+        broken = part.opens
         # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
-        if (
+        if part.rejected:
+            yield Item(replace(item, text=part.name(lang)), listed=False, after_contrast=is_contrast, rejected=True)
+        elif (
             dangling
             and (bare or not is_negated(item.text))
             and not (is_remedy(item.text) and advises_against(dangling))
@@ -190,7 +199,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
 def _lists_members(text: str) -> bool:
     """Return whether a text behind a colon is a list of names: ": coffee, tea", but not ": it is addictive"."""
     found = _MEMBERS.fullmatch(text)
-    return found is not None and not _PREDICATE.search(text) and not is_remedy(found["first"])
+    return found is not None and not (_PREDICATE.search(text) or is_negated(text) or is_remedy(found["first"]))
 
 
 def is_remedy(text: str) -> bool:

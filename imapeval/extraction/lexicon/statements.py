@@ -67,7 +67,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
         r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|并且|而且|因此|所以|那么|一般(?![状情])|通常|建议|应该|应当|应(?![激用急])|可以"
         r"|可能|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸])|请|您|你|患者|病人|该|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
         r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
-        r"|如(?![果何此])|是(?!否)|有(?![助利效关时些氧])|为(?!了)|做|即(?![使将]))+"
+        r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|做|即(?![使将]))+"
     ),
 }
 _TAIL: Mapping[Lang, re.Pattern[str]] = {
@@ -235,7 +235,7 @@ def _apply_hedges(pieces: Iterable[Piece], lang: Lang) -> Iterator[Piece]:
 
 def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
     governing = ""
-    open_ended = forced = loose = conjoined = False
+    open_ended = forced = loose = conjoined = rejecting = False
     last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
     pieces: list[Piece] = []
     for place, item in enumerate(group):
@@ -263,7 +263,9 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
         elif governor:
             # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it; "no biopsy"
             # in "no biopsy or surgery is needed" lacks its verb.
-            loose, forced = False, item.introduced
+            # "Surgery, not drugs, for most" rejects drugs alone.
+            rejecting = item.rejected or governor.lower() == "not"
+            loose, forced = rejecting, item.introduced
             governing = "" if own and not forced else governor
             open_ended = not own and place == 0
         elif governing and not forced and _denies_by_itself(item):
@@ -273,7 +275,7 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             governing
             and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
             # A negated verb applies to list items up to an "or", in Chinese up to a comma.
-            and not (loose and (item.comma if lang == "zh" else place > last_or))
+            and not (loose and (item.comma if lang == "zh" else place > last_or and (item.comma or not rejecting)))
             and (forced or lang == "en" or not item.comma or not is_remedy(piece.text))
             and not (reports_denial(governing) and _HISTORY.match(piece.text))
         ):

@@ -150,6 +150,29 @@ ENGLISH = {
     "Do not worry, just rest.": ["Do not worry", "just rest"],
     "Don't hesitate to ask, and rest.": ["rest"],
     "Do not stop the tablets.": ["Do not stop the tablets"],
+    # What is named only to reject or except it.
+    "Use ice instead of heat or massage, and rest.": ["Use ice", "not heat", "not massage", "rest"],
+    "Instead of soap, gel or foam is fine.": ["not soap", "gel", "foam is fine"],
+    "Eat fish rather than beef and pork, and drink tea in place of coffee.": [
+        *("Eat fish", "not beef", "not pork", "drink tea", "not coffee"),
+    ],
+    "Take paracetamol instead of aspirin if you have asthma.": [
+        "Take paracetamol if you have asthma",
+        "not aspirin if you have asthma",
+    ],
+    "Surgery, not drugs, for most patients.": ["Surgery", "not drugs", "for most patients"],
+    "All fruit except grapes is fine.": ["All fruit", "not grapes is fine"],
+    "With the exception of codeine, all drugs are safe.": ["not codeine", "all drugs are safe"],
+    "No drug other than paracetamol.": ["No drug", "paracetamol"],
+    "Except for rice, do not eat anything.": ["rice", "do not eat anything"],
+    "All tests were normal except a raised CRP.": ["All tests were normal", "a raised CRP"],
+    # What looks like it, and rejects nothing.
+    "Should I use heat instead of ice?": ["Should I use heat instead of ice"],
+    "Do not use heat instead of ice.": ["Do not use heat instead of ice"],
+    "See a doctor sooner rather than later.": ["See a doctor sooner rather than later"],
+    "No fever except at night.": ["No fever except at night"],
+    "Causes other than infection are rare.": ["Causes other than infection are rare"],
+    "Other than a fever, he may have a rash.": ["Other than a fever", "have a rash"],
     # A condition belongs to its clause, wherever it is.
     "If the fever lasts, see a doctor.": ["see a doctor (If the fever lasts)"],
     "See a doctor if the fever lasts.": ["See a doctor if the fever lasts"],
@@ -229,6 +252,21 @@ CHINESE = {
     "不能吃海鲜、牛羊肉，可以吃鸡蛋。": ["不能吃海鲜", "不能吃牛羊肉", "吃鸡蛋"],
     "不会传染，也不会遗传。": ["不会传染", "不会遗传"],
     "并发症并不是每个患者都会出现，具体情况需要根据医生的检查和诊断。": ["并发症并不是每个患者都会出现", "诊断"],
+    # What is named only to reject or except it.
+    "用氯吡格雷代替阿司匹林、华法林，继续服药。": ["用氯吡格雷", "不用阿司匹林", "不用华法林", "继续服药"],
+    "考虑是湿疹而不是银屑病。": ["湿疹", "不是银屑病"],
+    "这是生理性黄疸，而非病理性黄疸。": ["这是生理性黄疸", "不是病理性黄疸"],
+    "不用阿司匹林而用布洛芬。": ["不用阿司匹林", "用布洛芬"],
+    "除海鲜、牛肉以外，其他食物都可以吃。": ["海鲜除外", "牛肉除外", "其他食物都可以吃"],
+    "水果都可以吃，榴莲、荔枝除外。": ["水果都可以吃", "榴莲除外", "荔枝除外"],
+    "除白开水外，什么都不能喝。": ["白开水", "什么都不能喝"],
+    "除皮疹外，其余均正常。": ["皮疹", "其余均正常"],
+    # What looks like it, and rejects nothing.
+    "除了吃药以外，还要运动。": ["除了吃药以外", "运动"],
+    "使用激素替代治疗。": ["激素替代治疗"],
+    "胰岛素不能代替饮食控制。": ["胰岛素不能代替饮食控制"],
+    "反而不发热。": ["反而不发热"],
+    "不能因感冒而用抗生素。": ["不能因感冒而用抗生素"],
     # No denials.
     "定期测量血压（如有高血压应治疗）。": ["定期测量血压（如有高血压应治疗）"],
     "不仅要休息，还要冷敷。": ["不仅要休息", "冷敷"],
@@ -270,6 +308,7 @@ def test_chinese(text, statements):
         ("不能不吃药，不要停药，不仅要休息。", "zh", [False, False, False]),
         ("腹泻停止前不要喝牛奶，多喝水以避免脱水。", "zh", [True, False]),
         ("Avoid alcohol after stopping metronidazole. Drink water to avoid stones.", "en", [True, False]),
+        ("水果都可以吃，榴莲除外，结核不能除外。", "zh", [False, True, False]),
         ("咖啡、浓茶都不能喝，可以喝水。", "zh", [True, True, False]),
     ],
 )

@@ -1,0 +1,165 @@
+"""What a sentence names only to reject or except it: "ice instead of heat", "all fruit except grapes", 用A代替B."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.lexicon.clauses import split_items, trim_piece
+from imapeval.text.negation import is_negated
+from imapeval.text.phrases import is_condition, split_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from imapeval.extraction.lexicon.clauses import Piece
+    from imapeval.types import Lang
+
+_INSTEAD = re.compile(
+    r"\b(?:(?:instead of|in place of|rather than|in preference to|as opposed to)"
+    r"|(?P<exception>except(?:ing)?(?: for)?|other than|with the exception of))\s+"
+    r"(?!(?:just|later|merely|only|simply|the rule)\b)",
+    re.IGNORECASE,
+)
+# What an exception is made from, and findings whose exceptions are findings as well.
+_ALL = re.compile(r"\b(?:all|any|anyone|anything|both|each|every\w*|most)\b", re.IGNORECASE)
+_NORMAL = re.compile(
+    r"\b(?:clear|fine|healthy|negative|normal|unremarkable|well|within)\b|正常|阴性|良好", re.IGNORECASE
+)
+_UNDECIDED = re.compile(r"\b(?:ask|if|nothing|whether|why)\b|是否|能否|为什么", re.IGNORECASE)
+# An exception that is no thing: "no pain except at night".
+_CIRCUMSTANCE = re.compile(r"(?:as|at|by|during|for|from|in|on|that|to|with|you|your)\b", re.IGNORECASE)
+_REPLACED = re.compile(
+    r"(?<=[\w）)])(?:来|去)?(?:代替|替代|取代)了?(?=\w)(?!治疗|疗法|方案|品|药|物|医|者|性)"
+    r"|(?<![然反因从进故])(?:而(?=不[是用要能宜应可会需必])|而非(?!常))|(?<![然反因从进故])而(?=[是用改应选宜吃喝采要])"
+)
+_USE = re.compile("[用以选换吃喝服]")
+_CAUSE = re.compile("因|由于|为")
+_EXCEPT = re.compile(
+    r"除(?:了|开)?(?P<excepted>[^，,。；;]{1,30}?)(?:(?:以|之)?外(?![伤用科敷部地阴])|(?=[，,]))[，,]?(?P<rest>.*)",
+    re.DOTALL,
+)
+_OUTSIDE = re.compile("[以之]?外")
+_OTHERS = re.compile("其[他它余]|别的|所有|一切|任何|[都均]")
+_BESIDES = re.compile("[还也又另]|同时|更|再|需要?|应")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an item, and how it is named.
+
+    Attributes:
+        piece: The part.
+        before: Words before it that reject it; "" for none.
+        behind: Words behind it that except it.
+        opens: Whether it is rejected at the start of its sentence, before what is chosen.
+    """
+
+    piece: Piece
+    before: str = ""
+    behind: str = ""
+    opens: bool = False
+
+    @property
+    def rejected(self) -> bool:
+        """Whether it is rejected or excepted."""
+        return bool(self.before or self.behind)
+
+    def name(self, lang: Lang) -> str:
+        """Return the part with the words that reject it."""
+        return f"{self.before}{'' if lang == 'zh' or not self.before else ' '}{self.piece.text}{self.behind}"
+
+
+def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
+    """Yield the items of a sentence that is no question, and apart from each what it names only to reject it."""
+    exception = _Exception.find(sentence) if lang == "zh" else None
+    previous = ""
+    for item in split_items(sentence):
+        parts: list[Part | None] = []
+        if exception and item.start < exception.end:
+            parts = exception.split(item)
+        elif not is_condition(item.text):
+            parts = _split_chinese(item) if lang == "zh" else _split_english(item, sentence, previous)
+        yield from filter(None, parts or [Part(item)])
+        previous = item.text
+
+
+def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | None]:
+    found = _INSTEAD.search(item.text)
+    if found is None or _UNDECIDED.search(item.text, 0, found.start()):
+        return []
+    chosen = _cut(item, 0, found.start())
+    other = _cut(item, found.end(), len(item.text))
+    if other is None:
+        return []
+    opens = item.start == sentence.start and chosen is None
+    context = chosen.text if chosen else previous
+    if not found["exception"]:
+        if is_negated(context):
+            return []
+        _, condition = split_condition(other.text)
+        both = chosen and replace(chosen, text=f"{chosen.text} {condition}".rstrip())
+        return [both and Part(both), Part(other, "not", opens=opens)]
+    if is_condition(other.text) or _CIRCUMSTANCE.match(other.text):
+        return []
+    # The clause that it is an exception from follows or precedes it.
+    clause = sentence.text[item.end - sentence.start :] if opens else context
+    denied = is_negated(clause)
+    if not denied and not _ALL.search(clause):
+        return []
+    affirmed = denied or _NORMAL.search(clause)
+    return [chosen and Part(chosen), Part(other, "" if affirmed else "not", opens=opens)]
+
+
+def _split_chinese(item: Piece) -> list[Part | None]:
+    found = _REPLACED.search(item.text)
+    if found is None or _UNDECIDED.search(item.text, 0, found.start()):
+        return []
+    chosen = _cut(item, 0, found.start())
+    other = _cut(item, found.end(), len(item.text))
+    if other is None:
+        return []
+    if found[0] == "而非":
+        return [chosen and Part(chosen), Part(other, "不是")]
+    if chosen is None:
+        return []
+    denied = is_negated(chosen.text)
+    if found[0] != "而":
+        return [] if denied or not _USE.search(chosen.text) else [Part(chosen), Part(other, "不用")]
+    # 不能因感冒而用抗生素 denies both.
+    is_contrast = is_negated(other.text) or (denied and not _CAUSE.search(chosen.text))
+    return [Part(chosen), Part(other)] if is_contrast else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Exception:
+    """An exception at the start of a Chinese sentence: its position, and the words behind it that except it."""
+
+    start: int
+    end: int
+    behind: str
+
+    @classmethod
+    def find(cls, sentence: Piece) -> _Exception | None:
+        found = _EXCEPT.match(sentence.text)
+        if found is None or not _OTHERS.search(found["rest"]):
+            return None
+        denied = is_negated(found["rest"])
+        if not denied and _BESIDES.search(found["rest"]):
+            return None
+        start, end = found.span("excepted")
+        affirmed = denied or _NORMAL.search(found["rest"])
+        return cls(sentence.start + start, sentence.start + end, "" if affirmed else "除外")
+
+    def split(self, item: Piece) -> list[Part | None]:
+        """Return what an item excepts, and the rest of it."""
+        start, end = max(self.start - item.start, 0), min(self.end - item.start, len(item.text))
+        excepted = _cut(item, start, end)
+        outside = _OUTSIDE.match(item.text, end)
+        rest = _cut(item, outside.end() if outside else end, len(item.text))
+        return [excepted and Part(excepted, behind=self.behind), rest and Part(rest)]
+
+
+def _cut(piece: Piece, start: int, end: int) -> Piece | None:
+    return trim_piece(piece.text, start, end, offset=piece.start)
