@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from imapeval.errors import UsageError
 from imapeval.rating import schema
@@ -17,7 +19,7 @@ from imapeval.rating.setup import make_assignment, record_event
 from imapeval.rating.store import COMPLETE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from imapeval.rating.store import RatingStudy
 
@@ -49,9 +51,10 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
 
     Raises:
         UsageError: There is no such rater, or both are the same.
+        ResourceError: The study is damaged.
     """
     assignments = schema.assignments
-    with study.database.write() as connection:
+    with _write(study) as connection:
         leaver = find_rater(connection, name)
         if name == to:
             raise UsageError(f"{name!r} cannot take over from {name!r}. Name somebody else with --to.")
@@ -102,9 +105,10 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
 
     Raises:
         UsageError: The name is a rater's, or an answer is unknown.
+        ResourceError: The study is damaged.
     """
     raters, assignments = schema.raters, schema.assignments
-    with study.database.write() as connection:
+    with _write(study) as connection:
         role = connection.scalar(sa.select(raters.c.role).where(raters.c.name == by))
         if role == "rater":
             raise UsageError(f"{by!r} rates in this study. Let somebody else settle its disputes, with --by NAME.")
@@ -141,6 +145,15 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
         names = {id_: name for name, (id_, _) in numbers.items()}
         record_event(connection, "adjudication", rater=adjudicator, items=[names[answer] for answer in ordered])
         return HandedOver({by: len(ordered)}, 0, secret)
+
+
+@contextmanager
+def _write(study: RatingStudy) -> Generator[sa.Connection]:
+    try:
+        with study.database.write() as connection:
+            yield connection
+    except IntegrityError as error:
+        raise study.database.damaged(error.orig) from error
 
 
 def _find_active(connection: sa.Connection) -> list[int]:

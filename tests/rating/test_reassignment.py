@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
 
-from imapeval.errors import UsageError
+from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import UnknownItemError
 from imapeval.rating.administration import invite
 from imapeval.rating.monitoring import overview
@@ -131,3 +133,12 @@ def test_disputes_are_settled_without_names(studies: Studies):
     again = adjudicate(study, [one.id for one in disputed], by="judge")
     assert (again.given, again.secret) == ({"judge": 0}, None)
     assert set(count_ratings(study).values()) == {2}
+
+
+def test_assignments_altered_by_hand_are_reported(sqlite_studies: Studies):
+    study, raters = sqlite_studies.make(questions=3, raters=1, panel=2)
+    with closing(sqlite3.connect(sqlite_studies.place)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = 1")
+        connection.execute("UPDATE assignments SET slot = 'x' WHERE rater = ?", [raters[0].id])
+    with pytest.raises(ResourceError, match=r"study\.db"):
+        reassign(study, raters[0].name)
