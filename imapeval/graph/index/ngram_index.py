@@ -229,10 +229,6 @@ class NgramIndex:
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return [self._check(self._rows[begin:end]) for begin, end in spans]
 
-    def rows_with_initials(self, words: Integers, limit: int) -> list[Rows]:
-        """Return the row ids of at most `limit` names whose initials are each word."""
-        return self.rows_with(initials_keys(words), limit)
-
     def squared_idf(self, keys: Integers) -> Floats:
         """Return the squared inverse document frequencies of features, the squares of scikit-learn's TfidfVectorizer.
 

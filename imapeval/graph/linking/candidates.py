@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.graph.index.ngram_index import MAX_CHARACTERS
-from imapeval.graph.index.ngrams import extract_features, make_feature_sets, word_keys
+from imapeval.graph.index.ngrams import extract_features, initials_keys, make_feature_sets, word_keys
 from imapeval.graph.index.preprocessing import fold_case
 from imapeval.graph.linking.features import FEATURES, CandidateSet, Hits, compute_features
 from imapeval.graph.linking.series import find_in_series
@@ -113,7 +113,7 @@ class CandidateFinder:
         for owners, rows in (
             (
                 [place for place, _ in short],
-                self._ngrams.rows_with_initials(word_keys([w for _, w in short]), INITIALS_HITS),
+                self._ngrams.rows_with(initials_keys(word_keys([w for _, w in short])), INITIALS_HITS),
             ),
             (initials.owners.tolist(), self._ngrams.rows_with(initials.keys, INITIALS_HITS)),
         ):

@@ -9,7 +9,7 @@ import pytest
 from imapeval.errors import ResourceError
 from imapeval.graph.index.cache_cleanup import remove_stale_indexes
 from imapeval.graph.index.ngram_index import NgramIndex
-from imapeval.graph.index.ngrams import extract_features, make_feature_sets, word_keys
+from imapeval.graph.index.ngrams import extract_features, initials_keys, make_feature_sets, word_keys
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
@@ -46,7 +46,7 @@ def test_misspelt_and_longer_texts_find_their_name(graph):
 
 def test_initials_find_what_they_abbreviate(graph):
     grams = NgramIndex.build(graph)
-    [rows, none] = grams.rows_with_initials(word_keys(["copd", "lung"]), 5)
+    [rows, none] = grams.rows_with(initials_keys(word_keys(["copd", "lung"])), 5)
     assert [name.text for name in graph.names_at(rows.tolist())] == ["chronic obstructive pulmonary disease"]
     assert not len(none)
 
@@ -145,7 +145,7 @@ def test_damaged_rows_are_reported_when_they_are_used(graph, tmp_path, row):
     with pytest.raises(ResourceError, match=re.escape(str(folder / "grams-rows.npy"))):
         opened.search("lung", 1)
     with pytest.raises(ResourceError, match=re.escape(str(folder / "grams-rows.npy"))):
-        opened.rows_with_initials(word_keys(["copd"]), 5)
+        opened.rows_with(initials_keys(word_keys(["copd"])), 5)
 
 
 def test_a_description_nested_too_deep_is_that_of_no_graph(graph, tmp_path):
