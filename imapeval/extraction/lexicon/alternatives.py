@@ -74,6 +74,9 @@ class Part:
 def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
     """Yield the items of a sentence that is no question, and apart from each what it names only to reject it."""
     exception = _Exception.find(sentence) if lang == "zh" else None
+    if exception is None and not (_REPLACED if lang == "zh" else _INSTEAD).search(sentence.text):
+        yield from map(Part, split_items(sentence))
+        return
     previous = ""
     for item in split_items(sentence):
         parts: list[Part | None] = []

@@ -45,6 +45,7 @@ _NUMBER = re.compile(
     rf"|(?<=[{HAN}])(?:(?P<han_bracket>\d{{1,2}})[)）]|(?P<han_stop>\d{{1,2}})[.、．])(?=\s*[{HAN}])\s*"
 )
 _STYLES = {"in_brackets": "()", "before_bracket": ")", "han_bracket": ")", "before_stop": ".", "han_stop": "."}
+_SECOND = ("2)", "2）", "2.", "2、", "2．", "②", "b)", "b）")
 _CONJUNCTION = re.compile(r"[ \t,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?\Z", re.IGNORECASE)
 _BRACKETS = {")": "(", "）": "（", "]": "[", "】": "【"}
 _MAX_CONJUNCTION_CHARACTERS = 8
@@ -105,6 +106,8 @@ def find_numbers(text: str) -> list[_Number]:
     [1, 2, 3]
     """
     numbers: list[_Number] = []
+    if not any(second in text for second in _SECOND):
+        return numbers
     run: list[_Number] = []
     for found in [*_NUMBER.finditer(text), None]:
         number = found and _read_number(found, text)
