@@ -7,7 +7,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -305,9 +305,13 @@ class _Reply(BaseModel):
     usage: Any = None
 
 
+Logprob = Annotated[float, Field(le=0.01)]
+"""A log-probability, not NaN; half precision may round it to a little more than 0."""
+
+
 class _TopToken(BaseModel):
     token: str
-    logprob: float
+    logprob: Logprob
 
 
 class _TokenPosition(_TopToken):

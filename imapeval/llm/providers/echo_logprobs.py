@@ -152,7 +152,7 @@ def _unsupported(who: str, why: str) -> ServiceError:
 class _Logprobs(BaseModel):
     # llama.cpp uses another format here, and only covers generated tokens.
     tokens: list[str] = []
-    token_logprobs: list[float | None] = []
+    token_logprobs: list[chat_format.Logprob | None] = []
 
 
 class _Choice(BaseModel):

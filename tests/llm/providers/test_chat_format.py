@@ -391,3 +391,14 @@ def test_a_completion_that_repeats_a_password_is_a_failure(text):
     assert failed.value.kind == "repeats-password"
     assert failed.value.tokens == (5, 0)
     assert "[redacted]" in str(failed.value.raw)
+
+
+@pytest.mark.parametrize("damaged", [float("nan"), float("inf"), 2.0])
+def test_numbers_that_are_no_log_probabilities_are_not_used(damaged):
+    request = Request((Message("user", "头痛?"),), logprobs=1)
+    for own, other, count in ((-0.1, -2.0, 1), (damaged, -2.0, 0), (-0.1, damaged, 0)):
+        said = json.loads(reply("3"))
+        top = [{"token": "4", "logprob": other}]
+        said["choices"][0]["logprobs"] = {"content": [{"token": "3", "logprob": own, "top_logprobs": top}]}
+        completion = chat_format.parse_reply(json.dumps(said), request, who=WHO)
+        assert (completion.text, len(completion.tokens)) == ("3", count)

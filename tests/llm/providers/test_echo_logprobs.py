@@ -13,7 +13,7 @@ from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Message, Request, Token, Usage, canonical_json
-from imapeval.llm.providers.echo_logprobs import token_ends
+from imapeval.llm.providers.echo_logprobs import parse_reply, token_ends
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.tokens import estimate
 
@@ -170,3 +170,11 @@ def test_every_cut_of_a_text_is_found_again(text, cuts, generated):
     bounds = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     tokens = [text[start:end] for start, end in pairwise(bounds)]
     assert token_ends([*tokens, *generated], text) == bounds[1:]
+
+
+@pytest.mark.parametrize("damaged", [float("nan"), float("inf"), 2.0])
+def test_numbers_that_are_no_log_probabilities_are_refused(damaged):
+    said = reply(["Rest", ".", " ", "休", "", "息"], [None, damaged, -0.25, -4.0, -3.0, -2.0])
+    with pytest.raises(ProviderError) as caught:
+        parse_reply(json.dumps(said), REQUEST, who="stub")
+    assert caught.value.kind == "unreadable-reply"
