@@ -109,6 +109,10 @@ class Database:
                 f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs, can be "
                 "written and has space."
             ) from error
+        except exc.StatementError as error:
+            if isinstance(error, exc.DBAPIError):
+                raise
+            raise self.damaged(error.orig) from error  # a cell of the wrong type, given to another statement
         # JSON in a column, or what is made of it, and rows that every study has.
         except (ValueError, TypeError, RecursionError, exc.NoResultFound, exc.MultipleResultsFound) as error:
             raise self.damaged(error) from error

@@ -135,10 +135,11 @@ def test_disputes_are_settled_without_names(studies: Studies):
     assert set(count_ratings(study).values()) == {2}
 
 
-def test_assignments_altered_by_hand_are_reported(sqlite_studies: Studies):
+@pytest.mark.parametrize("change", ["slot = 'x'", "token = iif(position = 1, CAST(token AS BLOB), token)"])
+def test_assignments_altered_by_hand_are_reported(sqlite_studies: Studies, change: str):
     study, raters = sqlite_studies.make(questions=3, raters=1, panel=2)
     with closing(sqlite3.connect(sqlite_studies.place)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = 1")
-        connection.execute("UPDATE assignments SET slot = 'x' WHERE rater = ?", [raters[0].id])
+        connection.execute(f"UPDATE assignments SET {change} WHERE rater = ?", [raters[0].id])
     with pytest.raises(ResourceError, match=r"study\.db"):
         reassign(study, raters[0].name)
