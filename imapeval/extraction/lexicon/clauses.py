@@ -46,7 +46,9 @@ _NUMBER = re.compile(
 )
 _STYLES = {"in_brackets": "()", "before_bracket": ")", "han_bracket": ")", "before_stop": ".", "han_stop": "."}
 _SECOND = ("2)", "2）", "2.", "2、", "2．", "②", "b)", "b）")
-_CONJUNCTION = re.compile(r"[ \t,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?\Z", re.IGNORECASE)
+_CONJUNCTION = re.compile(
+    r"(?<![ \t,，;；、])[ \t,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?\Z", re.IGNORECASE
+)
 _BRACKETS = {")": "(", "）": "（", "]": "[", "】": "【"}
 _MAX_CONJUNCTION_CHARACTERS = 8
 """Characters before the number of an item that are searched for a conjunction."""

@@ -109,7 +109,9 @@ _DANGLING = re.compile(
 )
 _COLON = re.compile(r"[)）]?[:：]")
 _LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：?？])?+[ \t]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
-_INLINE = re.compile(r"\s*(?P<colon>[:：])?\s*(?P<number>[①-⑳]|[(（](?:\d{1,2}|[a-h])[)）]|\d{1,2}[)）.、．])")
+_INLINE = re.compile(
+    r"[^\S\n]*+(?P<colon>[:：])?+[^\S\n]*+(?P<number>[①-⑳]|[(（](?:\d{1,2}|[a-h])[)）]|\d{1,2}[)）.、．])"
+)
 _NUMBER_AT_END = re.compile(r"(?P<number>[①-⑳]|\d{1,2}(?=[)）.、．])|[a-h](?=[)）]))(?P<close>[)）.、．])?\s*$")
 _MAX_NUMBER_CHARACTERS = 10
 """Characters before an item within a line that are searched for its number."""

@@ -70,6 +70,8 @@ _MEMBERS = re.compile(
     r"(?:\s*[,，]?\s*(?:etc\.?|等))?\s*",
     re.IGNORECASE,
 )
+_MAX_MEMBERS_CHARACTERS = 200
+"""Longest list of what an item includes, in characters."""
 _PREDICATE = re.compile(
     r"\b(?:is|are|was|were|be|has|have|had|can|may|might|will|do|does|contains?|causes?|increases?|raises?|worsens?|makes?"
     r"|irritates?|triggers?|leads?|relax(?:es)?|slows?|lowers?|reduces?|interacts?|affects?|rich|high|low|found|known|it|they"
@@ -120,7 +122,8 @@ class Item:
 
 def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[Item]:
     """Yield the items of a sentence; `courtesies` says whether polite phrases are among them."""
-    last = governed.sentence.start
+    sentence = governed.sentence
+    last = sentence.start
     # The governor that a colon or a heading separates from what it governs.
     dangling = governed.governor
     # Whether the heading is a mere "do not", which applies to all behind its colon, and whether that has begun.
@@ -135,7 +138,6 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     without = governed.sentence.text[:8].lower() == "without "
     # "Should I use heat instead of ice?" rejects neither, and "do not: use heat instead of ice" not the ice.
     undivided = governed.governor or heading or text.startswith(("?", "？"), governed.sentence.end)
-    sentence = governed.sentence
     for part in map(Part, split_items(sentence)) if undivided else split_alternatives(sentence, lang):
         item = part.piece
         between = text[last : item.start]
@@ -147,7 +149,8 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
             if dangling and is_category(item.text):
                 continue  # "Avoid:", and below it "Drinks: coffee, alcohol"
             is_class = dangling or (_CLASS.search(item.text) and advises_against(find_governor(item.text)))
-            colon = last if is_class and _lists_members(text[last : governed.sentence.end]) else len(text)
+            behind = text[last : min(sentence.end, last + _MAX_MEMBERS_CHARACTERS + 1)]
+            colon = last if is_class and _lists_members(behind) else len(text)
         if not courtesies and is_courtesy(item.text, lang=lang):
             broken = broken or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
             continue
@@ -198,6 +201,8 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
 
 def _lists_members(text: str) -> bool:
     """Return whether a text behind a colon is a list of names: ": coffee, tea", but not ": it is addictive"."""
+    if len(text) > _MAX_MEMBERS_CHARACTERS:
+        return False
     found = _MEMBERS.fullmatch(text)
     return found is not None and not (_PREDICATE.search(text) or is_negated(text) or is_remedy(found["first"]))
 
