@@ -27,7 +27,7 @@ _ALL = re.compile(r"\b(?:all|any|anyone|anything|both|each|every\w*|most)\b", re
 _NORMAL = re.compile(
     r"\b(?:clear|fine|healthy|negative|normal|unremarkable|well|within)\b|正常|阴性|良好", re.IGNORECASE
 )
-_UNDECIDED = re.compile(r"\b(?:ask|if|nothing|whether|why)\b|是否|能否|为什么", re.IGNORECASE)
+_UNDECIDED = re.compile(r"\b(?:ask|if|nothing|something|whether|why)\b|是否|能否|为什么", re.IGNORECASE)
 # An exception that is no thing: "no pain except at night".
 _CIRCUMSTANCE = re.compile(r"(?:as|at|by|during|for|from|in|on|that|to|with|you|your)\b", re.IGNORECASE)
 _REPLACED = re.compile(
