@@ -4,7 +4,8 @@
 2. text: the same wording is exact; another polarity, amount or side of the same thing is a contradiction;
 3. graph: both values are linked to concepts, and is-a or part-of decides, or contradicts if the polarity differs;
 4. text again: one value is the other preceded by words that only narrow it (`wording`, with low confidence);
-5. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
+5. graph again: the values differ in one place, and the graph relates what stands there (with low confidence);
+6. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
 in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
@@ -24,7 +25,7 @@ import numpy as np
 
 from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated, relate_links
-from imapeval.matching.wording import relate_by_head
+from imapeval.matching.wording import find_replacement, relate_by_head
 from imapeval.signature import signature
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison import (
@@ -120,7 +121,7 @@ class HybridMatcher:
         for case, lang in zip(cases, langs, strict=True):
             by_lang.setdefault(lang, []).append(case)
         known = {lang: self._prepare_values(some, lang) for lang, some in by_lang.items()}
-        return [tuple(_match_facts(case, known[lang], self.graph)) for case, lang in zip(cases, langs, strict=True)]
+        return [tuple(_match_facts(case, known[lang], self._linker)) for case, lang in zip(cases, langs, strict=True)]
 
     def _prepare_values(self, cases: Sequence[_FactSets], lang: Lang) -> _BatchValues:
         values: dict[str, None] = {}
@@ -261,7 +262,7 @@ def _combine(
     return np.round((np.clip(cosines, 0.0, 1.0) + overlaps) / 2 * weights, 4)
 
 
-def _match_facts(case: _FactSets, values: _BatchValues, graph: Graph) -> list[Match]:
+def _match_facts(case: _FactSets, values: _BatchValues, linker: Linker) -> list[Match]:
     if not (case.reference and case.response):
         return []
     matches: list[Match] = []
@@ -272,28 +273,50 @@ def _match_facts(case: _FactSets, values: _BatchValues, graph: Graph) -> list[Ma
                 relation = case.recorded.get((reference, response), Relation.UNMATCHED)
                 match = Match(*reference, response[1], relation, float(similarity), "recorded")
             else:
-                match = _match_pair(*reference, response[1], values, graph, float(similarity))
+                match = _match_pair(*reference, response[1], values, linker, float(similarity))
             matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
     return matches
 
 
 def _match_pair(
-    term: str, reference: str, response: str, values: _BatchValues, graph: Graph, similarity: float
+    term: str, reference: str, response: str, values: _BatchValues, linker: Linker, similarity: float
 ) -> Match:
     verdict = values.verdicts[reference, response]
     if verdict is not None:
         evidence = {"why": verdict.value}
         return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
     ours, theirs = values.links[reference], values.links[response]
-    if decision := relate_links(graph, ours.links, theirs.links):
-        relation, evidence = _apply_conditions(
-            *_apply_amounts(*_apply_stance(*decision, ours, theirs), ours, theirs), ours, theirs
-        )
-        return Match(term, reference, response, relation, similarity, "graph", evidence)
-    if decision := relate_by_head(graph, reference, response):
+    if decision := _relate_linked(linker.graph, ours, theirs):
+        return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+    if decision := relate_by_head(linker.graph, reference, response):
         return Match(term, reference, response, decision[0], similarity, "text", decision[1])
-    evidence = explain_unrelated(graph, ours.links, theirs.links)
+    if decision := _relate_replaced(linker, reference, response):
+        return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+    evidence = explain_unrelated(linker.graph, ours.links, theirs.links)
     return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)
+
+
+def _relate_linked(graph: Graph, reference: _Linked, response: _Linked) -> tuple[Relation, dict[str, Any]] | None:
+    decision = relate_links(graph, reference.links, response.links)
+    if decision is None:
+        return None
+    for apply in (_apply_stance, _apply_amounts, _apply_conditions):
+        decision = apply(*decision, reference, response)
+    return decision
+
+
+def _relate_replaced(linker: Linker, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
+    """Relate two values that differ in one place by the concepts that are named there."""
+    replacement = find_replacement(reference, response)
+    if replacement is None:
+        return None
+    phrases = map(parse_phrase, (reference, response))
+    ours, theirs = (
+        _Linked(linker.link_by_name(name), phrase.stance.denies, phrase)
+        for name, phrase in zip(replacement, phrases, strict=True)
+    )
+    decision = _relate_linked(linker.graph, ours, theirs)
+    return decision and (decision[0], {**decision[1], "confidence": "low"})
 
 
 def _apply_stance(

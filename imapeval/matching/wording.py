@@ -1,10 +1,14 @@
-"""Relate two values of which one ends in the other: the longer one is often a kind of the shorter one.
+"""Relate two values by what their wordings share: an end, or all but one place.
 
+Of two values of which one ends in the other, the longer one is often a kind of the shorter one.
 "Severe headache" is a headache and 十二指肠恶性淋巴瘤 is a 恶性淋巴瘤, whether or not a graph knows them: in both
 languages the head of a noun phrase comes last. Not always: German measles is not measles, and hay fever is not fever.
 So the words before the head must be a degree, a course, a side, an age or a place in the body; and the longer value
 must not be a lay name ("stomach flu") or a drug, whose kind only the graph knows. The result is a guess and the last
 resort.
+
+Two values that differ in one place are related like what stands there: "cetirizine for the hives" is more precise than
+"an antihistamine for the hives".
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.graph.linking.phrases import is_enumeration, is_phrase, strip_qualifier
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.normalise import normalise
+from imapeval.text.phrases import find_content_words, parse_phrase
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -64,6 +69,39 @@ def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relatio
     if not _only_narrows(graph, modifier) or _is_one_name(graph, longer):
         return None
     return relation, {"head": head, "modifier": modifier, "confidence": "low"}
+
+
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+def find_replacement(reference: str, response: str) -> tuple[str, str] | None:
+    """Return what two values have in the one place where they differ; None if they share nothing, or one has no more.
+
+    Amounts, conditions and articles are left out. None also if only one of the values denies something.
+
+    >>> find_replacement("take an antihistamine for the hives", "take cetirizine 10 mg for the hives")
+    ('antihistamine', 'cetirizine')
+    """
+    a, b = parse_phrase(reference), parse_phrase(response)
+    if a.words.isdisjoint(b.words) or a.stance.denies != b.stance.denies:
+        return None
+    ours, theirs = (_split_words(phrase.amounts.rest) for phrase in (a, b))
+    shorter = min(len(ours), len(theirs))
+    start = next((place for place in range(shorter) if ours[place] != theirs[place]), shorter)
+    end = next((place for place in range(shorter - start) if ours[-1 - place] != theirs[-1 - place]), shorter - start)
+    space = "" if has_chinese(reference) else " "
+    first, second = (space.join(words[start : len(words) - end]) for words in (ours, theirs))
+    # Single Chinese characters are seldom words.
+    if min(len(first), len(second)) < (1 if space else 2):
+        return None
+    shared = space.join((*ours[:start], *ours[len(ours) - end :]))
+    return (first, second) if find_content_words(shared) else None
+
+
+def _split_words(text: str) -> list[str]:
+    """Return the English words of a text, or its characters if it has Chinese ones."""
+    norm = normalise(text)
+    return list(norm) if has_chinese(norm) else [word for word in norm.split() if word not in _ARTICLES]
 
 
 def _find_modifier(norm: str, head: str) -> str:

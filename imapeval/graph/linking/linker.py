@@ -75,7 +75,7 @@ class Linker:
     """
 
     def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, ngrams: NgramIndex | None = None) -> None:
-        self._graph = graph
+        self.graph = graph
         self._encoder = encoder
         self._index = index
         self._ngrams = ngrams
@@ -112,7 +112,7 @@ class Linker:
             return []
         found = self._get_finder().find_many(texts, lang=lang)
         if types is not None:
-            found = [one.filter([self._graph.concept(c).type in types for c in one.concepts]) for one in found]
+            found = [one.filter([self.graph.concept(c).type in types for c in one.concepts]) for one in found]
         return [rank_candidates(one, k=k) for one in found]
 
     def link_many(self, values: Sequence[str], *, lang: Lang) -> list[tuple[Link, ...]]:
@@ -129,7 +129,7 @@ class Linker:
 
     def _link_new(self, values: Sequence[str], lang: Lang) -> dict[str, tuple[Link, ...]]:
         """Return the links of distinct values, and cache them."""
-        links = {value: self._link_by_name(value) for value in values}
+        links = {value: self.link_by_name(value) for value in values}
         unknown = [value for value in values if not links[value] and phrases.is_phrase(normalise(value))]
         promising = self._prefilter(unknown)
         ranked = dict(zip(promising, self.search_many(promising, lang=lang, k=_RANKED), strict=True))
@@ -143,7 +143,8 @@ class Linker:
                 del self._links[key]
         return links
 
-    def _link_by_name(self, value: str) -> tuple[Link, ...]:
+    def link_by_name(self, value: str) -> tuple[Link, ...]:
+        """Return the links of a value that is a name, perhaps spelled differently or with words around it."""
         norm = normalise(value)
         for spelling in (norm, *spelling_variants(norm)):
             if found := self._name_links(spelling, "exact", 1.0):
@@ -173,7 +174,7 @@ class Linker:
         return ()
 
     def _link_narrower(self, norm: str) -> tuple[Link, ...]:
-        return _make_links([(concept, norm, _CORE_SCORE) for concept in self._graph.lookup_narrower(norm)], "kind")
+        return _make_links([(concept, norm, _CORE_SCORE) for concept in self.graph.lookup_narrower(norm)], "kind")
 
     def _link_treatments(self, norm: str) -> tuple[Link, ...]:
         for agent in phrases.find_treatment_agents(norm):
@@ -185,7 +186,7 @@ class Linker:
         """Yield a Chinese value with its Latin abbreviation replaced by the Chinese names of its expansion."""
         if abbreviation := phrases.find_latin_abbreviation(norm):
             for concept in self._lookup(abbreviation):
-                for name in self._graph.names(concept, lang="zh"):
+                for name in self.graph.names(concept, lang="zh"):
                     yield norm.replace(abbreviation, normalise(name.text))
 
     def _name_links(self, norm: str, how: LinkKind, score: float, kind: ConceptType | None = None) -> tuple[Link, ...]:
@@ -196,8 +197,8 @@ class Linker:
     def _get_finder(self) -> CandidateFinder:
         with self._lock:
             if self._finder is None:
-                ngrams = self._ngrams or NgramIndex.open_or_build(self._graph)
-                self._finder = CandidateFinder(self._graph, self._encoder, self._index, ngrams)
+                ngrams = self._ngrams or NgramIndex.open_or_build(self.graph)
+                self._finder = CandidateFinder(self.graph, self._encoder, self._index, ngrams)
             return self._finder
 
     def _prefilter(self, values: Sequence[str]) -> list[str]:
@@ -233,7 +234,7 @@ class Linker:
             return ()
         score = rating if is_misspelt else likely
         exact = self._lookup(near)
-        narrower = self._graph.lookup_narrower(near)
+        narrower = self.graph.lookup_narrower(near)
         links: list[Link] = []
         for candidate in meant:
             other = next(((c.concept, round(c.score, 3)) for c in candidates if c is not candidate), None)
@@ -247,7 +248,7 @@ class Linker:
             # A stage, a dose and what follows a preposition may be longer than the head: "CT of head and neck".
             if len(head) < HEAD_SHARE * (len(head) + len(modifier)):
                 continue
-            concepts = [c for c in self._lookup(head, types=_HEAD_TYPES) if not self._graph.is_general(c)]
+            concepts = [c for c in self._lookup(head, types=_HEAD_TYPES) if not self.graph.is_general(c)]
             if concepts and not self._is_stopped(head) and self._is_modifier(modifier):
                 return _make_links([(concept, head, len(head) / len(norm)) for concept in concepts], "kind")
         return ()

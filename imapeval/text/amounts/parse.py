@@ -1,11 +1,19 @@
-"""Parse the amounts in a phrase: their extent, comparatives, intervals and context."""
+"""Parse the amounts in a phrase: their extent, intervals and context."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts import vocabulary as vocab
-from imapeval.text.amounts.units import conversion_factor, divide_unit, make_fahrenheit_unit, read_number, read_unit
+from imapeval.text.amounts.units import (
+    conversion_factor,
+    divide_unit,
+    make_fahrenheit_unit,
+    make_reading,
+    read_margins,
+    read_number,
+    read_unit,
+)
 from imapeval.text.amounts.vocabulary import AmountReading, Comparatives, Interval, Number, Unit
 
 if TYPE_CHECKING:
@@ -50,13 +58,13 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             return _read_each(text, found, floor)
         case "period" if not text.endswith("times ", 0, start):  # "several times daily"
             low, high, _, name = _read_period(text, start) or (1.0, 1.0, end, "day")
-            return [_make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
+            return [make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
         case "night":
             # For a medicine this is a dosing time; for a cough only when it occurs.
             meant = before or not text[:start].strip() or vocab.DOSING_VERB.search(text, max(0, start - 60), start)
             known = any(reading.dimension == "frequency" for reading in before[-4:])
             return (
-                [_make_reading(_read_margins(text, start, end, floor), "frequency", 1.0, 1.0)]
+                [make_reading(read_margins(text, start, end, floor), "frequency", 1.0, 1.0)]
                 if meant and not known
                 else []
             )
@@ -64,49 +72,16 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             return _read_day_number(text, start, end)
         case "always":
             days = vocab.LIFETIME * conversion_factor("year", "day")
-            return [_make_reading(_read_margins(text, start, end, floor), "duration", days, days, "year")]
+            return [make_reading(read_margins(text, start, end, floor), "duration", days, days, "year")]
         case "share":
             number = read_number(text, end)
             return (
-                [_make_reading(_read_margins(text, start, number.end, floor), "share", number.low, number.high)]
+                [make_reading(read_margins(text, start, number.end, floor), "share", number.low, number.high)]
                 if number
                 else []
             )
         case _:
             return []
-
-
-def _read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
-    """Parse the comparatives around an amount: at least, 不超过, 以上, or so."""
-    bound, strict, about, words = "", False, False, ""
-    cuts = [(start, end)]
-    while len(cuts) < 3 and (
-        found := vocab.COMPARATIVE_BEFORE.match(
-            text[max(floor, start - vocab.MAX_COMPARATIVE_CHARACTERS) : start][::-1]
-        )
-    ):
-        word = (found["latin"] or found["other"] or found["apart"])[::-1]
-        kind, exclusive = vocab.BOUNDS_BEFORE[word]
-        begin = start - found.end()
-        cuts.insert(0, (begin, begin + len(word) if found["apart"] else start))
-        start, words = begin, f"{words} {word}"
-        bound, strict, about = (bound, strict, True) if kind == "about" else (kind or bound, exclusive or strict, about)
-    while len(cuts) < 5 and (found := vocab.COMPARATIVE_AFTER.match(text, end)):
-        word = found["latin"] or found["other"]
-        kind = vocab.BOUNDS_AFTER[word]
-        cuts.append((end, found.end()))
-        end, words = found.end(), f"{words} {word}"
-        bound, about = (bound, True) if kind == "about" else (kind, about)
-    return Comparatives(start, end, tuple(cuts), bound, strict, about, words)
-
-
-def _make_reading(margins: Comparatives, dimension: str, low: float, high: float, name: str = "") -> AmountReading:
-    lowest = None if margins.bound == "upper" else low
-    highest = None if margins.bound == "lower" else high
-    strict = margins.strict and (lowest is None or highest is None)
-    return AmountReading(
-        dimension, lowest, highest, margins.start, margins.end, name, strict, margins.about, margins.cuts
-    )
 
 
 def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:
@@ -178,7 +153,7 @@ def _finish_reading(
         elif vocab.RATIO_AFTER.match(text, end):
             dimension = "ratio"
     old = vocab.AGE_AFTER.match(text, end) if dimension == "duration" else None
-    margins = _read_margins(text, start, old.end() if old else end, floor)
+    margins = read_margins(text, start, old.end() if old else end, floor)
     if unit.more == "+":
         margins = margins._replace(bound="lower")
     if dimension == "duration" and (old or _is_age(text, margins, name)):
@@ -196,7 +171,7 @@ def _finish_reading(
             dimension, low, high = "frequency", 1 / high, 1 / low
     elif dimension == "pressure":
         dimension = _name_pressure(text, margins.start) or dimension
-    return _make_reading(margins, dimension, low, high, name)
+    return make_reading(margins, dimension, low, high, name)
 
 
 def _is_age(text: str, margins: Comparatives, name: str) -> bool:
@@ -238,23 +213,23 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
         return None
     low, high = sorted((number.low, (second or number).high))
     plural = text[end : end + 1] == "s"
-    margins = _read_margins(text, start, end + plural, floor)
+    margins = read_margins(text, start, end + plural, floor)
     if (pressure := _name_pressure(text, margins.start)) and 20 <= low and high <= 300:  # noqa: SIM300
-        return _make_reading(margins, pressure, low, high, "mmHg")
+        return make_reading(margins, pressure, low, high, "mmHg")
     if vocab.FEVER_BEFORE.search(text, max(0, margins.start - 20), margins.start) and (
         34 <= low <= high <= 43 or 90 < low <= high <= 110
     ):
         unit = make_fahrenheit_unit(end) if low > 90 else Unit("temperature", "degC", 1.0, end)
-        return _make_reading(margins, unit.dimension, unit.convert(low), unit.convert(high), unit.name)
+        return make_reading(margins, unit.dimension, unit.convert(low), unit.convert(high), unit.name)
     if week := vocab.WEEK_BEFORE.search(text, max(0, start - 14), start):
         bound = "upper" if week[1] in ("before", "until", "by") else "lower"
         margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
-        return _make_reading(margins, "duration", low * 7, high * 7, "week")
+        return make_reading(margins, "duration", low * 7, high * 7, "week")
     if measure := vocab.MEASURE_BEFORE.search(text, max(0, margins.start - 40), margins.start):
-        return _make_reading(margins, f"value of {measure['latin'] or measure['chinese']}", low, high)
+        return make_reading(margins, f"value of {measure['latin'] or measure['chinese']}", low, high)
     people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
     if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
-        return _make_reading(margins, "age", low, high, "year")
+        return make_reading(margins, "age", low, high, "year")
     return None
 
 
@@ -267,7 +242,7 @@ def _read_day_number(text: str, start: int, end: int) -> list[AmountReading]:
     last = unit.end if unit else number.end
     days = unit.scale if unit else 7.0 if text[start] == "w" else 1.0
     margins = Comparatives(start, last, ((start, last),))
-    return [_make_reading(margins, "day number", number.low * days, number.high * days)]
+    return [make_reading(margins, "day number", number.low * days, number.high * days)]
 
 
 def _read_proportion(text: str, start: int, floor: int) -> list[AmountReading]:
@@ -276,7 +251,7 @@ def _read_proportion(text: str, start: int, floor: int) -> list[AmountReading]:
     if found is None or not (whole := float(found[2].replace(",", ""))) or float(found[1]) > whole:
         return []
     share = 100 * float(found[1]) / whole
-    return [_make_reading(_read_margins(text, start, found.end(), floor), "share", share, share)]
+    return [make_reading(read_margins(text, start, found.end(), floor), "share", share, share)]
 
 
 def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
@@ -288,11 +263,11 @@ def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
     unit = None if found[5] else read_unit(text, Number(0, 0, end), start)
     if unit and unit.dimension in ("mass", "volume", "international units"):
         both = (
-            (_read_margins(text, start, found.end(1), floor), systolic),
-            (_read_margins(text, found.start(3), unit.end, end), diastolic),
+            (read_margins(text, start, found.end(1), floor), systolic),
+            (read_margins(text, found.start(3), unit.end, end), diastolic),
         )
         return [
-            _make_reading(margins, unit.dimension, unit.convert(value), unit.convert(value)) for margins, value in both
+            make_reading(margins, unit.dimension, unit.convert(value), unit.convert(value)) for margins, value in both
         ]
     # Without a unit, only plausible blood pressures: not 70/30 insulin, 24/7, 20/20.
     if unit or not (found[5] or (80 <= systolic <= 260 and 40 <= diastolic <= 150 and systolic - diastolic >= 10)):
@@ -300,13 +275,13 @@ def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
     to = vocab.RANGE_SIGN.match(text, end)
     upper = vocab.NUMBER_PAIR.match(text, to.end()) if to and to["word"] in (None, "to") else None
     last = upper or found
-    margins = _read_margins(text, start, last.end(), floor)
+    margins = read_margins(text, start, last.end(), floor)
     scale, name = (conversion_factor("kPa", "mmHg"), "kPa") if last[5] == "kpa" else (1.0, "mmHg")
     ends = (systolic, float(last[2] or last[1])), (diastolic, float(last[4] or last[3]))
     readings: list[AmountReading] = []
     for kind, pair in zip(("systolic pressure", "diastolic pressure"), ends, strict=True):
         low, high = sorted(pair)
-        readings.append(_make_reading(margins, kind, low * scale, high * scale, name))
+        readings.append(make_reading(margins, kind, low * scale, high * scale, name))
     return readings
 
 
@@ -348,14 +323,14 @@ def _read_each(text: str, found: re.Match[str], floor: int) -> list[AmountReadin
     if interval is None:
         return []
     start, end = found.start(), interval.unit.end
-    margins = _read_margins(text, start, end, floor)
+    margins = read_margins(text, start, end, floor)
     shared = _read_per_interval(text, interval, margins, found[0]) if text[start] >= "一" else None
     if shared:
         return [shared]
     if interval.unit.dimension != "duration":
         return []
     times = _count_doses(found[0])
-    return [_make_reading(margins, "frequency", times / interval.high, times / interval.low, interval.unit.name)]
+    return [make_reading(margins, "frequency", times / interval.high, times / interval.low, interval.unit.name)]
 
 
 def _count_doses(words: str) -> int:

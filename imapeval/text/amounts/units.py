@@ -1,4 +1,4 @@
-"""Numbers and units: "10 mg/kg per day", 三点五毫克, 101.3 °F, converted to base units."""
+"""Numbers, units and comparatives: "10 mg/kg per day", 三点五毫克, "at least 101.3 °F", converted to base units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from imapeval.text.amounts import vocabulary as vocab
-from imapeval.text.amounts.vocabulary import Number, Unit
+from imapeval.text.amounts.vocabulary import AmountReading, Comparatives, Number, Unit
 
 if TYPE_CHECKING:
     import re
@@ -199,3 +199,37 @@ def make_fahrenheit_unit(end: int, more: float = 0.0) -> Unit:
     """Return the degree Fahrenheit as a unit, with `more` degrees added to the value."""
     zero, scale = _zero_fahrenheit(), conversion_factor("delta_degF", "delta_degC")
     return Unit("temperature", "degF", scale, end, zero + more * scale)
+
+
+def read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
+    """Parse the comparatives around an amount: at least, 不超过, 以上, or so."""
+    bound, strict, about, words = "", False, False, ""
+    cuts = [(start, end)]
+    while len(cuts) < 3 and (
+        found := vocab.COMPARATIVE_BEFORE.match(
+            text[max(floor, start - vocab.MAX_COMPARATIVE_CHARACTERS) : start][::-1]
+        )
+    ):
+        word = (found["latin"] or found["other"] or found["apart"])[::-1]
+        kind, exclusive = vocab.BOUNDS_BEFORE[word]
+        begin = start - found.end()
+        cuts.insert(0, (begin, begin + len(word) if found["apart"] else start))
+        start, words = begin, f"{words} {word}"
+        bound, strict, about = (bound, strict, True) if kind == "about" else (kind or bound, exclusive or strict, about)
+    while len(cuts) < 5 and (found := vocab.COMPARATIVE_AFTER.match(text, end)):
+        word = found["latin"] or found["other"]
+        kind = vocab.BOUNDS_AFTER[word]
+        cuts.append((end, found.end()))
+        end, words = found.end(), f"{words} {word}"
+        bound, about = (bound, True) if kind == "about" else (kind, about)
+    return Comparatives(start, end, tuple(cuts), bound, strict, about, words)
+
+
+def make_reading(margins: Comparatives, dimension: str, low: float, high: float, name: str = "") -> AmountReading:
+    """Return the amount with these margins, open on the side that its comparatives leave open."""
+    lowest = None if margins.bound == "upper" else low
+    highest = None if margins.bound == "lower" else high
+    strict = margins.strict and (lowest is None or highest is None)
+    return AmountReading(
+        dimension, lowest, highest, margins.start, margins.end, name, strict, margins.about, margins.cuts
+    )

@@ -167,7 +167,7 @@ def test_links_are_cached(linker, monkeypatch):
 
 def test_the_number_of_cached_links_is_limited(linker, monkeypatch):
     monkeypatch.setattr("imapeval.graph.linking.linker._CACHED_LINKS", 3)
-    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._ngrams)
+    fresh = Linker(linker.graph, linker._encoder, linker._index, linker._ngrams)
     values = ["cold", "CT", "amoxicillin", "amoxicilin", "lymphoma"]
     links = fresh.link_many(values, lang="en")
     assert len(fresh._links) == 3
@@ -180,7 +180,7 @@ def test_evidence_is_bounded(linker):
 
 
 def test_threads_share_one_linker(linker):
-    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._ngrams)
+    fresh = Linker(linker.graph, linker._encoder, linker._index, linker._ngrams)
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(partial(link, fresh), ["amoxicilin", "duodenal malignant lymphoma"] * 4))
     assert found == [[("d:amoxicillin", "index")], [("x:lymphoma", "kind")]] * 4

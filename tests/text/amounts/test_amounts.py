@@ -52,9 +52,10 @@ SAME = [
     ("125 mg/5 mL", "25 mg/ml"),
     ("haemoglobin 8 g/dL", "血红蛋白80g/L"),
     ("glucose 5.5 mmol/L", "血糖5.5毫摩尔/升"),
-    ("fasting glucose 126 mg/dL", "空腹血糖7.0 mmol/L"),  # diagnostic thresholds in both units: ADA, Standards of Care 2024
-    ("total cholesterol 200 mg/dL", "胆固醇5.17 mmol/L"),  # NCEP ATP III (2001) gives both
-    ("creatinine 1.5 mg/dL", "creatinine 133 μmol/L"),  # by 88.4: AMA Manual of Style, 11th edition
+    # Both units in: ADA, Standards of Care 2024; NCEP ATP III (2001); AMA Manual of Style, 11th edition (factor 88.4)
+    ("fasting glucose 126 mg/dL", "空腹血糖7.0 mmol/L"),
+    ("total cholesterol 200 mg/dL", "胆固醇5.17 mmol/L"),
+    ("creatinine 1.5 mg/dL", "creatinine 133 μmol/L"),
     ("platelet count 250,000", "platelet count of 250000"),
     ("INR维持在2.0~2.5", "INR 2.0-2.5"),
     ("day 5", "第五天"),
