@@ -253,5 +253,5 @@ def unify_synonyms(text: str) -> str:
     >>> unify_synonyms("AC joint")
     'AC joint'
     """
-    unified = _PATTERN.sub(lambda found: _KEPT[found[0].lower()], text)
+    unified = _PATTERN.sub(lambda found: _KEPT[found[0].lower()], " ".join(text.split()))
     return _SIGN.sub(lambda found: _SIGNS[has_chinese(text), found[1] is not None], unified)

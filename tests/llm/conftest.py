@@ -171,6 +171,7 @@ class FaultServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128  # with the default of 5, connections are reset where many begin at once
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)

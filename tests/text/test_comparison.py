@@ -63,6 +63,7 @@ SAME = [
     ("the disorder is hereditary", "it is an inherited disorder"),
     ("nil by mouth after midnight", "nothing to eat or drink after midnight"),
     ("预后良好", "预后佳"),
+    ("computed  tomography", "CT"),
     ("weakness on the left side", "left-sided weakness"),
     ("colonoscopy", "a colonoscopy ought to be done"),
     ("gallstones", "the patient most likely has gallstones"),
