@@ -477,6 +477,7 @@ def _hide(text: str) -> None:
 
 
 GIVEN: Mapping[str, Callable[[str], object]] = {
+    "text.amounts.units.read_margins": lambda text: units.read_margins(text, len(text) // 2, len(text) // 2, 0),
     "text.amounts.units.read_number": lambda text: units.read_number(text, 0),
     "text.amounts.units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
     "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),

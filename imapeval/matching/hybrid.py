@@ -25,7 +25,7 @@ import numpy as np
 
 from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated, relate_links
-from imapeval.matching.wording import find_replacement, relate_by_head
+from imapeval.matching.wording import find_replacement, names_finding, relate_by_head
 from imapeval.signature import signature
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison import (
@@ -316,7 +316,10 @@ def _relate_replaced(linker: Linker, reference: str, response: str) -> tuple[Rel
         for name, phrase in zip(replacement, phrases, strict=True)
     )
     decision = _relate_linked(linker.graph, ours, theirs)
-    return decision and (decision[0], {**decision[1], "confidence": "low"})
+    # An infection of the bladder is one of the urinary tract, but an amputation of the finger is none of the arm.
+    if decision is None or ("part of" in decision[1]["steps"] and not names_finding(reference)):
+        return None
+    return decision[0], {**decision[1], "confidence": "low"}
 
 
 def _apply_stance(

@@ -46,8 +46,8 @@ _NARROWING_ADJECTIVES = frozenset(f"{_DEGREE_ADJECTIVES} {_PLACE_ADJECTIVES}".sp
 """English words that only narrow the noun after them."""
 
 
-_TYPE = re.compile(f"[{HAN}]{{1,4}}型")
-"""寻常型 in 寻常型银屑病"""
+_TYPE = re.compile(f"(?:(?![抗假疑血模非])[{HAN}]){{1,4}}型")
+"""A type before a disease: 寻常型 in 寻常型银屑病."""
 
 
 def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
@@ -72,10 +72,12 @@ def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relatio
 
 
 _ARTICLES = frozenset(("a", "an", "the"))
+_TURNING = re.compile(r"\b(?:than|except|other|unlike|rather|instead|above|below|over|under)\b|除|比|不如")
+"""Words with which something more precise does not make the whole more precise."""
 
 
 def find_replacement(reference: str, response: str) -> tuple[str, str] | None:
-    """Return what two values have in the one place where they differ; None if they share nothing, or one has no more.
+    """Return what two values have in the one place where they differ; None if one has nothing there, or all differs.
 
     Amounts, conditions and articles are left out. None also if only one of the values denies something.
 
@@ -95,7 +97,19 @@ def find_replacement(reference: str, response: str) -> tuple[str, str] | None:
     if min(len(first), len(second)) < (1 if space else 2):
         return None
     shared = space.join((*ours[:start], *ours[len(ours) - end :]))
-    return (first, second) if find_content_words(shared) else None
+    return (first, second) if find_content_words(shared) and not _TURNING.search(shared) else None
+
+
+_FINDING = re.compile(
+    r"\b(?:pain|aches?|swelling|swollen|rash|fracture|infection|inflammation|cancer|tumou?r|bleeding|injury|ulcers?)\b"
+    r"|[痛肿疹炎癌瘤]|骨折|感染|出血|损伤|溃疡",
+    re.IGNORECASE,
+)
+
+
+def names_finding(value: str) -> bool:
+    """Return whether a value names a finding that a part of the body shares with the whole: "infection", 骨折."""
+    return _FINDING.search(value) is not None
 
 
 def _split_words(text: str) -> list[str]:

@@ -38,7 +38,7 @@ _HARMLESS = re.compile(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
     # What is done "to avoid" something is advised.
-    r"|^(?:drink|eat|wear|apply|keep|wash|clean|cover|change|use|take(?! care)|do|get|elevate|stretch)\b(?: (?!no\b|not\b|never\b|without\b)[\w'’-]+){0,8}? to avoid\b|(?<=\w )(?:in order|so as) to avoid\b|(?<=\w)以(?:避免|免)"
+    r"|^(?:drink|eat|wear|apply|keep(?! trying)|wash|clean|cover|use(?! caution| care)|take(?! care| steps| measures| precautions)|get|elevate|stretch)\b(?: (?!no\b|not\b|never\b|without\b)[\w'’-]+){0,8}? to avoid\b|(?<=\w )(?:in order|so as) to avoid\b|(?<=\w)以(?:避免|免)"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
@@ -48,10 +48,10 @@ _HARMLESS = re.compile(
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
-    r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清|退|愈"
+    r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
-    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?[前后])|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
+    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
     re.IGNORECASE,
 )
 
@@ -251,7 +251,8 @@ _DENIED_VERB = re.compile(
     r"|tr(?:y|ies)|want|wise) to)(?: \w+ly| also)? (?:avoid|refrain from|abstain from|stay away from)"
     r"(?: (?:taking|using|eating|drinking|doing))?|never|neither)(?: (?:any|either))?(?=\s)"
     r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|考虑|伴有?|需要?)|并非|没有?必要|没有|无需"
-    r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色糖盐脂]|明显诱因)(?:明显)?"
+    r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?(?!异常|好转|缓解|改善|减轻)"
+    r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色糖盐脂华精食光苔缓好改]|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
     r"|(?:[应需]要?|必须|注意|尽量)(?:尽量|严格)?(?:避免|忌|禁食|禁用|停用|远离))"
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,

@@ -185,8 +185,8 @@ _CONTRARIES = (
     (r"近端", r"远端"),
     (
         r"\b(?:elevated|raised|high)\b|升高|增高|偏高|过高|高于正常",
-        r"\b(?:decreased|reduced|low)\b|降低|减低|偏低|过低|低于正常",
-        r"\b(?:with)?in (?:the )?normal (?:range|limits)\b|\b(?<!to )normal(?:ly)?\b|(?<!恢复)(?<!恢复到)正常(?:范围内?)?",
+        r"\blow\b|降低|减低|偏低|过低|低于正常",
+        r"(?<!to )(?<!than )\bnormal(?:ly)?\b|(?<![于至到复])正常",
     ),
     (
         r"\b(?:in )?breech(?: position| presentation)?\b|臀位",
@@ -197,7 +197,7 @@ _CONTRARIES = (
     (r"\bintact\b|完好|完整", r"\b(?:torn|ruptured?|burst|pop(?:ped)?)\b|撕裂|断裂|破裂"),
     (
         r"\b(?:gradual(?:ly)?|slowly|step by step)\b|逐渐|逐步|缓慢",
-        r"\b(?:abrupt(?:ly)?|sudden(?:ly)?|all at once)\b|突然|骤",
+        r"\b(?:abrupt(?:ly)?|sudden(?:ly)?|all at once)\b|突然|(?<!步)骤(?!停)",
     ),
     (r"浅(?=表|层|部|Ⅱ|二)", r"深(?=层|部|Ⅱ|二)"),
     _TIMES_OF_DAY,
@@ -223,13 +223,13 @@ _COMPLEMENTS = (
     (r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常", r"\bnormal(?:ly)?\b|正常"),
     (r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命", r"\b(?:survive[sd]?|survival|alive)\b|存活"),
     (r"\bcommon\b|常见", r"\buncommon\b"),
-    (r"\b(?:c[ao]mes? back )?positive\b|阳性", r"\b(?:c[ao]mes? back )?negative\b|阴性"),
+    (r"\b(?:c(?:ame|omes) back )?positive\b|阳性", r"\b(?:c(?:ame|omes) back )?negative\b|阴性"),
 )
 _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
     tuple(re.compile(side, re.IGNORECASE) for side in sides) for sides in (*_CONTRARIES, *_COMPLEMENTS)
 )
 RESULT = len(_DIMENSIONS) - 1
-"""Number of the dimension of positive and negative."""
+"""Number of the dimension of positive and negative, the last of the table."""
 
 
 _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
@@ -245,7 +245,7 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
     "sitting-standing sitting-lying enlarged-shrunken benign-malignant acute-chronic primary-secondary single-multiple "
     "unilateral-bilateral systolic-diastolic overactive-underactive pass-persist resolve-persist enough-insufficient "
     "present-absent raise-drop above-below over-under with-without up-down excellent-poor good-poor good-bad well-poorly "
-    "better-poorly much-little plenty-little reduced-preserved hereditary-acquired inherited-acquired forward-back "
+    "better-poorly much-little plenty-little reduced-preserved hereditary-acquired forward-back "
     "first-second first-third second-third helpful-useless advisable-pointless painful-painless thick-thin wide-narrow "
     "deep-shallow deep-superficial heavy-light easy-difficult easy-hard sudden-gradual suddenly-gradually "
     "continuous-intermittent constant-intermittent proximal-distal anterior-posterior medial-lateral central-peripheral "

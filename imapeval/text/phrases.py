@@ -124,7 +124,7 @@ _BEFORE_SUBJECT_ZH = _by_length(
 )
 _AFTER_SUBJECT_ZH = _by_length(
     "应 应该 应当 必须 须 要 可 可以 能 会 都 也 一律 使用 服用 食用 饮用 吃 喝 用 为主 为宜 为好 首选 为首选 是首选 就可以 也可以 就行 也行 即可 没问题 比较好 最好 "
-    "有效 有用 有益 口服 是 的 了 吧 过"
+    "有效 有用 有益 是 的 了 吧 过"
 )
 
 
@@ -184,9 +184,9 @@ def parse_phrase(value: str) -> Phrase:
     if any(amount.dimension == "temperature" for amount in amounts.items):
         # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount itself shows what is measured.
         about = _TEMPERATURE.sub(" ", about)
+    # So do "over 65 years" and 140/90.
     if any(amount.dimension == "age" for amount in amounts.items):
         about = _AGE.sub(" ", about)
-    # So does 140/90.
     if {"systolic pressure", "diastolic pressure"} <= {amount.dimension for amount in amounts.items}:
         about = _PRESSURE.sub(" ", about)
     latin, chinese = _find_words(about)
@@ -301,8 +301,6 @@ def _strip_frame(statement: str) -> str:
         start += 1
     while end > start and words[end - 1] in _AFTER_SUBJECT:
         end -= 1
-    if words[start : start + 2] == ["course", "of"]:
-        start += 2
     rest = " ".join(words[start:end])
     if not has_chinese(rest):
         return rest

@@ -36,7 +36,7 @@ sublingual: s.l.|sublingually|under the tongue
 rectal: p.r.|per rectum|rectally|into the rectum
 topical: topically|on the skin|to the skin
 inhaled: by inhalation|via inhaler|by inhaler|with an inhaler
-cause: lead to|leads to|result in|results in|bring about|brings about
+cause: lead to|leads to
 hereditary: inherited
 normal: within normal limits|within the normal limits|within normal range|within the normal range|in the normal range|unremarkable|wnl
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink
@@ -53,7 +53,7 @@ body mass index: bmi
 blood sugar: blood glucose|bsl|glucose level|sugar level
 fasting blood sugar: fbg|fbs|fasting glucose|fasting plasma glucose|fpg
 hemoglobin: haemoglobin|hb|hgb
-hba1c: a1c|glycated hemoglobin|glycated haemoglobin|glycosylated hemoglobin|hemoglobin a1c|haemoglobin a1c
+hba1c: a1c|hb a1c|glycated hemoglobin|glycated haemoglobin|glycosylated hemoglobin|hemoglobin a1c|haemoglobin a1c
 complete blood count: cbc|fbc|full blood count
 blood test: bloods|blood work|bloodwork|blood tests|blood draw
 ecg: ekg|electrocardiogram|electrocardiography
@@ -195,11 +195,10 @@ _CHINESE = """
 热敷: 温敷
 减肥: 减重|减轻体重
 甲状腺功能: 甲功
-正常: 未见异常|未见明显异常|未发现异常|没有异常|无异常|在正常范围内|在正常范围
+正常: 在正常范围内|在正常范围
 胸片: 胸部X线片|胸部X光片|胸部X线|胸部X光|胸部平片|X线胸片
 预后好: 预后佳|预后良好|预后较好|预后很好
 引起: 导致|引发|造成
-疗程: 连用|连服|连续服用|连续使用|连续用
 血糖: 血糖值|葡萄糖水平
 心率: 脉搏|心跳次数
 住院: 入院
@@ -240,9 +239,9 @@ _PATTERN = re.compile(
 )
 
 
-# The result of a test.
-_SIGN = re.compile(r"[(（]\s?(?:([+＋])[+＋]{0,3}|[-－–−])\s?[)）]")
-_SIGNS = {(True, True): "阳性", (True, False): "阴性", (False, True): " positive", (False, False): " negative"}
+# The result of a test; grades such as (++) stay.
+_SIGN = re.compile(r"(?<=\w)\s?[(（]\s?(?:(?P<positive>[+＋])|[-－–−])\s?[)）](?!-)")
+_NO_FINDING = re.compile(r"(?<![有没])(?:未见|未发现|没有|无)(?:明显)?异常$")
 
 
 def unify_synonyms(text: str) -> str:
@@ -254,4 +253,6 @@ def unify_synonyms(text: str) -> str:
     'AC joint'
     """
     unified = _PATTERN.sub(lambda found: _KEPT[found[0].lower()], " ".join(text.split()))
-    return _SIGN.sub(lambda found: _SIGNS[has_chinese(text), found[1] is not None], unified)
+    positive, negative = ("阳性", "阴性") if has_chinese(text) else (" positive ", " negative ")
+    unified = _SIGN.sub(lambda found: positive if found["positive"] else negative, unified)
+    return _NO_FINDING.sub("正常", unified)

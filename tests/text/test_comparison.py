@@ -88,7 +88,7 @@ OPPOSITE = [
     ("masturbation does not cause infertility", "masturbation leads to infertility"),
     ("大便隐血(+)", "大便隐血（-）"),
     ("HIV test negative", "HIV positive"),
-    ("HBsAg (++)", "negative for HBsAg"),
+    ("HBsAg (+)", "negative for HBsAg"),
     ("无传染性", "有传染性"),
     ("you don't need antibiotics", "you need antibiotics"),
     ("you dont need antibiotics", "you need antibiotics"),

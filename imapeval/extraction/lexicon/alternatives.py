@@ -23,11 +23,15 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 # What an exception is made from, and findings whose exceptions are findings as well.
-_ALL = re.compile(r"\b(?:all|any|anyone|anything|both|each|every\w*|most)\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|any|anyone|anything|both|each|every\w*|most(?! common))\b", re.IGNORECASE)
 _NORMAL = re.compile(
-    r"\b(?:clear|fine|healthy|negative|normal|unremarkable|well|within)\b|正常|阴性|良好", re.IGNORECASE
+    r"\b(?:is|are|was|were|looks?|looked|remains?|remained|everything|exam\w*) (?:\w+ ){0,2}?"
+    r"(?:clear|fine|healthy|negative|normal|unremarkable|well|within)\b|正常|阴性|好",
+    re.IGNORECASE,
 )
-_UNDECIDED = re.compile(r"\b(?:ask|if|nothing|something|whether|why)\b|是否|能否|为什么", re.IGNORECASE)
+# What has no limits but one: "no restrictions except heavy lifting".
+_LIMIT = re.compile(r"\b(?:limit|restrict)\w*", re.IGNORECASE)
+_UNDECIDED = re.compile(r"\b(?:ask|if|nothing|report|something|tell|whether|why)\b|是否|能否|为什么", re.IGNORECASE)
 # An exception that is no thing: "no pain except at night".
 _CIRCUMSTANCE = re.compile(r"(?:as|at|by|during|for|from|in|on|that|to|with|you|your)\b", re.IGNORECASE)
 _REPLACED = re.compile(
@@ -35,14 +39,16 @@ _REPLACED = re.compile(
     r"|(?<![然反因从进故])(?:而(?=不[是用要能宜应可会需必])|而非(?!常))|(?<![然反因从进故])而(?=[是用改应选宜吃喝采要])"
 )
 _USE = re.compile("[用以选换吃喝服]")
+_ABLE = re.compile("(?:可以?|能够?)$")  # 豆浆可以代替牛奶 advises nothing
 _CAUSE = re.compile("因|由于|为")
 _EXCEPT = re.compile(
-    r"除(?:了|开)?(?P<excepted>[^，,。；;]{1,30}?)(?:(?:以|之)?外(?![伤用科敷部地阴])|(?=[，,]))[，,]?(?P<rest>.*)",
+    r"除(?![草颤臭湿虫皱疤非])(?:了|开)?(?P<excepted>[^，,。；;]{1,30}?)(?:(?:以|之)?外(?![伤用科敷部地阴])|(?=[，,]))[，,]?(?P<rest>.*)",
     re.DOTALL,
 )
 _OUTSIDE = re.compile("[以之]?外")
 _OTHERS = re.compile("其[他它余]|别的|所有|一切|任何|[都均]")
 _BESIDES = re.compile("[还也又另]|同时|更|再|需要?|应")
+_PERMITTED = re.compile("可以?(?!引起|导致|造成|出现)|能[吃喝用做]|允许|适合|没问题|都行|正常|阴性|好")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +60,14 @@ class Part:
         before: Words before it that reject it; "" for none.
         behind: Words behind it that except it.
         opens: Whether it is rejected at the start of its sentence, before what is chosen.
+        chosen: Whether it is what is chosen, so that nothing before it rejects it.
     """
 
     piece: Piece
     before: str = ""
     behind: str = ""
     opens: bool = False
+    chosen: bool = False
 
     @property
     def rejected(self) -> bool:
@@ -103,15 +111,16 @@ def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | N
             return []
         _, condition = split_condition(other.text)
         both = chosen and replace(chosen, text=f"{chosen.text} {condition}".rstrip())
-        return [both and Part(both), Part(other, "not", opens=opens)]
-    if is_condition(other.text) or _CIRCUMSTANCE.match(other.text):
+        return [both and Part(both, chosen=True), Part(other, "not", opens=opens)]
+    # "All NSAIDs except aspirin are contraindicated": the predicate is that of the whole.
+    if is_condition(other.text) or _CIRCUMSTANCE.match(other.text) or is_negated(other.text):
         return []
     # The clause that it is an exception from follows or precedes it.
     clause = sentence.text[item.end - sentence.start :] if opens else context
     denied = is_negated(clause)
     if not denied and not _ALL.search(clause):
         return []
-    affirmed = denied or _NORMAL.search(clause)
+    affirmed = (denied and not _LIMIT.search(clause)) or _NORMAL.search(clause)
     return [chosen and Part(chosen), Part(other, "" if affirmed else "not", opens=opens)]
 
 
@@ -129,9 +138,13 @@ def _split_chinese(item: Piece) -> list[Part | None]:
         return []
     denied = is_negated(chosen.text)
     if found[0] != "而":
-        return [] if denied or not _USE.search(chosen.text) else [Part(chosen), Part(other, "不用")]
+        return (
+            []
+            if denied or not _USE.search(chosen.text) or _ABLE.search(chosen.text)
+            else [Part(chosen), Part(other, "不用")]
+        )
     # 不能因感冒而用抗生素 denies both.
-    is_contrast = is_negated(other.text) or (denied and not _CAUSE.search(chosen.text))
+    is_contrast = (denied or is_negated(other.text)) and not (denied and _CAUSE.search(chosen.text))
     return [Part(chosen), Part(other)] if is_contrast else []
 
 
@@ -149,7 +162,8 @@ class _Exception:
         if found is None or not _OTHERS.search(found["rest"]):
             return None
         denied = is_negated(found["rest"])
-        if not denied and _BESIDES.search(found["rest"]):
+        # 除了吃药，所有患者都要运动 excepts nothing.
+        if not denied and (_BESIDES.search(found["rest"]) or not _PERMITTED.search(found["rest"])):
             return None
         start, end = found.span("excepted")
         affirmed = denied or _NORMAL.search(found["rest"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.text.language import HAN
+from imapeval.text.negation import find_governor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,6 +53,9 @@ _CONJUNCTION = re.compile(
 _BRACKETS = {")": "(", "）": "（", "]": "[", "】": "【"}
 _MAX_CONJUNCTION_CHARACTERS = 8
 """Characters before the number of an item that are searched for a conjunction."""
+_CLAUSE_END = re.compile(r"[,，;；。]|\b(?:and|but)\b", re.IGNORECASE)
+_MAX_GOVERNOR_CHARACTERS = 24
+"""Characters before the number of an item that are searched for a negation of it."""
 _TRIM = " \t\r\n\u3000*_#`\"'“”‘’·•.,;:!?，。；：！？、-–—…"
 
 
@@ -114,12 +118,18 @@ def find_numbers(text: str) -> list[_Number]:
     for found in [*_NUMBER.finditer(text), None]:
         number = found and _read_number(found, text)
         goes_on = number and run and number.value == len(run) + 1 and number.style == run[0].style
-        if number and goes_on and "\n" not in text[run[-1].end : number.start]:
+        if number and goes_on and not _is_cut_off(text, run[-1].end, number.start):
             run.append(number)
             continue
         numbers += run if len(run) > 1 else []
         run = [number] if number and number.value == 1 else []
     return numbers
+
+
+def _is_cut_off(text: str, start: int, end: int) -> bool:
+    """Return whether what is between two numbers ends a list: a line break, or words that deny what follows them."""
+    last = _CLAUSE_END.split(text[max(start, end - _MAX_GOVERNOR_CHARACTERS) : end])[-1].strip(_TRIM)
+    return "\n" in text[start:end] or (last != "" and find_governor(last) == last)
 
 
 def _read_number(found: re.Match[str], text: str) -> _Number:

@@ -49,7 +49,7 @@ _DONTS = re.compile(r"(?:the )?don['’]?ts", re.IGNORECASE)
 _UNSUITABLE = rf"(?:禁忌|禁用|慎用|不适[合宜用]|(?!.[需须必用])(?:{CHINESE_ADVICE_AGAINST}))"
 _CONTRAINDICATIONS = re.compile(
     r"(?:(?:the|absolute|relative|main) )*contra-?indications?|(?:绝对|相对|主要)?禁忌[症证]"
-    r"|(?:people )?who (?:(?:should|must|can)(?:not| not|n['’]?t) (?:be given|get|have|receive|take|use)"
+    r"|(?:people )?who (?:(?:should|must)(?: not|n['’]?t) (?:be given|get|have|receive|take|use)"
     r"|should avoid)\b.*"
     rf"|[^,，。]{{0,8}}?{_UNSUITABLE}(?:使用|服用)?的?(?:人群|于)(?:有|是|包括|如下)?"
     rf"|(?:以下|下列)(?:人群|患者|病人|情况){_UNSUITABLE}.{{0,6}}",
@@ -61,7 +61,8 @@ _COMPLETE = re.compile(r"\b(?:smoke|stopping|avoiding|quitting)$", re.IGNORECASE
 _TOPIC = re.compile(r".*\bneed$|stop|discontinue|停", re.IGNORECASE)
 _POINTER = re.compile(r"\b(?:following|these|those)\b|以下|下列|这些", re.IGNORECASE)
 _POINTED = re.compile(
-    r"\s(?:the following|these|those) (?:(?!if\b|when\b|unless\b)[\w'’-]+ ?){1,3}|(?:以下|下列|这些)[^,，如若时]{1,8}",
+    r"\s(?:the following|these|those) (?:(?!(?:complications|if|problems|unless|when)\b)[\w'’-]+ ?){1,3}"
+    r"|(?:以下|下列|这些)(?!并发症|问题)[^,，如若时]{1,8}",
     re.IGNORECASE,
 )
 """What a heading may say behind its negation where it points to its list: "avoid the following triggers"."""
@@ -83,7 +84,7 @@ _TOPIC_BEHIND = re.compile(
 _NOUN = re.compile(rf"\b(?:{_CATEGORY}|what|which|following|these|those|don['’]?ts)\b", re.IGNORECASE)
 # A heading that ends with a verb without an object, whatever is before it: "fish to avoid", "children should not take".
 _OPEN_END = re.compile(
-    r"(?!.*\b(?:and|do|how|tips?|ways?|whether|why)\b).+\b(?:(?:must|should|to) (?:also )?avoid"
+    r"(?!.*\b(?:and|do|how|nothing|tips?|ways?|whether|why)\b).+\b(?:(?:must|should|to) (?:also )?avoid"
     r"|(?:can|must|should)(?:not| not|n['’]?t) (?:drink|eat|have|take|use)|not to (?:drink|eat|take|use))",
     re.IGNORECASE,
 )
@@ -151,7 +152,10 @@ class _Line:
         if found is None:
             return None
         return _Line(
-            self.indent + 1, f"inline {found['close'] or ''}", inline=True, starts_over=found["number"] in "1a①"
+            self.indent + 1,
+            f"inline {found['close'] or ''}",
+            inline=True,
+            starts_over=found["number"] in ("1", "a", "①"),
         )
 
     def is_below(self, heading: _Line) -> bool:

@@ -58,13 +58,14 @@ _REASONS = re.compile(
     r"(?:(?:an |the )?(?:increased |high(?:er)? )?(?:risk|danger|chance)|due|because|can|may|caus|\d)|[伤因]|引起|导致",
     re.IGNORECASE,
 )
-# What begins advice for something, in a list of what to avoid.
+# What begins advice for something, such as what prevents an item of a list of what to avoid.
 _REMEDY = re.compile(
-    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|保暖|佩?戴|低[盐脂糖]|给予|抬高|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
     re.IGNORECASE,
 )
 # Behind the colon of an item that is to be avoided: what it includes, not why or what to do instead.
-_MEMBER = r"(?:[\w'’%-]+(?: [\w'’%-]+){0,3}(?:\s*[(（][^()（）]*[)）])?)"
+_WORD = r"(?!(?:and|or)\b)[\w'’%-]++"
+_MEMBER = rf"(?:{_WORD}(?: {_WORD}){{0,3}}(?:\s*[(（][^()（）]*[)）])?)"
 _MEMBERS = re.compile(
     rf"\s*[:：]\s*(?P<first>{_MEMBER})(?:\s*[,，、]\s*(?:(?:and|or) )?{_MEMBER}| (?:and|or) {_MEMBER})+"
     r"(?:\s*[,，]?\s*(?:etc\.?|等))?\s*",
@@ -172,7 +173,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
         listed = (example or listed) and not broken
         if not example:
             head = item.text
-        is_contrast = bool(_CONTRAST.search(between)) or (introduced and bool(_REASON.search(between)))
+        is_contrast = part.chosen or bool(_CONTRAST.search(between)) or (introduced and bool(_REASON.search(between)))
         broken = part.opens
         # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
         if part.rejected:

@@ -103,6 +103,8 @@ _HISTORY = re.compile(
     r"|reports|reported|states|stated|says|said|goes|went|came|had|on)\b|[^\d]{0,40}\d",
     re.IGNORECASE,
 )
+# The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
+_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现")
 # The start of the main clause after a condition without a comma.
 _MAIN_CLAUSE_START = re.compile(
     r"(?<=\w)\s+(?:(?:then|please)\s+)+|(?<!\byou)(?<!\bto)(?<!\bnot)(?<!\band)(?<!\bor)(?<=\w)\s+(?=(?:see|call|consult|contact|visit|seek|stop)\s)"
@@ -276,7 +278,8 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
             # A negated verb applies to list items up to an "or", in Chinese up to a comma.
             and not (loose and (item.comma if lang == "zh" else place > last_or and (item.comma or not rejecting)))
-            and (forced or lang == "en" or not item.comma or not is_remedy(piece.text))
+            and (forced or lang == "en" or not is_remedy(piece.text))
+            and not _OWN_FINDING.match(piece.text)
             and not (reports_denial(governing) and _HISTORY.match(piece.text))
         ):
             piece = prepend_governor(piece, (own and forced and find_negator(governing, lang)) or governing, lang)

@@ -2,7 +2,7 @@
 
 "400 mg every 8 hours" and 每次0.4克，每日三次 are the same amounts, "under 5 years" and 5岁以上 exclude each other, and
 "at least 3 days" includes "5 days". A number is an amount only with a unit, or where the unit is commonly left out: an
-age, a blood pressure, a body temperature, a value of a test. Names and ordinals ("type 2", B12, 第二天, 2019年) are not amounts.
+age, a blood pressure, a body temperature, a value of a test. Names ("type 2", B12, 2019年) are not amounts.
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ def find_amounts(text: str) -> Amounts:
             Amount(found.dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
         )
     if any(item.dimension == _CONCENTRATION for item in items):
-        mass = next((mass for name, mass in MOLAR_MASSES.items() if name.search(text)), None)
-        items = [_convert_concentration(item, mass) if mass else item for item in items]
+        masses = [mass for name, mass in MOLAR_MASSES.items() if name.search(text)]
+        if len(masses) == 1:  # else it is open which of the substances is meant
+            items = [_convert_concentration(item, masses[0]) for item in items]
     kept: list[str] = []
     last = -1
     for cut in sorted(cut for reading in readings for cut in reading.cuts):

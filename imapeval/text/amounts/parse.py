@@ -69,7 +69,7 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
                 else []
             )
         case "nth":
-            return _read_day_number(text, start, end)
+            return _read_numbered_time(text, found, floor)
         case "always":
             days = vocab.LIFETIME * conversion_factor("year", "day")
             return [make_reading(read_margins(text, start, end, floor), "duration", days, days, "year")]
@@ -226,23 +226,26 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
         margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
         return make_reading(margins, "duration", low * 7, high * 7, "week")
     if measure := vocab.MEASURE_BEFORE.search(text, max(0, margins.start - 40), margins.start):
-        return make_reading(margins, f"value of {measure['latin'] or measure['chinese']}", low, high)
+        return make_reading(margins, f"value of {(measure['latin'] or measure['chinese']).rstrip('s')}", low, high)
     people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
     if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
         return make_reading(margins, "age", low, high, "year")
     return None
 
 
-def _read_day_number(text: str, start: int, end: int) -> list[AmountReading]:
-    """Parse "day 7" or 第7天 as days from some beginning."""
+def _read_numbered_time(text: str, found: re.Match[str], floor: int) -> list[AmountReading]:
+    """Parse "day 7", "days 3-5", 第7天 or 第2周, counted from some beginning; days and weeks are not converted."""
+    start, end = found.span()
     number = read_number(text, end)
     if number is None or vocab.WEEK_BEFORE.search(text, max(0, start - 9), end):  # "after week 12" is a time span
         return []
-    unit = read_unit(text, number, start) if text[start] == "第" else None
-    last = unit.end if unit else number.end
-    days = unit.scale if unit else 7.0 if text[start] == "w" else 1.0
-    margins = Comparatives(start, last, ((start, last),))
-    return [make_reading(margins, "day number", number.low * days, number.high * days)]
+    second = _read_range_end(text, number, number.end, end, end)
+    unit = read_unit(text, second or number, start)
+    if (unit is None) == (found["unit"] is None):  # 第3 alone, or "the next day 500 mg"
+        return []
+    low, high = sorted((number.low, (second or number).high))
+    margins = read_margins(text, start, unit.end if unit else (second or number).end, floor)
+    return [make_reading(margins, f"number of the {unit.name if unit else found['unit']}", low, high)]
 
 
 def _read_proportion(text: str, start: int, floor: int) -> list[AmountReading]:

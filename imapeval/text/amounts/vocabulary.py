@@ -273,7 +273,8 @@ START = re.compile(
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
     | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
     | (?P<always>lifelong(?![a-z])|终身)
-    | (?P<nth>第(?=\s?[0-9{_NUMERALS}]{{1,4}}\s?个?[天日周月年])|(?<![a-z])(?:day|week)\ (?=[0-9]{{1,3}}(?![0-9.,/])))
+    | (?P<nth>第(?=\s?[0-9{_NUMERALS}]{{1,4}}\s?个?(?:[天日月年]|周(?!期)))
+      |(?<![a-z])(?<!first\ )(?<!next\ )(?<!same\ )(?<!last\ )(?<!third\ )(?<!each\ )(?<!per\ )(?P<unit>day|week)\ (?=[0-9]{{1,3}}(?![0-9.,/])))
     | (?P<night>at\ (?:night|bedtime)(?![a-z]))
     | (?P<times>(?:(?<![今昨明当生{_NUMERALS}0-9])日|晚上|早上|睡前)(?=[0-9{_NUMERALS}]{{1,3}}次))""",
     re.VERBOSE,
@@ -360,7 +361,7 @@ PRESSURE_BEFORE = re.compile(
 MEASURE_BEFORE = re.compile(
     r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation"
     r"|glucose|sugar|cholesterol|creatinine|hemoglobin|triglycerides?|bilirubin|ferritin|titer|titre)"
-    r"(?: (?:of|is|was|at|to|should be|reache[sd]))?"
+    r"(?: (?:of|is|was|to|should be|reache[sd]))?"
     r"|(?P<chinese>血糖|计数|心率|呼吸频率|评分|得分|指数|血红蛋白|血小板|[白红]细胞|胆固醇|尿酸|肌酐|胆红素|转氨酶|甘油三酯|血氧|饱和度|视力|眼压|水平"
     r"|浓度|含量|滴度|测定值))(?:达到|(?:维持|控制|保持)在|[为是约达到在])?[:=]?) ?$"
 )
@@ -384,6 +385,8 @@ UNIT_TOLERANCE: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("month", "3 month"), (28 / 30.4375, 31 / 30.4375)),
     **dict.fromkeys(("year", "10 year"), (364 / 365.25, 366 / 365.25)),
     # Conversions between systems are rounded: a kilogram is written as 2.2 pounds. The tolerance is our choice.
-    **dict.fromkeys(("pound", "ounce", "inch", "foot", "mile", "kPa", "kilojoule", "mole"), (0.99, 1.01)),
+    **dict.fromkeys(("pound", "ounce", "inch", "foot", "mile", "kPa", "kilojoule"), (0.99, 1.01)),
+    # Guidelines round thresholds to one digit: LDL of 55 mg/dL is 1.4 mmol/L, HDL of 40 mg/dL is 1.0.
+    "mole": (0.96, 1.04),
 }
 CALENDAR_UNITS = frozenset({"month", "3 month", "year", "10 year"})

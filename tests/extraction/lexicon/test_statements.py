@@ -195,6 +195,22 @@ ENGLISH = {
         "avoid alcohol",
         "avoid smoking",
     ],
+    "You may take 1) paracetamol 2) loratadine but not 3) ibuprofen.": [
+        "take",
+        "paracetamol",
+        "loratadine",
+        "not 3) ibuprofen",
+    ],
+    "All NSAIDs except for low-dose aspirin are contraindicated.": [
+        "All NSAIDs except for low-dose aspirin are contraindicated"
+    ],
+    "There are no restrictions except heavy lifting.": ["no restrictions", "not heavy lifting"],
+    "Choose fish instead of red meat and brown rice instead of white rice.": [
+        "Choose fish",
+        "not red meat",
+        "brown rice",
+        "not white rice",
+    ],
     "1. Rest. 2. Ice. 3. Compression.": ["Rest", "Ice", "Compression"],
     "Hello, thank you for your question. Take care.": [],
     "This is not a substitute for medical advice.": [],
@@ -283,6 +299,12 @@ CHINESE = {
     "应检查类风湿因子、C反应蛋白和血常规等项目。": ["检查类风湿因子", "C反应蛋白", "血常规"],
     "您好，祝您早日康复。": [],
     "仅供参考，不能代替医生。": [],
+    "可以吃①苹果②香蕉，不能吃③柿子④螃蟹。": ["苹果", "香蕉", "不能吃③柿子④螃蟹"],
+    "除了吃药，所有患者都要运动。": ["除了吃药", "所有患者都要运动"],
+    "患者无发热、有咳嗽、有咳痰。": ["无发热", "咳嗽", "咳痰"],
+    "患者应避免受凉、保暖、多喝水。": ["避免受凉", "保暖", "多喝水"],
+    "不要因血压正常而不用降压药。": ["不要因血压正常而不用降压药"],
+    "心脏彩超未见异常、心电图提示早搏。": ["心脏彩超未见异常", "心电图提示早搏"],
 }
 
 
