@@ -3,7 +3,7 @@ import pytest
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
-from imapeval.matching.wording import relate_by_head
+from imapeval.matching.wording import find_replacement, relate_by_head
 from imapeval.types import Relation
 
 NAMES = [
@@ -78,3 +78,19 @@ def test_a_narrowing_modifier_gives_a_kind(graph, longer, shorter, modifier):
 def test_a_modifier_that_changes_the_meaning_gives_no_relation(graph, longer, shorter):
     assert relate_by_head(graph, longer, shorter) is None
     assert relate_by_head(graph, shorter, longer) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "replacement"),
+    [
+        ("antifungal cream", "clotrimazole 1% cream", ("antifungal", "clotrimazole")),
+        ("氧氟沙星滴眼液每日4次", "氧氟沙星眼药水qid", ("滴眼液", "眼药水")),
+        ("drugs other than ibuprofen", "drugs other than NSAIDs", None),
+        ("safer than ibuprofen", "safer than NSAIDs", None),
+        ("no ibuprofen for the knee", "NSAIDs for the knee", None),
+        ("rest", "ibuprofen", None),
+        ("knee pain", "severe knee pain", None),
+    ],
+)
+def test_what_stands_in_the_one_place_where_two_values_differ(reference, response, replacement):
+    assert find_replacement(reference, response) == replacement

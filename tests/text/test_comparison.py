@@ -5,6 +5,9 @@ from hypothesis import strategies as st
 from imapeval.text.comparison import WordingVerdict, compare_wordings, measure_wording_similarity
 
 SAME = [
+    ("azithromycin first day 500 mg", "azithromycin 500 mg first day"),
+    ("LDL below 55 mg/dL", "LDL below 1.4 mmol/L"),  # both units in: ESC/EAS guidelines on dyslipidaemias, 2019
+    ("ER(+)PR(-)", "ER positive, PR negative"),
     ("Computed Tomography (CT)", "CT"),
     ("血清谷丙转氨酶（ALT）", "ALT"),
     ("diarrhoea", "Diarrhea"),
@@ -79,6 +82,8 @@ NARROWER = [
     ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
+    ("停用前列腺素", "使用前列腺素"),
+    ("伤口不愈合", "伤口愈合"),
     ("gallstones without symptoms need no operation", "gallstones without symptoms need an urgent operation"),
     ("do not drive or operate machinery", "driving is allowed"),
     ("无发热", "明显发热"),
@@ -193,6 +198,14 @@ OTHER_ORDER = [
     ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
+    ("day 10", "week 2"),
+    ("第1周", "第3天"),
+    ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),
+    ("布洛芬口服", "布洛芬"),
+    ("reduced to normal TSH", "normal TSH"),
+    ("注射步骤", "缓慢注射"),
+    ("尿蛋白(+)", "尿蛋白(+++)"),
+    ("未见异常密度影", "未见密度影"),
     ("live vaccine", "liver vaccine"),
     ("not just a cold", "a cold"),
     ("不仅是感冒", "感冒"),
