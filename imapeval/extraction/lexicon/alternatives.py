@@ -96,14 +96,20 @@ def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
         previous = item.text
 
 
-def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | None]:
-    found = _INSTEAD.search(item.text)
+def _divide(item: Piece, pattern: re.Pattern[str]) -> tuple[re.Match[str], Piece | None, Piece] | None:
+    """Return the words in an item that reject something, what is before and what is behind them; None for none."""
+    found = pattern.search(item.text)
     if found is None or _UNDECIDED.search(item.text, 0, found.start()):
-        return []
-    chosen = _cut(item, 0, found.start())
+        return None
     other = _cut(item, found.end(), len(item.text))
-    if other is None:
+    return other and (found, _cut(item, 0, found.start()), other)
+
+
+def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | None]:
+    divided = _divide(item, _INSTEAD)
+    if divided is None:
         return []
+    found, chosen, other = divided
     opens = item.start == sentence.start and chosen is None
     context = chosen.text if chosen else previous
     if not found["exception"]:
@@ -125,24 +131,18 @@ def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | N
 
 
 def _split_chinese(item: Piece) -> list[Part | None]:
-    found = _REPLACED.search(item.text)
-    if found is None or _UNDECIDED.search(item.text, 0, found.start()):
+    divided = _divide(item, _REPLACED)
+    if divided is None:
         return []
-    chosen = _cut(item, 0, found.start())
-    other = _cut(item, found.end(), len(item.text))
-    if other is None:
-        return []
+    found, chosen, other = divided
     if found[0] == "而非":
         return [chosen and Part(chosen), Part(other, "不是")]
     if chosen is None:
         return []
     denied = is_negated(chosen.text)
     if found[0] != "而":
-        return (
-            []
-            if denied or not _USE.search(chosen.text) or _ABLE.search(chosen.text)
-            else [Part(chosen), Part(other, "不用")]
-        )
+        is_advice = _USE.search(chosen.text) and not _ABLE.search(chosen.text)
+        return [Part(chosen), Part(other, "不用")] if is_advice and not denied else []
     # 不能因感冒而用抗生素 denies both.
     is_contrast = (denied or is_negated(other.text)) and not (denied and _CAUSE.search(chosen.text))
     return [Part(chosen), Part(other)] if is_contrast else []

@@ -53,9 +53,7 @@ class ClientPool:
 
     def __init__(self, address: str, *, login: tuple[str, str] | None, key: str | None, connections: int) -> None:
         clients = -(-connections // _CONNECTIONS_OF_CLIENT)
-        self._clients = [
-            _open_client(address, login=login, key=key, connections=_CONNECTIONS_OF_CLIENT) for _ in range(clients)
-        ]
+        self._clients = [_open_client(address, login=login, key=key) for _ in range(clients)]
         self._in_flight = [0] * clients
 
     @contextmanager
@@ -73,9 +71,7 @@ class ClientPool:
         await gather(*(client.close() for client in self._clients))
 
 
-def _open_client(
-    address: str, *, login: tuple[str, str] | None, key: str | None, connections: int
-) -> openai.AsyncOpenAI:
+def _open_client(address: str, *, login: tuple[str, str] | None, key: str | None) -> openai.AsyncOpenAI:
     # Configured for redaction, because it logs the URL of each request.
     get_logger("httpx2")
     proxies = [os.environ[name] for name in os.environ if name.lower() in _PROXIES]
@@ -89,7 +85,7 @@ def _open_client(
             headers={"Accept-Encoding": "gzip"},
             # Its read timeouts restart with every byte, so a slow trickle would never exceed them.
             timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_CONNECTIONS_OF_CLIENT),
             follow_redirects=False,
             # Local servers are never reached through a proxy from the environment.
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
