@@ -325,10 +325,11 @@ def _find_heading(
         nothing else; and the heading if its list is behind it in the sentence.
     """
     below, colon = _find_item_below(sentence, line, text)
-    if below is not None and (colon or below.is_below(line)):
+    items = list(split_items(sentence))  # none in 例如, which only separates items
+    if items and below is not None and (colon or below.is_below(line)):
         if governor := find_list_governor(sentence.text, lang):
             return _List(governor, line), None, None
-        *before, last = split_items(sentence)
+        *before, last = items
         governor = find_list_governor(last.text, lang)
         if not governor and below.inline and (not colon or _DANGLING.search(last.text)) and is_negated(last.text):
             governor = last.text  # "There is no evidence of 1) a fracture 2) an infection"

@@ -122,6 +122,7 @@ TEXTS = [
     ("忌口：\n辛辣。\n平时多喝水。", "zh", ["忌口", "辛辣", "平时多喝水"]),
     ("Avoid dehydration:\n- drink water", "en", ["Avoid dehydration", "drink water"]),
     ("No:\n- it is harmless", "en", ["No", "harmless"]),
+    ("包括：\n- 茶叶", "zh", ["茶叶"]),
     ("Not all patients need:\n- surgery", "en", ["Not all patients need", "surgery"]),
     ("Do not wait if you have:\n- chest pain", "en", ["Do not wait if you have", "chest pain"]),
     ("How to avoid reflux:\n- eat early", "en", ["How to avoid reflux", "eat early"]),
