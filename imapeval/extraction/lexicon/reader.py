@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from imapeval.errors import ExtractionError
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
-from imapeval.extraction.lexicon.mentions import Mention, MentionScanner
 from imapeval.extraction.lexicon.statements import read_items, read_statements
 from imapeval.extraction.protocols import MAX_FACTS
+from imapeval.graph.linking.mentions import Mention, MentionScanner
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation import ends_with_negator
