@@ -337,7 +337,7 @@ def test_negations_are_listed_in_text_alone() -> None:
     others = (path for path in MODULES if unit_of(dotted(path)) != "text")
     wrong = [f"{show(path)}:{line}: {hit[0]}" for path in others for line, text in find_strings(path)
              if (hit := _NEGATORS.search(text))]  # fmt: skip
-    assert not wrong, "words that negate belong to imapeval/text/negation.py"
+    assert not wrong, "words that negate belong to imapeval/text"
 
 
 @pytest.mark.parametrize("text", ["[\\u4e00-\\u9fff]", "[一-龥]", "\u3400-\u4dbf"])

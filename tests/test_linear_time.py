@@ -43,7 +43,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare
 from imapeval.explain.context import write_context
 from imapeval.extraction import entries, parsing
-from imapeval.extraction.lexicon import clauses, cues, headings, statements
+from imapeval.extraction.lexicon import clauses, cues, headings, scope, statements
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
@@ -73,7 +73,7 @@ from imapeval.study.data.about import read_about
 from imapeval.study.data.ratings.reading import read_ratings
 from imapeval.study.data.scores_file import read_scores
 from imapeval.study.robustness.rewording import read_rewording
-from imapeval.text import comparison, negation, opposites
+from imapeval.text import comparison, governors, opposites
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.language import FACT_LANGS
@@ -483,7 +483,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
     "text.comparison.measure_wording_similarity": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
-    "text.negation.find_negator": lambda text: [negation.find_negator(text, lang) for lang in FACT_LANGS],
+    "text.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
     "text.normalise.normalise_unicode": lambda text: normalise_unicode(text, "NFKC"),
     "text.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
@@ -513,6 +513,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         ]
         for find in (headings.find_list_governor, headings.find_listing_verb, headings.govern_sentences)
     },
+    "extraction.lexicon.scope.is_clause": lambda text: [scope.is_clause(text, lang) for lang in FACT_LANGS],
     "extraction.lexicon.statements.read_statements": lambda text: [
         list(statements.read_statements(text, lang)) for lang in FACT_LANGS
     ],

@@ -9,16 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.lexicon.clauses import split_items, split_sentences
-from imapeval.text.negation import (
-    CHINESE_ADVICE_AGAINST,
-    NEGATING_CHARACTERS,
-    advises_against,
-    find_governor,
-    find_negator,
-    is_negated,
-    read_stance,
-)
+from imapeval.extraction.lexicon.clauses import split_items
+from imapeval.extraction.lexicon.lists import Line, List, locate_sentences
+from imapeval.text.governors import find_governor, find_negator
+from imapeval.text.negation import CHINESE_ADVICE_AGAINST, NEGATING_CHARACTERS, advises_against, is_negated, read_stance
 from imapeval.text.phrases import is_condition
 from imapeval.text.yes_no import asks_yes_no, strip_yes_no
 
@@ -26,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from imapeval.extraction.lexicon.clauses import Piece
+    from imapeval.extraction.lexicon.lists import Place
     from imapeval.types import Lang
 
 _CATEGORY = (
@@ -99,12 +94,6 @@ _LISTING_VERB = re.compile(r"\s(?:are|include)\s|包括|[是有]")
 _MAX_HEADING_CHARACTERS = 80
 """Longest heading, in characters."""
 
-# The beginning of a line, with the marker of a list item.
-_LINE = re.compile(
-    r"(?P<indent>[ \t]*)(?P<kind>[-*•·●▪–—]|(?P<circled>[①-⑳])"
-    r"|(?P<open>[(（]?)(?:(?P<digits>\d{1,2})|(?P<chinese>[一二三四五六七八九十]{1,2}))(?P<close>[.、)）．])|)"
-)
-_NUMBERS = ("digits", "chinese", "circled")
 _DANGLING = re.compile(
     r"\b(?:of|for|to|from|with|have|has|had|any|take|use|eat|drink)$|[无未见现有为于]$", re.IGNORECASE
 )
@@ -113,84 +102,9 @@ _LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：?？])?+[ \t]*+\n(?:\s*\n)?+(?P<n
 _INLINE = re.compile(
     r"[^\S\n]*+(?P<colon>[:：])?+[^\S\n]*+(?P<number>[①-⑳]|[(（](?:\d{1,2}|[a-h])[)）]|\d{1,2}[)）.、．])"
 )
-_NUMBER_AT_END = re.compile(r"(?P<number>[①-⑳]|\d{1,2}(?=[)）.、．])|[a-h](?=[)）]))(?P<close>[)）.、．])?\s*$")
-_MAX_NUMBER_CHARACTERS = 10
-"""Characters before an item within a line that are searched for its number."""
-_PRONOUN = re.compile(r"(?:it|this|that|they|these|there|you|we|I)\b|[这它]", re.IGNORECASE)
 _OPENING = re.compile(r"^[^\w(（【]*(?:患者|病人|您|你)?")
 _MAX_HEADING_ITEMS = 4
 """Number of items of a sentence that may make up a heading."""
-_SEMICOLON = re.compile(r"\s*[;；]\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """How a line begins, or an item that is numbered within a line.
-
-    Attributes:
-        indent: Indentation, in characters; that of an item within a line is larger than the line's.
-        kind: Marker of a list item without its number; "" for none.
-        inline: Whether it is within a line.
-        starts_over: Whether it is the first of the items within a line.
-    """
-
-    indent: int
-    kind: str
-    inline: bool = False
-    starts_over: bool = False
-
-    @classmethod
-    def read(cls, text: str) -> _Line:
-        if (found := _LINE.match(text)) is None:
-            return cls(0, "")
-        numbers = (f"{found['open'] or ''}{name}{found['close'] or ''}" for name in _NUMBERS if found[name])
-        return cls(len(found["indent"]), next(numbers, found["kind"]))
-
-    def read_inline(self, text: str) -> _Line | None:
-        """Return the number of an item at the end of a stretch of this line; None if there is none."""
-        found = _NUMBER_AT_END.search(text, max(0, len(text) - _MAX_NUMBER_CHARACTERS))
-        if found is None:
-            return None
-        return _Line(
-            self.indent + 1,
-            f"inline {found['close'] or ''}",
-            inline=True,
-            starts_over=found["number"] in ("1", "a", "①"),
-        )
-
-    def is_below(self, heading: _Line) -> bool:
-        """Return whether an item belongs to the list of a heading, which may be an item itself."""
-        return self.kind != heading.kind or self.indent > heading.indent
-
-
-@dataclass(slots=True)
-class _List:
-    """The list that a heading introduces.
-
-    Attributes:
-        governor: Words of the heading that apply to each item.
-        heading: The line of the heading, if the list is below it.
-        first: The line of the first item.
-    """
-
-    governor: str
-    heading: _Line | None = None
-    first: _Line | None = None
-
-    def goes_on(self, between: str, line: _Line | None, *, governed: bool) -> bool:
-        """Return whether a sentence belongs to the list.
-
-        Args:
-            between: The text before it.
-            line: How its line begins, if it begins one.
-            governed: Whether the sentence before it belongs to the list.
-        """
-        if line is None:
-            return (governed or self.heading is None) and _SEMICOLON.fullmatch(between) is not None
-        if self.heading is None or not line.kind:
-            return False
-        self.first = self.first or line
-        return line.is_below(self.heading) and (line.kind == self.first.kind or line.indent > self.first.indent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +113,11 @@ class Heading:
 
     piece: Piece
     governor: str
+
+    @property
+    def bare(self) -> bool:
+        """Whether it is a mere "do not", which applies to all behind its colon."""
+        return self.governor == self.piece.text or not advises_against(self.governor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,47 +207,30 @@ def is_category(text: str) -> bool:
 
 def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
     """Yield the sentences of a text without markup, but not its headings, each with the words that apply to it."""
-    scope: _List | None = None
-    line = _Line(0, "")
-    end = 0
-    governed = False
-    for sentence in split_sentences(text):
-        between = text[end : sentence.start]
-        opens_line = end == 0 or "\n" in between
-        if opens_line and sentence.text.isdigit():
-            continue  # the number of an item that is indented
-        end = sentence.end
-        if opens_line:
-            line = _Line.read(between.rpartition("\n")[2])
-        item = line if opens_line else line.read_inline(between)
-        if scope is not None and item is not None and item.starts_over and scope.first and scope.first.inline:
-            scope = None
-        governed = scope is not None and scope.goes_on(between, item, governed=governed)
-        if governed and item is None and (_COLON.search(sentence.text) or _PRONOUN.match(sentence.text)):
-            governed = False  # "Avoid: alcohol; eat: rice"
-        if scope is not None and not governed and (item is not None or scope.heading is None):
-            scope = None  # within an item, what follows its first sentence does not end the list
-        governor = scope.governor if scope is not None and governed else ""
-        introduced, rest, heading = _find_heading(sentence, line, text, lang, governed=governed)
-        scope = introduced or scope
+    current = List("")
+    for place in locate_sentences(text):
+        governor = current.govern(place)
+        introduced, rest, heading = _find_heading(place, text, lang, governed=bool(governor))
+        current = introduced or current
         if rest is not None:
             yield GovernedSentence(rest, governor, heading)
 
 
 def _find_heading(
-    sentence: Piece, line: _Line, text: str, lang: Lang, *, governed: bool
-) -> tuple[_List | None, Piece | None, Heading | None]:
-    """Look for a heading in a sentence, given the line that it is in and whether another heading applies to it.
+    place: Place, text: str, lang: Lang, *, governed: bool
+) -> tuple[List | None, Piece | None, Heading | None]:
+    """Look for a heading in a sentence, given whether another heading applies to it.
 
     Returns:
         The list that it introduces, None for none; the sentence, without a heading that ends it, or None if there is
         nothing else; and the heading if its list is behind it in the sentence.
     """
+    sentence, line = place.sentence, place.line
     below, colon = _find_item_below(sentence, line, text)
     items = list(split_items(sentence))  # none in 例如, which only separates items
     if items and below is not None and (colon or below.is_below(line)):
         if governor := find_list_governor(sentence.text, lang):
-            return _List(governor, line), None, None
+            return List(governor, line), None, None
         *before, last = items
         governor = find_list_governor(last.text, lang)
         if not governor and below.inline and (not colon or _DANGLING.search(last.text)) and is_negated(last.text):
@@ -339,15 +241,15 @@ def _find_heading(
         if governor and all(is_condition(one.text) or _SETTING.search(one.text) for one in before[-1:]):
             end = before[-1].end if before else sentence.start
             rest = replace(sentence, text=text[sentence.start : end], end=end)
-            return _List(governor, line), rest if before else None, None
+            return List(governor, line), rest if before else None, None
     heading = find_heading_before_colon(sentence, text, lang)
-    return _List(heading.governor) if heading else None, sentence, heading
+    return List(heading.governor) if heading else None, sentence, heading
 
 
-def _find_item_below(sentence: Piece, line: _Line, text: str) -> tuple[_Line | None, bool]:
+def _find_item_below(sentence: Piece, line: Line, text: str) -> tuple[Line | None, bool]:
     """Return how the item behind the line of a sentence begins, None for none, and whether a colon introduces it."""
     if ending := _LINE_END.match(text, sentence.end):
-        below = _Line.read(ending["next"])
+        below = Line.read(ending["next"])
         return below if below.kind else None, ending["colon"] is not None
     number = _INLINE.match(text, sentence.end)
     below = line.read_inline(number["number"]) if number else None

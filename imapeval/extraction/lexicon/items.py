@@ -10,11 +10,12 @@ from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
 from imapeval.extraction.lexicon.headings import is_category
-from imapeval.text.negation import advises_against, find_governor, find_negator, is_negated, strip_final_verb
+from imapeval.text.governors import find_governor, find_negator, strip_final_verb
+from imapeval.text.negation import advises_against, is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from imapeval.extraction.lexicon.clauses import Piece
     from imapeval.extraction.lexicon.headings import GovernedSentence
@@ -121,83 +122,126 @@ class Item:
     rejected: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A part of a sentence, before it is known how it is connected.
+
+    Attributes:
+        part: The part.
+        between: The text between it and the part before it.
+        governor: Words of a heading that apply to it; "" for none.
+        bare: Whether these are a mere "do not", which applies to all behind its colon.
+        detached: Whether the part before it ended a clause, or such a part was left out.
+    """
+
+    part: Part
+    between: str
+    governor: str
+    bare: bool
+    detached: bool
+
+    def governs(self, text: str) -> bool:
+        """Return whether the heading denies the words of the part: not 多喝水 below 避免, which is a remedy."""
+        # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
+        is_free = not self.bare and is_negated(text)
+        return bool(self.governor) and not is_free and not (is_remedy(text) and advises_against(self.governor))
+
+
 def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[Item]:
     """Yield the items of a sentence; `courtesies` says whether polite phrases are among them."""
-    sentence = governed.sentence
-    last = sentence.start
-    # The governor that a colon or a heading separates from what it governs.
-    dangling = governed.governor
-    # Whether the heading is a mere "do not", which applies to all behind its colon, and whether that has begun.
-    bare = introduced = False
-    # Whether a clause was skipped before the item, or ended.
-    broken = False
-    remark_end = 0
-    heading = governed.heading
-    # The colon behind which are members of the item before it: "Avoid:", and below it "Caffeine: coffee, tea".
-    colon = len(text)
-    head = ""
-    without = governed.sentence.text[:8].lower() == "without "
+    links = _drop_labels(governed, text, lang, courtesies=courtesies)
+    introduced = False
+    for link, item in _find_examples(links, governed, text, lang):
+        # The reason for what a colon introduced is not governed as well.
+        is_reason = introduced and _REASON.search(link.between)
+        contrast = bool(link.part.chosen or _CONTRAST.search(link.between) or is_reason)
+        if link.part.rejected:
+            rejected = replace(item.piece, text=link.part.name(lang))
+            yield Item(rejected, listed=False, after_contrast=contrast, rejected=True)
+        elif link.governs(item.piece.text):
+            introduced = link.bare
+            completed = prepend_governor(item.piece, link.governor, lang)
+            yield Item(completed, listed=False, after_contrast=contrast, introduced=introduced)
+        else:
+            yield replace(item, after_contrast=contrast)
+
+
+def _drop_labels(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool) -> Iterator[_Link]:
+    """Yield the parts of a sentence without its heading, the names of categories, and, if so told, polite phrases."""
+    sentence, heading = governed.sentence, governed.heading
+    governor, bare, detached = governed.governor, False, False
     # "Should I use heat instead of ice?" rejects neither, and "do not: use heat instead of ice" not the ice.
-    undivided = governed.governor or heading or text.startswith(("?", "？"), governed.sentence.end)
+    undivided = governor or heading or text.startswith(("?", "？"), sentence.end)
+    end = sentence.start
     for part in map(Part, split_items(sentence)) if undivided else split_alternatives(sentence, lang):
         item = part.piece
-        between = text[last : item.start]
-        last = item.end
+        between, end = text[end : item.start], item.end
         if heading and heading.piece.start <= item.start < heading.piece.end:
-            dangling, bare = heading.governor, heading.governor == item.text or not advises_against(heading.governor)
-            continue
-        if text[last : last + 1] in _COLONS:
-            if dangling and is_category(item.text):
-                continue  # "Avoid:", and below it "Drinks: coffee, alcohol"
-            is_class = dangling or (_CLASS.search(item.text) and advises_against(find_governor(item.text)))
-            behind = text[last : min(sentence.end, last + _MAX_MEMBERS_CHARACTERS + 1)]
-            colon = last if is_class and _lists_members(behind) else len(text)
-        if not courtesies and is_courtesy(item.text, lang=lang):
-            broken = broken or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
-            continue
-        example = bool(_EXAMPLE.search(between)) or item.start > colon
+            governor, bare = heading.governor, heading.bare
+        elif governor and text.startswith(_COLONS, end) and is_category(item.text):
+            pass  # "Avoid:", and below it "Drinks: coffee, alcohol"
+        elif not courtesies and is_courtesy(item.text, lang=lang):
+            detached = detached or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
+        else:
+            yield _Link(part, between, governor, bare, detached)
+            governor, detached = "", part.opens
+
+
+def _find_examples(
+    links: Iterable[_Link], governed: GovernedSentence, text: str, lang: Lang
+) -> Iterator[tuple[_Link, Item]]:
+    """Yield the parts of a sentence as items, of which some are examples of the item before them, or remarks on it."""
+    takes_none = governed.sentence.text[:8].lower() == "without "
+    head = ""  # the last item that is no example
+    remark_end = 0
+    members = len(text)  # where members of the head begin: behind the colon of "Caffeine: coffee, tea", below "Avoid:"
+    for link in links:
+        item, between = link.part.piece, link.between
+        if text.startswith(_COLONS, item.end):
+            members = item.end if _introduces_members(link, text, governed.sentence.end) else len(text)
+        example = bool(_EXAMPLE.search(between)) or item.start > members
         if (lead := _EXAMPLE_LEAD.match(item.text)) and not is_condition(item.text):
             example, item = True, replace(item, text=item.text[lead.end() :], start=item.start + lead.end())
         # "Do not ignore symptoms such as chest pain" does not advise against the pain.
-        example = example and not without and (is_condition(head) or not _OTHER_OBJECT.search(_PHRASES.sub("", head)))
+        is_object = is_condition(head) or not _OTHER_OBJECT.search(_PHRASES.sub("", head))
+        example = example and not takes_none and is_object
         listed = bool(_LISTING[lang].search(between))
         conjoined = listed and bool(_LISTING[lang].search(_COMMA.sub(" ", between)))
         if remark_end and item.start >= remark_end:
             # After a remark in brackets, a list goes on with "and" or "or".
             listed, remark_end = conjoined, 0
         if between.rstrip().endswith(("(", "（")) and (inside := _IN_BRACKETS.match(text, item.start)) and not example:
-            several = _LISTING[lang].search(inside[0], item.end - item.start)
-            is_class = bool(governed.governor or _CLASS.search(head))
-            example = several is not None and is_class and not _REASONS.match(inside[0])
+            is_class = governed.governor or _CLASS.search(head)
+            example = bool(is_class) and _lists_examples(inside[0], item.end - item.start, lang)
             remark_end = 0 if example else inside.end()
-        listed = (example or listed) and not broken
+        listed = (example or listed) and not link.detached
         if not example:
             head = item.text
-        is_contrast = part.chosen or bool(_CONTRAST.search(between)) or (introduced and bool(_REASON.search(between)))
-        broken = part.opens
-        # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
-        if part.rejected:
-            yield Item(replace(item, text=part.name(lang)), listed=False, after_contrast=is_contrast, rejected=True)
-        elif (
-            dangling
-            and (bare or not is_negated(item.text))
-            and not (is_remedy(item.text) and advises_against(dangling))
-        ):
-            introduced = bare
-            governed_item = prepend_governor(item, dangling, lang)
-            yield Item(governed_item, listed=False, after_contrast=is_contrast, introduced=bare)
-        else:
-            yield Item(
+        yield (
+            link,
+            Item(
                 item,
                 listed,
-                is_contrast,
+                after_contrast=False,
                 joined_by_or=bool(_OR.search(between)),
                 comma=bool(_COMMA.search(between)),
                 conjoined=conjoined and listed,
                 example=example,
                 aside=item.start < remark_end,
-            )
-        dangling = ""
+            ),
+        )
+
+
+def _introduces_members(link: _Link, text: str, end: int) -> bool:
+    """Return whether an item with a colon behind it is a class whose members follow, up to the end of its sentence."""
+    item = link.part.piece
+    is_class = link.governor or (_CLASS.search(item.text) and advises_against(find_governor(item.text)))
+    return bool(is_class) and _lists_members(text[item.end : min(end, item.end + _MAX_MEMBERS_CHARACTERS + 1)])
+
+
+def _lists_examples(inside: str, first: int, lang: Lang) -> bool:
+    """Return whether a text in brackets, whose first item has `first` characters, lists names and no reasons."""
+    return _LISTING[lang].search(inside, first) is not None and not _REASONS.match(inside)
 
 
 def _lists_members(text: str) -> bool:

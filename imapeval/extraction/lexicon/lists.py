@@ -1,0 +1,136 @@
+"""The lines and list items of a text, and which of them belong to the list that a heading introduces."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.lexicon.clauses import split_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from imapeval.extraction.lexicon.clauses import Piece
+
+# The beginning of a line, with the marker of a list item.
+_LINE = re.compile(
+    r"(?P<indent>[ \t]*)(?P<kind>[-*•·●▪–—]|(?P<circled>[①-⑳])"
+    r"|(?P<open>[(（]?)(?:(?P<digits>\d{1,2})|(?P<chinese>[一二三四五六七八九十]{1,2}))(?P<close>[.、)）．])|)"
+)
+_NUMBERS = ("digits", "chinese", "circled")
+_NUMBER_AT_END = re.compile(r"(?P<number>[①-⑳]|\d{1,2}(?=[)）.、．])|[a-h](?=[)）]))(?P<close>[)）.、．])?\s*$")
+_MAX_NUMBER_CHARACTERS = 10
+"""Characters before an item within a line that are searched for its number."""
+_PRONOUN = re.compile(r"(?:it|this|that|they|these|there|you|we|I)\b|[这它]", re.IGNORECASE)
+_SEMICOLON = re.compile(r"\s*[;；]\s*")
+_COLON = re.compile(r"[)）]?[:：]")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How a line begins, or an item that is numbered within a line.
+
+    Attributes:
+        indent: Indentation, in characters; that of an item within a line is larger than the line's.
+        kind: Marker of a list item without its number; "" for none.
+        inline: Whether it is within a line.
+        starts_over: Whether it is the first of the items within a line.
+    """
+
+    indent: int
+    kind: str
+    inline: bool = False
+    starts_over: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Line:
+        if (found := _LINE.match(text)) is None:
+            return cls(0, "")
+        numbers = (f"{found['open'] or ''}{name}{found['close'] or ''}" for name in _NUMBERS if found[name])
+        return cls(len(found["indent"]), next(numbers, found["kind"]))
+
+    def read_inline(self, text: str) -> Line | None:
+        """Return the number of an item at the end of a stretch of this line; None if there is none."""
+        found = _NUMBER_AT_END.search(text, max(0, len(text) - _MAX_NUMBER_CHARACTERS))
+        if found is None:
+            return None
+        return Line(
+            self.indent + 1,
+            f"inline {found['close'] or ''}",
+            inline=True,
+            starts_over=found["number"] in ("1", "a", "①"),
+        )
+
+    def is_below(self, heading: Line) -> bool:
+        """Return whether an item belongs to the list of a heading, which may be an item itself."""
+        return self.kind != heading.kind or self.indent > heading.indent
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A sentence and its place in the lines of a text.
+
+    Attributes:
+        sentence: The sentence.
+        between: The text between it and the sentence before it.
+        line: How its line begins.
+        item: How the item that it begins does; None if it is within an item.
+    """
+
+    sentence: Piece
+    between: str
+    line: Line
+    item: Line | None
+
+
+@dataclass(slots=True)
+class List:
+    """The list that a heading introduces.
+
+    Attributes:
+        governor: Words of the heading that apply to each item; "" once the list has ended.
+        heading: The line of the heading, if the list is below it.
+        first: The line of the first item.
+        goes_on: Whether the last sentence belongs to the list.
+    """
+
+    governor: str
+    heading: Line | None = None
+    first: Line | None = None
+    goes_on: bool = True
+
+    def govern(self, place: Place) -> str:
+        """Return the words that apply to the next sentence; "" if it does not belong to the list."""
+        self.goes_on = self._includes(place)
+        # Within an item, what follows its first sentence does not end the list.
+        if not self.goes_on and (place.item or not self.heading):
+            self.governor = ""
+        return self.governor if self.goes_on else ""
+
+    def _includes(self, place: Place) -> bool:
+        item = place.item
+        if item is None:
+            follows = (self.goes_on or not self.heading) and _SEMICOLON.fullmatch(place.between)
+            # "Avoid: alcohol; eat: rice"
+            own = _COLON.search(place.sentence.text) or _PRONOUN.match(place.sentence.text)
+            return bool(follows) and not own
+        if not self.heading or not item.kind or (item.starts_over and self.first and self.first.inline):
+            return False
+        self.first = self.first or item
+        return item.is_below(self.heading) and (item.kind == self.first.kind or item.indent > self.first.indent)
+
+
+def locate_sentences(text: str) -> Iterator[Place]:
+    """Yield the sentences of a text without markup, with their places, but not numbers that stand alone."""
+    line = Line(0, "")
+    end = 0
+    for sentence in split_sentences(text):
+        between = text[end : sentence.start]
+        opens_line = end == 0 or "\n" in between
+        if opens_line and sentence.text.isdigit():
+            continue  # the number of an item that is indented
+        if opens_line:
+            line = Line.read(between.rpartition("\n")[2])
+        yield Place(sentence, between, line, line if opens_line else line.read_inline(between))
+        end = sentence.end

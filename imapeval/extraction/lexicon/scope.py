@@ -1,0 +1,223 @@
+"""The words that negate, advise against or hedge the items of a sentence, and which of the items they apply to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.lexicon.headings import find_listing_verb
+from imapeval.extraction.lexicon.items import is_remedy, prepend_governor
+from imapeval.text.governors import (
+    denies_being,
+    find_denied_verb,
+    find_denying_predicate,
+    find_governor,
+    find_negator,
+    reports_denial,
+    strip_final_verb,
+)
+from imapeval.text.negation import advises_against, find_hedge, is_negated
+from imapeval.text.phrases import is_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from imapeval.extraction.lexicon.clauses import Piece
+    from imapeval.extraction.lexicon.items import Item
+    from imapeval.types import Lang
+
+# A finite or imperative verb, which makes a piece an independent clause.
+_CLAUSE: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|has|go|make"
+        r"|as|since|because|so|due|this|it|you|which|who|that|improve|helps?|ease|settle)\b"
+        r"|^(?:start|begin|continue|increase|stay|call|ask|contact|seek|monitor|add|switch|choose|prefer|wash|elevate|wear|sip"
+        r"|maintain|replace|rest$)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"^(?:多(?![发囊动肽种余次个梦糖])|因(?![素子])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
+        r"|(?<![反效供])应(?!激)|会(?![阴厌])|是|可(?![乐可卡待疑逆])|需要|建议|注意|保[持证]|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
+    ),
+}
+# Before a hedge that applies to a whole list.
+_HEDGED_SUBJECTS = frozenset(
+    {"", "it", "this", "that", "you", "it is", "this is", "您", "你", "这", "这是", "患者", "病人"}
+)
+_SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
+# What a history says after the denials of a patient: "denies fever, takes aspirin", "denies fever, pulse 80".
+_HISTORY = re.compile(
+    r"(?:takes?|took|drinks|drank|eats|ate|smokes|smoked|uses|used|lives|lived|works|worked|sleeps|slept|feels|felt"
+    r"|reports|reported|states|stated|says|said|goes|went|came|had|on)\b|[^\d]{0,40}\d",
+    re.IGNORECASE,
+)
+# The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
+_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现")
+
+
+def apply_governors(found: list[Item], lang: Lang) -> Iterator[Piece]:
+    """Yield the items, each completed with the negation or warning before or after its list."""
+    groups: list[list[Item]] = []
+    asides: list[list[Item]] = []
+    for item in found:
+        if item.aside and groups and not groups[-1][0].introduced:
+            asides.append([item])
+            continue
+        starts = (
+            not groups
+            # What a colon introduces goes on to the end of the sentence.
+            or not (item.listed or groups[-1][0].introduced)
+            or item.introduced
+            or item.after_contrast
+            or is_condition(item.piece.text)
+        )
+        if starts or is_condition(groups[-1][-1].piece.text):
+            groups.append([item])
+        else:
+            groups[-1].append(item)
+    pieces: list[Piece] = []
+    for group in [*groups, *asides]:
+        completed = _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
+        pieces += _apply_hedges(completed, lang)
+    yield from sorted(pieces, key=attrgetter("start"))
+
+
+def _apply_hedges(pieces: Iterable[Piece], lang: Lang) -> Iterator[Piece]:
+    """Yield the items of a list, marked if they are called possible, each alone or all of them by the words before them.
+
+    "It could be gout, an infection or an injury" hedges three diagnoses, "tea may help, rest and fluids" one remedy.
+    """
+    governed = False
+    for piece in pieces:
+        before = find_hedge(piece.text)
+        governed = (governed and not is_clause(piece.text, lang)) if before is None else before in _HEDGED_SUBJECTS
+        yield replace(piece, possible=True) if governed or before is not None else piece
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Words that apply to the items of a list that follow, and how far.
+
+    Attributes:
+        words: The words; "" for none.
+        introduced: Whether a colon introduces what they apply to, which goes on to the end of the sentence.
+        loose: Whether they apply up to an "or", in Chinese up to a comma, like a negated verb.
+        rejecting: Whether they are a mere "not", which applies up to a comma: "surgery, not drugs, for most".
+        shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
+    """
+
+    words: str = ""
+    introduced: bool = False
+    loose: bool = False
+    rejecting: bool = False
+    shares_predicate: bool = False
+
+    @classmethod
+    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool) -> _Scope:
+        """Return the scope that an item opens with its governor, or with its subject and a negated verb."""
+        text = item.piece.text
+        if not governor:
+            # "Gout is not contagious or hereditary": subject and verb apply to both.
+            listing = find_listing_verb(text, lang)
+            verb = listing or find_denied_verb(text)
+            loose = not listing and (lang == "zh" or not advises_against(verb))
+            return cls("" if is_clause(text[len(verb) :], lang) else verb, loose=loose)
+        if governor == text:
+            # A lone "No" answers the question and governs nothing, unlike "do not smoke".
+            return cls(find_negator(governor, lang) if strip_final_verb(governor) != governor else "")
+        # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it.
+        own = is_clause(text[len(governor) :], lang)
+        rejecting = item.rejected or governor.lower() == "not"
+        return cls(
+            "" if own and not item.introduced else governor,
+            introduced=item.introduced,
+            loose=rejecting,
+            rejecting=rejecting,
+            shares_predicate=not own and first,
+        )
+
+    def reaches(self, item: Item, lang: Lang, *, past_or: bool, last: bool) -> bool:
+        """Return whether it applies to an item, given whether no "or" follows, and whether this is the last item."""
+        text = item.piece.text
+        if not self.words or _OWN_FINDING.match(text) or (reports_denial(self.words) and _HISTORY.match(text)):
+            return False
+        if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
+            return False
+        if self.introduced:
+            return True
+        completes = self.shares_predicate and last and not _opens_clause(text, lang)
+        return (completes or not is_clause(text, lang)) and (lang == "en" or not is_remedy(text))
+
+
+def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
+    scope = _Scope()
+    conjoined = False
+    last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
+    pieces: list[Piece] = []
+    for place, item in enumerate(group):
+        piece = item.piece
+        if item.comma and lang == "zh" and not item.example and (conjoined or denies_being(scope.words)):
+            scope = _Scope()  # 无发热、皮疹，头痛三天: the list ends at the comma
+        conjoined = conjoined or item.conjoined
+        if item.example:
+            # Examples belong to the item before them, and what is listed with them.
+            scope = replace(scope, loose=False)
+        governor = find_governor(piece.text)
+        own = is_clause(piece.text[len(governor) :], lang)
+        negator = find_negator(scope.words, lang)
+        if item.joined_by_or and negator and _continues_denial(piece.text, governor, lang):
+            # "Do not change formula or stop breastfeeding" forbids stopping.
+            piece = prepend_governor(piece, negator if own or governor else scope.words, lang)
+        elif not governor and scope.words and not scope.introduced and _denies_by_itself(item):
+            # "Avoid smoking, and aspirin should not be taken"; 不宜接种流感疫苗，也不接种肺炎球菌疫苗.
+            scope = _Scope()
+        elif not governor and scope.reaches(item, lang, past_or=place > last_or, last=place == len(group) - 1):
+            piece = prepend_governor(piece, negator if own and scope.introduced and negator else scope.words, lang)
+        else:
+            scope = _Scope.open(item, governor, lang, first=place == 0)
+        pieces.append(piece)
+    return pieces
+
+
+def _denies_by_itself(item: Item) -> bool:
+    """Return whether an item after a comma, or with a predicate, has a negation of its own."""
+    return bool(find_denying_predicate(item.piece.text)) or (item.comma and is_negated(item.piece.text))
+
+
+def is_clause(text: str, lang: Lang) -> bool:
+    """Return whether the words form a clause; a single verb does not, it needs its governor."""
+    return _CLAUSE[lang].search(text) is not None and (lang == "zh" or " " in text.strip() or text.strip() == "rest")
+
+
+def _continues_denial(text: str, governor: str, lang: Lang) -> bool:
+    """Return whether an item after "or" continues the negation before it: it has no subject or negation of its own."""
+    return not find_negator(governor, lang) and not _SUBJECT.match(text)
+
+
+def _opens_clause(text: str, lang: Lang) -> bool:
+    """Return whether an item begins with a verb or subject, like a clause that does not belong to the list."""
+    return _SUBJECT.match(text) is not None or _CLAUSE[lang].match(text) is not None
+
+
+def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -> list[Piece]:
+    """Complete the bare pieces before a negating predicate with it: "A and B should be avoided".
+
+    Args:
+        pieces: The items of a list.
+        conjoined: For each, whether its separator is more than a comma: "rest, aspirin should be avoided" is not a
+            list.
+        lang: Their language.
+    """
+    completed = list(pieces)
+    for last, predicate in enumerate(find_denying_predicate(piece.text) for piece in pieces):
+        place = last
+        # In Chinese a comma separates clauses, in English also the items before the last.
+        while predicate and place and (conjoined[place] or (lang == "en" and place < last)):
+            place -= 1
+            text = completed[place].text
+            if find_governor(text) or _CLAUSE[lang].search(text) or find_denying_predicate(text):
+                break
+            completed[place] = replace(pieces[place], text=f"{text}{'' if lang == 'zh' else ' '}{predicate}")
+    return completed

@@ -1,0 +1,136 @@
+"""Governors: the words of a clause that negate, or advise against, each item of the list before or after them.
+
+"Avoid" governs both items of "avoid coffee and tea", "should be avoided" those of "coffee and tea should be avoided".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.types import Lang
+
+_GOVERNOR = re.compile(
+    r"^(?!(?:not|no) (?:only|just|merely|simply|doubt|later|more|less)\b)(?:(?:(?:the )?patients?|you|he|she|they|we|one)\s+)?(?:(?:should|must|may|can|could|would|will|please|also|definitely|strictly|better)\s+)*"
+    r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
+    r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
+    r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
+    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
+    "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
+    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用于?|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
+    r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
+    re.IGNORECASE,
+)
+_PREDICATE = re.compile(
+    r"(?:(?:is|are|was|were|should|must|may|can|need|needs)\s+(?:both |all |also |usually |currently )*(?:not|never)\b[^,;]*|(?:should|must|need to|needs to|are to|is to|has to|have to|can) (?:both |all |also )*be "
+    r"(?:avoided|stopped|discontinued|withheld|omitted|skipped|limited)\b[^,;]*"
+    r"|(?:is|are) (?:both |all |also |strictly )*(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged|n['’]t"
+    r"|(?:(?:very|highly|rather|quite|most) )?unlikely)\b[^,;]*"
+    r"|(?:isn|aren|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
+    r"|(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|禁忌|要停|应停|没有?必要|除外)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$",
+    re.IGNORECASE,
+)
+
+
+# A subject and its negated verb, which apply to every item of the list after them.
+_DENIED_VERB = re.compile(
+    r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
+    r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+"
+    r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
+    r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
+    r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"
+    r"|(?:should|must|(?:needs?|has|have|advised|aim|best|better|careful|essential|important|make sure|necessary|recommended|remember"
+    r"|tr(?:y|ies)|want|wise) to)(?: \w+ly| also)? (?:avoid|refrain from|abstain from|stay away from)"
+    r"(?: (?:taking|using|eating|drinking|doing))?|never|neither)(?: (?:any|either))?(?=\s)"
+    r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|考虑|伴有?|需要?)|并非|没有?必要|没有|无需"
+    r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?(?!异常|好转|缓解|改善|减轻)"
+    r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色糖盐脂华精食光苔缓好改]|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
+    r"|(?:[应需]要?|必须|注意|尽量)(?:尽量|严格)?(?:避免|忌|禁食|禁用|停用|远离))"
+    r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
+    re.IGNORECASE,
+)
+_MAX_GOVERNOR_CHARACTERS = 200
+"""Longest governor, in characters; each item of the list that it governs is completed with these words."""
+# Verbs that a governor may end with.
+_LAST_VERB = re.compile(
+    r"\s(?:taking|using|eating|drinking|doing|take|use|eat|drink|give|do|have|apply|start|try|smoke|touch|induce|perform|get"
+    r"|need|require|stop|skip|miss)(?: any)?$|(?<=[要免能以宜得应必止可勿别忌戒离需少])(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)+$|(?<=禁)饮$",
+    re.IGNORECASE,
+)
+_REPORTED_DENIAL = re.compile(r"\bden(?:y|ies|ied)$", re.IGNORECASE)
+_DENYING_LIST = re.compile("[无未]$|没有$|否认有?$")
+
+
+def denies_being(governor: str) -> bool:
+    """Return whether a Chinese governor denies that something is there, so that its list ends at a comma.
+
+    >>> denies_being("目前没有"), denies_being("不要")
+    (True, False)
+    """
+    return _DENYING_LIST.search(governor) is not None
+
+
+def reports_denial(governor: str) -> bool:
+    """Return whether an English governor reports what a patient denies.
+
+    >>> reports_denial("he denies"), reports_denial("no")
+    (True, False)
+    """
+    return _REPORTED_DENIAL.search(governor) is not None
+
+
+def find_denied_verb(text: str) -> str:
+    """Return the subject and negated verb at the start of a clause; "" if there are none.
+
+    >>> find_denied_verb("gout is not contagious"), find_denied_verb("痛风不会引起不孕")
+    ('gout is not', '痛风不会引起')
+    """
+    found = _DENIED_VERB.match(text, 0, _MAX_GOVERNOR_CHARACTERS)
+    return found[0] if found else ""
+
+
+def strip_final_verb(governor: str) -> str:
+    """Return a governor without its final verb, if it has one.
+
+    >>> strip_final_verb("avoid eating"), strip_final_verb("避免饮"), strip_final_verb("no")
+    ('avoid', '避免', 'no')
+    """
+    return _LAST_VERB.sub("", governor)
+
+
+def find_governor(text: str) -> str:
+    """Return the words at the start of a clause that negate or advise against all it lists; "" if there are none.
+
+    >>> find_governor("avoid alcohol"), find_governor("48小时内不要热敷"), find_governor("rest")
+    ('avoid', '48小时内不要', '')
+    """
+    found = _GOVERNOR.match(text, 0, _MAX_GOVERNOR_CHARACTERS)
+    return found[0] if found else ""
+
+
+# The negator at the start of a governor: "do not" of "do not take".
+_NEGATOR: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t)\b)?", re.IGNORECASE
+    ),
+    "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),
+}
+
+
+def find_negator(governor: str, lang: Lang) -> str:
+    """Return the negator of a governor, "do not" of "do not take"; "" if it only advises against something."""
+    found = _NEGATOR[lang].match(governor)
+    return found[0] if found else ""
+
+
+def find_denying_predicate(text: str) -> str:
+    """Return the words at the end of a clause that negate, or advise against, its subjects; "" if there are none.
+
+    >>> find_denying_predicate("smoking should be avoided"), find_denying_predicate("咖啡都不能喝")
+    ('should be avoided', '都不能喝')
+    """
+    found = _PREDICATE.search(text)
+    return found[0] if found and found.start() > 0 else ""
