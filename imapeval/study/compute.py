@@ -29,6 +29,7 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, Study
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES
 from imapeval.study.intervals.limits import (
     BASELINE,
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Slice
     from imapeval.study.data.rated import Rated
-
-CONFIDENCE = 0.95
 
 _COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
 
@@ -118,7 +117,6 @@ def compute_study(
             rated,
             coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
             levels=(one,),
-            confidence=CONFIDENCE,
             # How a metric ranks these systems says nothing unless it would rank others as well.
             units="systems" if one == "system" else "questions",
             seed=seed,

@@ -14,7 +14,7 @@ Observations per Individual", Statistical Methods in Medical Research 22), that 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.study.agreement.measure import ratings_in_dimension
 from imapeval.study.data.scales import describe_scale
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.intervals.shares import score_interval
@@ -80,38 +81,21 @@ class Limits:
     reason: str | None = None
 
 
-def find_limits(rated: Rated, *, confidence: float = 0.95) -> list[Limits]:
-    """Return the limits of agreement of all pairs of raters, by dimension.
-
-    Args:
-        rated: Answers with the ratings of each rater.
-        confidence: Confidence level of the intervals.
-    """
+def find_limits(rated: Rated) -> list[Limits]:
+    """Return the limits of agreement of all pairs of raters, by dimension."""
     rows: list[Limits] = []
     for dimension in rated.dimensions:
         if dimension in rated.by_rater:
             ratings, codes = ratings_in_dimension(rated, dimension)
             rows += [
-                _compare(
-                    Limits(dimension, rated.raters[a], rated.raters[b]),
-                    ratings[:, a],
-                    ratings[:, b],
-                    codes,
-                    confidence=confidence,
-                )
+                _compare(Limits(dimension, rated.raters[a], rated.raters[b]), ratings[:, a], ratings[:, b], codes)
                 for a, b in combinations(np.flatnonzero(np.isfinite(ratings).any(axis=0)).tolist(), 2)
             ]
     return rows
 
 
-def find_limits_of_metric(rated: Rated, metric: str, dimension: str, *, confidence: float = 0.95) -> Limits:
+def find_limits_of_metric(rated: Rated, metric: str, dimension: str) -> Limits:
     """Return the limits of agreement of a metric, whose scores are on the raters' scale, and the mean rating.
-
-    Args:
-        rated: The answers.
-        metric: Name of the metric.
-        dimension: The rating dimension.
-        confidence: Confidence level of the intervals.
 
     Raises:
         UsageError: No scale is declared, the metric has another one, or low scores are good.
@@ -132,17 +116,16 @@ def find_limits_of_metric(rated: Rated, metric: str, dimension: str, *, confiden
             f"{metric} is not on the scale of {dimension}, {describe_scale(scale)}, so that differences say nothing. "
             "Put it on that scale with `imapeval study calibrate`."
         )
-    row = Limits(dimension, metric, MEAN_RATING)
-    return _compare(row, scores, rated.ratings_of(dimension), rated.questions, confidence=confidence)
+    return _compare(Limits(dimension, metric, MEAN_RATING), scores, rated.ratings_of(dimension), rated.questions)
 
 
-def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, confidence: float) -> Limits:
+def _compare(row: Limits, first: Floats, second: Floats, questions: Counts) -> Limits:
     both = np.isfinite(first) & np.isfinite(second)
-    x, y, codes = first[both], second[both], number_clusters(questions[both].tolist())
+    x, y, codes = first[both], second[both], number_clusters(questions[both])
     number, count = int(both.sum()), int(codes.max(initial=-1)) + 1
     if count < MIN_ANSWERS:
         reason = f"{number} answers to {count} questions were rated by both; fewest: {MIN_ANSWERS} questions"
-        return Limits(row.dimension, row.first, row.second, n=number, reason=reason)
+        return replace(row, n=number, reason=reason)
     # Centred to avoid cancellation in the sums of squares.
     x, y = x - second[both].mean(), y - second[both].mean()
     sums = np.column_stack([np.ones(number), x, y, x**2, y**2, x * y])
@@ -151,7 +134,7 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, c
     by_group = np.zeros((groups, len(total)))
     np.add.at(by_group, codes % groups, sums)
     values, left_out = _combine(total[None])[0], _combine(total - by_group)
-    quantile = student_quantile((1 + confidence) / 2, groups - 1)
+    quantile = student_quantile((1 + CONFIDENCE) / 2, groups - 1)
     errors = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
     mean = Bound(float(values[0]), *(float(values[0] + sign * quantile * errors[0]) for sign in (-1, 1)))
     # The interval of the standard deviation is built on the log scale, where its distribution is nearly symmetric.
@@ -166,10 +149,10 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts, *, c
     )
     ends = None
     if np.isfinite(values[2]):
-        ends = score_interval(float(values[2]), left_out[:, 2], bounds=(-1.0, 1.0), size=count, confidence=confidence)
+        ends = score_interval(float(values[2]), left_out[:, 2], bounds=(-1.0, 1.0), size=count)
     concordance = None if ends is None else Bound(float(values[2]), ends.low, ends.high)
     limits = bounds if len(np.unique(np.concatenate([x, y]))) > 2 else (None, None)
-    return Limits(row.dimension, row.first, row.second, mean, *limits, concordance, number)
+    return replace(row, mean=mean, lower=limits[0], upper=limits[1], concordance=concordance, n=number)
 
 
 def _combine(sums: Floats) -> Floats:

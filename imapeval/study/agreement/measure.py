@@ -148,12 +148,7 @@ def _is_complete(ratings: Floats) -> bool:
     return bool(rated[rated.any(axis=1)][:, rated.any(axis=0)].all())
 
 
-def measure_agreement(
-    rated: Rated,
-    *,
-    statistics: Sequence[str] | None = None,
-    confidence: float = 0.95,
-) -> list[Agreement]:
+def measure_agreement(rated: Rated, *, statistics: Sequence[str] | None = None) -> list[Agreement]:
     """Measure how far raters agree, by dimension.
 
     Intervals are score intervals by the jackknife over questions (`statistic.find_intervals`).
@@ -161,7 +156,6 @@ def measure_agreement(
     Args:
         rated: Answers with the ratings of each rater.
         statistics: Names from `STATISTICS`; None takes those of `choose_statistics`.
-        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         A row per dimension and statistic. Where individual ratings are not known, one row per dimension with
@@ -188,7 +182,7 @@ def measure_agreement(
         }
         intervals: dict[str, Interval | None] = {}
         if defined:
-            ends = find_intervals(list(defined.values()), ratings, codes, confidence=confidence)
+            ends = find_intervals(list(defined.values()), ratings, codes)
             intervals = dict(zip(defined, ends, strict=True))
         rows += [_report(dimension, name, found[name], intervals.get(name)) for name in names]
     return rows

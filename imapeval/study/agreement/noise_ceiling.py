@@ -52,23 +52,19 @@ _MOST_TIED = 0.1
 upper end, rho of the truth is .01 below it."""
 
 
-def find_ceilings(rated: Rated, *, confidence: float = 0.95) -> list[Ceiling]:
+def find_ceilings(rated: Rated) -> list[Ceiling]:
     """Return the ceilings of r, rho and tau-b, by dimension: over all answers, and within systems.
 
     Within systems it is the mean over systems of each one's ceiling, as the coefficient is. There are none within
     questions and between systems. Intervals are score intervals by the jackknife over questions
     (`statistic.find_intervals`).
 
-    Args:
-        rated: Answers with the ratings of each rater.
-        confidence: Confidence level, above 0 and below 1.
-
     Returns:
         A row per dimension, level ("global", and "within-system" with several systems) and coefficient, refused with a
         reason where only averages are known, where no answer has two ratings, or where raters agree no better than
         chance (within systems: in one of them).
     """
-    return [ceiling for dimension in rated.dimensions for ceiling in _find(rated, dimension, confidence=confidence)]
+    return [ceiling for dimension in rated.dimensions for ceiling in _find(rated, dimension)]
 
 
 def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> list[Corrected]:
@@ -115,7 +111,7 @@ def find_ratio_interval(
     return find_end(low, by_high, -1.0), find_end(high, by_low, 1.0)
 
 
-def _find(rated: Rated, dimension: str, *, confidence: float) -> list[Ceiling]:
+def _find(rated: Rated, dimension: str) -> list[Ceiling]:
     names, systems = np.unique(np.array(rated.systems), return_inverse=True)
     levels: list[tuple[Level, Sequence[str], Counts]] = [("global", ("",), np.zeros_like(systems))]
     if len(names) > 1:
@@ -130,14 +126,12 @@ def _find(rated: Rated, dimension: str, *, confidence: float) -> list[Ceiling]:
         row
         for level, groups, members in levels
         for row in _measure(
-            Ceiling(dimension, "", n=n, raters=raters, level=level), ratings, codes, groups, members[used], confidence
+            Ceiling(dimension, "", n=n, raters=raters, level=level), ratings, codes, groups, members[used]
         )
     ]
 
 
-def _measure(
-    row: Ceiling, ratings: Floats, codes: Counts, names: Sequence[str], groups: Counts, confidence: float
-) -> list[Ceiling]:
+def _measure(row: Ceiling, ratings: Floats, codes: Counts, names: Sequence[str], groups: Counts) -> list[Ceiling]:
     """Return the ceilings of a level: the mean over groups of answers, such as systems, which have names.
 
     A system without rated answers is left out.
@@ -169,7 +163,7 @@ def _measure(
     mean = _average([replace(one, bounds=(0.0, 1.0)) for one in reliabilities], members)
     reliability = mean.value
     keys = np.column_stack((ratings, groups.astype(np.float64)))
-    of_mean, *intervals = find_intervals([mean, *defined.values()], keys, codes, confidence=confidence)
+    of_mean, *intervals = find_intervals([mean, *defined.values()], keys, codes)
     ends = dict(zip(defined, intervals, strict=True))
     made: list[Ceiling] = []
     for coefficient in COEFFICIENTS:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.correlation.coefficients import Undefined
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import compute_replicates
 from imapeval.study.intervals.quantiles import normal_quantile
 from imapeval.study.intervals.shares import score_interval, wilson_interval
@@ -136,7 +137,7 @@ independent; from this many groups it is estimated to within 3%."""
 
 
 def find_intervals(
-    statistics: Sequence[AgreementStatistic], ratings: Floats, codes: Counts, *, confidence: float
+    statistics: Sequence[AgreementStatistic], ratings: Floats, codes: Counts, *, confidence: float = CONFIDENCE
 ) -> list[Interval | None]:
     """Return the interval of each statistic by the jackknife over questions (`intervals.score_interval`).
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import draw_resamples, percentile_interval, widen_confidence
 from imapeval.study.number_format import format_decimal, format_interval, write_decimal
 
@@ -159,7 +160,6 @@ def calibrate(
     method: Method = "isotonic",
     seed: int = 0,
     resamples: int = 2000,
-    confidence: float = 0.95,
 ) -> Calibration:
     """Fit a metric's curve for one dimension, and cross-validate it.
 
@@ -171,7 +171,6 @@ def calibrate(
         method: The curve to fit. An isotonic curve is decreasing if low scores are good.
         seed: Random seed for the folds and the resamples.
         resamples: Number of resamples of questions, for the intervals of the errors.
-        confidence: Confidence level.
 
     Raises:
         UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores are the same.
@@ -181,7 +180,7 @@ def calibrate(
     scale = rated.scales.get(dimension)
     predicted = cross_fit(scores, ratings, questions, method=method, scale=scale, seed=seed)
     means = _cross_fit_means(ratings, questions, seed=seed)
-    errors = _measure(predicted, means, ratings, questions, seed=seed, resamples=resamples, confidence=confidence)
+    errors = _measure(predicted, means, ratings, questions, seed=seed, resamples=resamples)
     curve = fit_curve(scores, ratings, method=method)
     if falls < 0:
         curve = Curve(method, tuple(-score for score in reversed(curve.scores)), tuple(reversed(curve.ratings)))
@@ -248,14 +247,7 @@ def _divide(questions: Counts, *, seed: int) -> Iterator[Flags]:
 
 
 def _measure(
-    predicted: Floats,
-    means: Floats,
-    ratings: Floats,
-    questions: Counts,
-    *,
-    seed: int,
-    resamples: int,
-    confidence: float,
+    predicted: Floats, means: Floats, ratings: Floats, questions: Counts, *, seed: int, resamples: int
 ) -> PredictionErrors:
     count = int(questions.max()) + 1
     distance, of_means = np.abs(ratings - predicted), np.abs(ratings - means)
@@ -270,20 +262,20 @@ def _measure(
 
     values = weigh(np.ones((1, count)))[0]
     drawn = weigh(draw_resamples(count, seed=seed, resamples=resamples).astype(np.float64))
-    wider = widen_confidence(confidence, count)
+    wider = widen_confidence(CONFIDENCE, count)
     figures = [
         (float(value), percentile_interval(column, confidence=wider))
         for value, column in zip(values, drawn.T, strict=True)
     ]
     n = len(distance)
-    rank = min(n, ceil(confidence * (n + 1)))
+    rank = min(n, ceil(CONFIDENCE * (n + 1)))
     return PredictionErrors(
         *(figures[0], figures[1]),
         calibration=measure_calibration_error(predicted, ratings, questions),
         baseline=float(of_means.mean()),
         difference=figures[2],
         half_width=float(np.sort(distance)[rank - 1]),
-        confidence=confidence,
+        confidence=CONFIDENCE,
         n=n,
         questions=count,
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import compute_replicates, iterate_resamples, number_clusters
 from imapeval.study.intervals.shares import score_interval
 
@@ -95,7 +96,6 @@ def find_cutoff(
     *,
     right_from: float,
     at: float | None = None,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> CutOff:
     """Choose the cut-off that best separates acceptable answers from others, or measure a given one.
@@ -106,7 +106,6 @@ def find_cutoff(
         dimension: The rating dimension.
         right_from: An answer is acceptable if its rating is no lower.
         at: The cut-off to measure; None chooses the best one.
-        confidence: Confidence level, above 0 and below 1.
         seed: Random seed of the resamples.
 
     Raises:
@@ -142,7 +141,7 @@ def find_cutoff(
     )
     sizes = (number, len(scores) - number, int(called.sum()), int((~called).sum()), len(scores))
     figures = [
-        _make_figure(name, value, column, moved, size, min(questions, size), confidence)
+        _make_figure(name, value, column, moved, size, min(questions, size))
         for name, value, column, moved, size in zip(FIGURES, values, left_out.T, optimism, sizes, strict=True)
     ]
     return CutOff(
@@ -156,17 +155,15 @@ def find_cutoff(
         tuple(figures),
         len(scores),
         questions,
-        confidence,
+        CONFIDENCE,
     )
 
 
-def _make_figure(
-    name: str, value: float, left_out: Floats, optimism: float, n: int, size: int, confidence: float
-) -> Figure:
+def _make_figure(name: str, value: float, left_out: Floats, optimism: float, n: int, size: int) -> Figure:
     if np.isnan(value):
         return Figure(name, n=n)
     lowest = -1.0 if name == FIGURES[-1] else 0.0
-    found = score_interval(float(value), left_out, bounds=(lowest, 1.0), size=size, confidence=confidence)
+    found = score_interval(float(value), left_out, bounds=(lowest, 1.0), size=size)
     low, high = (None, None) if found is None else (found.low, found.high)
 
     def move(number: float | None) -> float | None:

@@ -61,7 +61,6 @@ def measure_groups(
     method: Method = "isotonic",
     seed: int = 0,
     resamples: int = RESAMPLES,
-    confidence: float = 0.95,
 ) -> list[GroupError]:
     """Measure the errors of cross-fitted predictions in each group.
 
@@ -73,7 +72,6 @@ def measure_groups(
         method: The curve to fit.
         seed: Random seed for the folds and the resamples, as in `curve.calibrate`.
         resamples: Number of resamples of questions.
-        confidence: Confidence level of each interval.
 
     Returns:
         A row per group, with a note in place of numbers where fewer than `MIN_QUESTIONS` questions have both.
@@ -97,8 +95,7 @@ def measure_groups(
             continue
         numbers = ratings[own] - predicted[own], np.abs(ratings[own] - predicted[own])
         difference, absolute = (
-            mean_interval(column.tolist(), seed=seed, clusters=clusters, confidence=confidence, resamples=resamples)
-            for column in numbers
+            mean_interval(column.tolist(), seed=seed, clusters=clusters, resamples=resamples) for column in numbers
         )
         found.append(
             GroupError(

@@ -26,6 +26,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.data.scales import Scale
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.limits import FEW_DIFFERENT, NEARLY_EQUAL
 from imapeval.study.number_format import format_decimal
 
@@ -132,7 +133,6 @@ def estimate_mean(
     questions: Counts | None = None,
     unrated_questions: Counts | None = None,
     weight: float | None = None,
-    confidence: float = 0.95,
 ) -> MeanEstimate:
     """Estimate a mean rating.
 
@@ -143,7 +143,6 @@ def estimate_mean(
         questions: Question of each rated answer, numbered from 0; None treats every answer as a question of its own.
         unrated_questions: Question of each unrated answer, numbered like `questions`.
         weight: Weight of the scores; None chooses the best, 0 takes the mean of the ratings alone.
-        confidence: Confidence level.
 
     Raises:
         ValueError: Shapes differ, or fewer than `MIN_RATED` questions are rated.
@@ -174,7 +173,7 @@ def estimate_mean(
         factor = sqrt(clusters / max(1, clusters - 1))
         shifted = chosen * (unrated_scores - unrated_scores.mean()) / unrated
         influence += factor * _add_up(others, shifted, size)
-    return _close(value, influence, rated, chosen, confidence)
+    return _close(value, influence, rated, chosen)
 
 
 def _sum_up(ratings: Floats, scores: Floats) -> Floats:
@@ -210,23 +209,20 @@ def _add_up(questions: Counts, numbers: Floats, size: int) -> Floats:
     return np.bincount(questions, numbers, minlength=size).astype(np.float64)
 
 
-def _close(value: float, influence: Floats, rated: int, weight: float, confidence: float) -> MeanEstimate:
+def _close(value: float, influence: Floats, rated: int, weight: float) -> MeanEstimate:
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="estimates from few ratings")
-    quantile: float = stats.t.ppf((1 + confidence) / 2, rated - 1)
+    quantile: float = stats.t.ppf((1 + CONFIDENCE) / 2, rated - 1)
     half = quantile * sqrt(float((influence**2).sum()))
     return MeanEstimate(value, value - half, value + half, influence, rated, weight)
 
 
-def estimate_systems(
-    rated: Rated, metric: str, dimension: str, *, confidence: float = 0.95
-) -> tuple[list[SystemMean], list[SystemDifference]]:
+def estimate_systems(rated: Rated, metric: str, dimension: str) -> tuple[list[SystemMean], list[SystemDifference]]:
     """Estimate the mean rating of every system, and the difference of every pair of systems.
 
     Args:
         rated: All answers, rated or not.
         metric: The metric whose scores help.
         dimension: The rating dimension.
-        confidence: Confidence level.
 
     Returns:
         A row per system, and a row for every pair of systems that both have a value.
@@ -261,7 +257,6 @@ def estimate_systems(
                 questions=questions,
                 unrated_questions=rated.questions[only_scored],
                 weight=weight,
-                confidence=confidence,
             )
             for weight in (None, 0.0)
         )
@@ -292,11 +287,11 @@ def estimate_systems(
             )
         )
     length = None if scale is None else scale.high - scale.low
-    return rows, _subtract(found, dimension, metric, confidence, length=length)
+    return rows, _subtract(found, dimension, metric, length=length)
 
 
 def estimate_shares(
-    rated: Rated, metric: str, dimension: str, *, right_from: float, confidence: float = 0.95
+    rated: Rated, metric: str, dimension: str, *, right_from: float
 ) -> tuple[list[SystemMean], list[SystemDifference]]:
     """Estimate the share of right answers of every system: the mean of 1 for right and 0 for other answers.
 
@@ -305,7 +300,6 @@ def estimate_shares(
         metric: The metric whose scores help.
         dimension: The rating dimension.
         right_from: An answer is right if its rating is no lower.
-        confidence: Confidence level.
 
     Returns:
         As of `estimate_systems`, on a scale from 0 to 1.
@@ -315,7 +309,7 @@ def estimate_shares(
     shares = replace(
         rated, dimensions=(dimension,), ratings=right[:, None], by_rater={}, scales={dimension: Scale(0.0, 1.0)}
     )
-    return estimate_systems(shares, metric, dimension, confidence=confidence)
+    return estimate_systems(shares, metric, dimension)
 
 
 def _count_different(ratings: Floats, questions: Counts) -> int:
@@ -348,20 +342,13 @@ def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None
 
 
 def _subtract(
-    found: dict[str, tuple[MeanEstimate, MeanEstimate]],
-    dimension: str,
-    metric: str,
-    confidence: float,
-    *,
-    length: float | None,
+    found: dict[str, tuple[MeanEstimate, MeanEstimate]], dimension: str, metric: str, *, length: float | None
 ) -> list[SystemDifference]:
     names: Sequence[str] = list(found)
     rows: list[SystemDifference] = []
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
-            helped, plain = (
-                _differ(one, other, confidence) for one, other in zip(found[first], found[second], strict=True)
-            )
+            helped, plain = (_differ(one, other) for one, other in zip(found[first], found[second], strict=True))
             if length is not None:
                 helped, plain = (_clip(difference, -length, length) for difference in (helped, plain))
             rows.append(
@@ -374,10 +361,10 @@ def _subtract(
     return rows
 
 
-def _differ(first: MeanEstimate, second: MeanEstimate, confidence: float) -> MeanEstimate:
+def _differ(first: MeanEstimate, second: MeanEstimate) -> MeanEstimate:
     """Return the difference; influences of the same question are combined."""
     size = max(len(first.influence), len(second.influence))
     one, other = (np.pad(mean.influence, (0, size - len(mean.influence))) for mean in (first, second))
     weight = first.weight or second.weight
-    mean = _close(first.value - second.value, one - other, min(first.rated, second.rated), weight, confidence)
+    mean = _close(first.value - second.value, one - other, min(first.rated, second.rated), weight)
     return replace(mean, weight=0.0)

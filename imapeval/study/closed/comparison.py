@@ -221,7 +221,7 @@ def compare_runs(
     else:
         # All differences are equal, which is no certainty: take Wilson's bound for 0 of n, and the exact sign test.
         independent = len(one) if groups is None else len(set(groups))
-        reach = most * wilson_interval(0.0, independent, quantile=normal_quantile(0.95)).high
+        reach = most * wilson_interval(0.0, independent, quantile=normal_quantile()).high
         p = 1.0 if difference == 0 else 2.0 ** (1 - independent)
     means = one.mean(axis=0), two.mean(axis=0)
     if min(map(len, means)) > 1 and any(np.ptp(mean) > _ROUNDING for mean in means):

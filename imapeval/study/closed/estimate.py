@@ -71,7 +71,6 @@ def estimate_metrics(
     answers: int,
     *,
     metrics: Sequence[str] | None = None,
-    confidence: float = 0.95,
 ) -> list[MetricEstimate]:
     """Compute metrics with Wilson's score intervals.
 
@@ -82,7 +81,6 @@ def estimate_metrics(
         families: Metrics of the task, from `measure_labels` and the like.
         answers: Number of answers.
         metrics: Metrics in the order of the result; None takes all.
-        confidence: Confidence level, above 0 and below 1.
 
     Raises:
         UsageError: The task has no such metric.
@@ -98,7 +96,7 @@ def estimate_metrics(
         defined = [name for name in names if name not in family.undefined]
         if defined:
             values = {**dict(zip(family.names, family.compute(np.ones(answers)), strict=True)), **family.values}
-            intervals = _find_intervals(family, defined, values, answers, confidence)
+            intervals = _find_intervals(family, defined, values, answers)
             for name in defined:
                 interval = intervals.get(name)
                 ends = (None, None) if interval is None else (interval.low, interval.high)
@@ -107,12 +105,12 @@ def estimate_metrics(
 
 
 def _find_intervals(
-    family: MetricFamily, names: Sequence[str], values: Mapping[str, float], answers: int, confidence: float
+    family: MetricFamily, names: Sequence[str], values: Mapping[str, float], answers: int
 ) -> dict[str, Interval | None]:
     """Return intervals by metric; None with fewer than two answers, which have no variance."""
     if answers < 2:
         return {}
-    quantile = normal_quantile(confidence)
+    quantile = normal_quantile()
     intervals: dict[str, Interval | None] = {
         name: wilson_interval(values[name], answers, quantile=quantile) for name in names if name in family.shares
     }
@@ -127,7 +125,6 @@ def _find_intervals(
                 bounds=(0.0, 1.0),
                 size=family.sizes.get(name, answers),
                 at_most=family.most.get(name, np.inf),
-                confidence=confidence,
             )
     return intervals
 

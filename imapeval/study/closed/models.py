@@ -80,20 +80,20 @@ class OrderEffect:
     by_order: dict[str, float]
 
 
-def summarise_models(answers: Sequence[ClosedAnswer], *, confidence: float = 0.95) -> list[ModelResult]:
+def summarise_models(answers: Sequence[ClosedAnswer]) -> list[ModelResult]:
     """Summarise every model on every task, in the order of the answers."""
     parts: dict[tuple[str, str], list[ClosedAnswer]] = {}
     for answer in answers:
         parts.setdefault((answer.task, answer.model), []).append(answer)
-    return [_summarise(task, model, part, confidence) for (task, model), part in parts.items()]
+    return [_summarise(task, model, part) for (task, model), part in parts.items()]
 
 
-def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer], confidence: float) -> ModelResult:
+def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer]) -> ModelResult:
     right = [float(answer.right or False) for answer in answers]
     counts = Counter(answer.choice.reading for answer in answers)
     read = [answer.right for answer in answers if answer.right is not None]
     clusters = number_clusters([answer.group or (answer.item,) for answer in answers])
-    interval = share_interval(np.array(right), clusters, confidence=confidence)
+    interval = share_interval(np.array(right), clusters)
     names = dict.fromkeys(name for answer in answers for name in answer.scores)
     by_item = {answer.item: answer for answer in answers}.values()
     golds = Counter(

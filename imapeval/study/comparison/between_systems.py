@@ -14,6 +14,7 @@ import numpy as np
 from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions
 from imapeval.study.correlation.group_correlation import estimate_between_systems
 from imapeval.study.correlation.pooled import Columns
+from imapeval.study.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Flags, Floats
@@ -31,7 +32,7 @@ def contrast_systems(
     coefficient: CoefficientName,
     seed: int,
     permutations: int,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Contrast:
     """Compare metrics by a coefficient between systems.
 

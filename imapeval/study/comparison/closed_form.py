@@ -15,6 +15,7 @@ from math import atanh, erfc, sqrt, tanh
 from statistics import NormalDist
 
 from imapeval import _optional
+from imapeval.study.intervals import CONFIDENCE
 
 FIELLER = 1.06
 """Variance of a Spearman correlation's Fisher z over that of Pearson's (Fieller, Hartley and Pearson 1957, Biometrika
@@ -100,7 +101,7 @@ def variance_of_difference(r12: float, r13: float, *, r23: float) -> float:
 
 
 def zou_interval(
-    r12: float, r13: float, *, r23: float, n: int, confidence: float = 0.95, spearman: bool = False
+    r12: float, r13: float, *, r23: float, n: int, confidence: float = CONFIDENCE, spearman: bool = False
 ) -> tuple[float, float]:
     """Return the confidence interval of r12 - r13 (Zou 2007, equation 15, for overlapping correlations).
 

@@ -26,6 +26,7 @@ from imapeval.study.correlation.coefficients import all_coefficients, find_coeff
 from imapeval.study.correlation.group_correlation import merge_ties
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES
 from imapeval.study.number_format import format_interval, format_number, format_p
 
@@ -117,7 +118,7 @@ def compare(
             ]
         return _permute(rated, pairs, columns, coefficient, level, test, seed, permutations, confidence)
 
-    rows = compute(0.95, permutations)
+    rows = compute(CONFIDENCE, permutations)
     if margin is not None:
         # Intervals depend on resamples but not on permutations, so one permutation is enough here.
         ends = compute(1 - 2 * SIGNIFICANCE_LEVEL / len(pairs), permutations if test == "boot-inputs" else 1)

@@ -247,7 +247,7 @@ def find_quantile(level: Level, units: int) -> float:
 
     With few questions, or systems at the level of systems, that is more than 1.96, which is no design effect.
     """
-    return student_quantile(0.975, units - 1) if level == "system" else small_sample_quantile(units, confidence=0.95)
+    return student_quantile(0.975, units - 1) if level == "system" else small_sample_quantile(units)
 
 
 def find_design_effect(pilot: Rated, row: Comparison) -> float | None:

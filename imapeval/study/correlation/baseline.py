@@ -238,7 +238,7 @@ def _add_interval(row: BesideBaseline, made: _Replicates) -> BesideBaseline:
     # Replicates are the mean of fewer divisions than the baseline, which moves them more: that part is taken out.
     of_division = float(differences.var(axis=1, ddof=1).mean())
     variance = float(differences.mean(axis=1).var(ddof=1)) - of_division * (1 / _DIVISIONS - 1 / PARTITIONS)
-    half = small_sample_quantile(made.questions, confidence=0.95) * math.sqrt(max(0.0, variance))
+    half = small_sample_quantile(made.questions) * math.sqrt(max(0.0, variance))
     return replace(row, low=row.difference - half, high=row.difference + half)
 
 

@@ -20,6 +20,7 @@ from imapeval.study.correlation.other_systems import replace_intervals
 from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, CoefficientName, Correlation, Level, Units
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES, iterate_resamples
 from imapeval.study.intervals.coefficients import bca_intervals, jackknife_intervals
 from imapeval.study.intervals.simultaneous import simultaneous_confidence
@@ -45,7 +46,7 @@ def correlate(
     levels: Sequence[Level] = ("within-system",),
     seed: int = 0,
     resamples: int = RESAMPLES,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     units: Units = "questions",
 ) -> list[Correlation]:
     """Correlate scores with ratings.
@@ -89,8 +90,8 @@ def correlate(
         )
     columns = rated_columns(rated, names)
     # Resampled questions say nothing about other systems; `replace_intervals` has its own intervals.
-    how = _IntervalSettings(seed, resamples if units == "questions" else 1, confidence)
-    tables = [_correlate(columns, level, name, how) for level in levels for name in coefficients]
+    drawn = resamples if units == "questions" else 1
+    tables = [_correlate(columns, level, name, seed, drawn, confidence) for level in levels for name in coefficients]
     rows = [row for metric in names for table in tables for row in table[metric]]
     if units == "questions":
         return rows
@@ -98,40 +99,29 @@ def correlate(
     return replace_intervals(rated, rows, units=units, confidence=confidence, compute=again)
 
 
-@dataclass(frozen=True, slots=True)
-class _IntervalSettings:
-    """Settings for computing intervals."""
-
-    seed: int
-    resamples: int
-    confidence: float
-
-
 def _correlate(
-    columns: Columns, level: Level, name: CoefficientName, how: _IntervalSettings
+    columns: Columns, level: Level, name: CoefficientName, seed: int, resamples: int, confidence: float
 ) -> Mapping[str, list[Correlation]]:
     """Return the rows of each metric."""
-    writer = _RowBuilder(columns, level, name, how.confidence)
+    writer = _RowBuilder(columns, level, name, confidence)
     every = np.arange(len(columns.questions))
     if level == "system":
-        estimates = estimate_between_systems(columns, name, seed=how.seed, resamples=how.resamples)
-        writer.add(ALL, every, estimates)
+        writer.add(ALL, every, estimate_between_systems(columns, name, seed=seed, resamples=resamples))
     elif level == "within-question":
-        estimates = estimate_within_questions(columns, name, seed=how.seed, resamples=how.resamples)
-        writer.add(ALL, every, estimates)
+        writer.add(ALL, every, estimate_within_questions(columns, name, seed=seed, resamples=resamples))
     else:
         cells: dict[str, Counts] = {ALL: every} if level == "global" else _divide(columns)
         few = columns.clusters > 1 and max(len(rows) for rows in cells.values()) <= MAX_RESAMPLED
-        draws = _draw(columns.clusters, how) if few else None
+        draws = _draw(columns.clusters, seed, resamples) if few else None
         for system, rows in cells.items():
             writer.add(system, rows, estimate_pooled(columns, rows, name, draws=draws))
     writer.add_means()
     return writer.rows
 
 
-def _draw(clusters: int, how: _IntervalSettings) -> Draws:
+def _draw(clusters: int, seed: int, resamples: int) -> Draws:
     # Counts are small, so narrow integers suffice; 64-bit counts of 100,000 questions would take gigabytes.
-    blocks = iterate_resamples(clusters, seed=how.seed, resamples=how.resamples)
+    blocks = iterate_resamples(clusters, seed=seed, resamples=resamples)
     return np.concatenate([block.astype(np.uint16) for block in blocks])
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CONFIDENCE = 0.95
+"""Confidence level of every interval that is reported; corrected for their number, intervals have a higher one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

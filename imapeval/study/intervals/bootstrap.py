@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from imapeval.study.arrays import Counts, Floats
-from imapeval.study.intervals import Interval
+from imapeval.study.intervals import CONFIDENCE, Interval
 from imapeval.study.intervals.quantiles import small_sample_quantile
 from imapeval.study.intervals.shares import share_interval
 
@@ -35,7 +35,7 @@ def mean_interval(
     seed: int = 0,
     clusters: Sequence[Hashable] | Counts | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
     """Return the percentile bootstrap interval of a mean, widened for few clusters; never of zero width.
@@ -175,7 +175,7 @@ def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Count
 
 
 def percentile_interval(
-    replicates: Floats, *, confidence: float = 0.95, bounds: tuple[float, float] | None = None
+    replicates: Floats, *, confidence: float = CONFIDENCE, bounds: tuple[float, float] | None = None
 ) -> Interval:
     """Return the interval that holds the middle share of the replicates.
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.quantiles import normal_quantile, small_sample_quantile
 from imapeval.study.intervals.shares import ROUNDING, wilson_interval
 
@@ -41,7 +42,7 @@ def bca_intervals(
     influences: Floats,
     clusters: Counts,
     bounds: tuple[float, float],
-    confidence: float,
+    confidence: float = CONFIDENCE,
     widened: bool = True,
     corrected: bool = True,
 ) -> tuple[Floats, Floats]:
@@ -91,7 +92,7 @@ def jackknife_intervals(
     influences: Floats,
     clusters: Counts,
     bounds: tuple[float, float],
-    confidence: float,
+    confidence: float = CONFIDENCE,
 ) -> tuple[Floats, Floats]:
     """Return the ends of intervals from standard errors by the infinitesimal jackknife, on Fisher's scale.
 

@@ -6,6 +6,8 @@ import math
 from functools import cache
 from statistics import NormalDist
 
+from imapeval.study.intervals import CONFIDENCE
+
 _NORMAL = NormalDist()
 
 _MANY = 1000
@@ -13,7 +15,7 @@ _MANY = 1000
 
 
 @cache
-def small_sample_quantile(clusters: int, *, confidence: float) -> float:
+def small_sample_quantile(clusters: int, *, confidence: float = CONFIDENCE) -> float:
     """Return how many standard errors, computed with n, an interval of n clusters reaches to each side.
 
     Student's quantile with n - 1 degrees of freedom, times the root of n / (n - 1); NaN with fewer than two clusters.
@@ -23,7 +25,7 @@ def small_sample_quantile(clusters: int, *, confidence: float) -> float:
     return student_quantile((1 + confidence) / 2, clusters - 1) * math.sqrt(clusters / (clusters - 1))
 
 
-def normal_quantile(confidence: float) -> float:
+def normal_quantile(confidence: float = CONFIDENCE) -> float:
     """Return how many standard errors an interval of a normal estimate reaches to each side."""
     return _NORMAL.inv_cdf((1 + confidence) / 2)
 

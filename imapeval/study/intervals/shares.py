@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.intervals import Interval
+from imapeval.study.intervals import CONFIDENCE, Interval
 from imapeval.study.intervals.quantiles import normal_quantile, student_quantile
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def wilson_interval(share: float, size: float, *, quantile: float) -> Interval:
     return Interval(min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
 
 
-def share_interval(right: Floats, clusters: Counts, *, confidence: float) -> Interval | None:
+def share_interval(right: Floats, clusters: Counts, *, confidence: float = CONFIDENCE) -> Interval | None:
     """Return the score interval of a mean of numbers between 0 and 1, which is never of zero width.
 
     Wilson's for independent answers that are right or wrong, else `score_interval` with clusters left out in turn.
@@ -63,7 +63,7 @@ def score_interval(
     bounds: tuple[float, float],
     size: float,
     at_most: float = math.inf,
-    confidence: float,
+    confidence: float = CONFIDENCE,
 ) -> Interval | None:
     """Return the score interval of a bounded statistic, which is never of zero width.
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.intervals import CONFIDENCE
+
 if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
@@ -22,7 +24,7 @@ _DRAWS = 20_000
 """Random draws of the largest error: the confidence .95 is then met to .0015, one standard error."""
 
 
-def simultaneous_confidence(influences: Floats, *, confidence: float) -> float:
+def simultaneous_confidence(influences: Floats, *, confidence: float = CONFIDENCE) -> float:
     """Return the confidence at which each of m intervals holds if they are to hold together.
 
     Args:

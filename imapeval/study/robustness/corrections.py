@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from imapeval.evaluation.runs import Run
     from imapeval.types import Outcome
 
-_CONFIDENCE = 0.95
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingErrors:
@@ -197,7 +195,7 @@ def _count_reading_errors(
     overlooked = sum(change.before is None for change in changes)
     right = max(0, facts - misread - invented)
     precision = right / facts if facts else None
-    interval = None if precision is None else wilson_interval(precision, facts, quantile=normal_quantile(_CONFIDENCE))
+    interval = None if precision is None else wilson_interval(precision, facts, quantile=normal_quantile())
     true = right + misread + overlooked
     return ReadingErrors(
         side,

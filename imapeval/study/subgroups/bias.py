@@ -30,6 +30,7 @@ import numpy as np
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.coefficients import jackknife_intervals
 from imapeval.study.number_format import format_interval, format_number
@@ -59,7 +60,6 @@ _FAMILIES = {
 }
 """Patterns in the lower-case names of models, by family."""
 
-_CONFIDENCE = 0.95
 
 _ROUNDING = 1e-9
 """A correlation this near to 1 is 1."""
@@ -315,7 +315,7 @@ def _measure(row: Bias, scores: Floats, held: _Held, given: Floats, *, pairs: _P
             bounds=(-1.0, 1.0),
             confidence=confidence,
         )
-        for confidence in (_CONFIDENCE, 1 - (1 - _CONFIDENCE) / tests)
+        for confidence in (CONFIDENCE, 1 - (1 - CONFIDENCE) / tests)
     ]
     (low, high), (lower, higher) = ((float(a), float(b)) for a, b in ends)
     return _conclude(replace(row, value=value, low=low, high=high, shown=lower > 0 or higher < 0))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES, mean_interval
 from imapeval.study.number_format import format_decimal, format_interval, write_decimal
 from imapeval.study.subgroups.bias import MIN_QUESTIONS
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.study.data.rated import Rated
-
-_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
         return _conclude(row)
     ends = [
         mean_interval(changes.tolist(), seed=seed, clusters=questions, confidence=confidence, resamples=resamples)
-        for confidence in (_CONFIDENCE, 1 - (1 - _CONFIDENCE) / tests)
+        for confidence in (CONFIDENCE, 1 - (1 - CONFIDENCE) / tests)
     ]
     interval, corrected = ends
     if interval is None or corrected is None:

@@ -97,7 +97,6 @@ def slice_answers(
     coefficient: CoefficientName = "spearman",
     facets: Sequence[str] | None = None,
     bins: int = BINS,
-    confidence: float = 0.95,
 ) -> list[Slice]:
     """Compute each metric's coefficient among the answers of each group.
 
@@ -117,7 +116,6 @@ def slice_answers(
             answers. "dimension" is all answers together, one group for each dimension of the ratings.
         bins: Into how many groups of equal size a covariate is cut; equal numbers stay together, so there may be
             fewer.
-        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         For each facet, metric, dimension and group a row; where there are several dimensions also for their mean
@@ -127,7 +125,7 @@ def slice_answers(
         UsageError: There is no such metric, coefficient or facet, or nothing is rated.
     """
     return [
-        _summarise(sliced, name, group, coefficient, questions=rated.questions, confidence=confidence)
+        _summarise(sliced, name, group, coefficient, questions=rated.questions)
         for sliced in find_slices(rated, metrics=metrics, coefficient=coefficient, facets=facets, bins=bins)
         for name, group in sliced.groups.items()
     ]
@@ -210,7 +208,7 @@ def count_different(codes: Counts) -> int:
 
 
 def _summarise(
-    sliced: SlicedMetric, name: str, group: Group, coefficient: CoefficientName, *, questions: Counts, confidence: float
+    sliced: SlicedMetric, name: str, group: Group, coefficient: CoefficientName, *, questions: Counts
 ) -> Slice:
     dimension = name if sliced.facet == DIMENSION else sliced.dimension
     n = count_answers([group])
@@ -226,11 +224,7 @@ def _summarise(
     value, influences = group.average([cell.influences for cell in group.cells])
     clusters = count_different(questions[np.concatenate([cell.rows for cell in group.cells])])
     low, high = jackknife_intervals(
-        np.array(value),
-        influences=influences,
-        clusters=np.array(clusters),
-        bounds=(-1.0, 1.0),
-        confidence=confidence,
+        np.array(value), influences=influences, clusters=np.array(clusters), bounds=(-1.0, 1.0)
     )
     ends = float(low), float(high)
     return Slice(sliced.metric, sliced.facet, name, dimension, coefficient, value, *ends, n, reason)

@@ -19,6 +19,7 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.number_format import format_interval, format_number, format_p
 
@@ -106,7 +107,6 @@ def compare_systems(
     seed: int = 0,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
-    confidence: float = 0.95,
 ) -> list[Difference]:
     """Compare the mean scores of systems in pairs, over all questions and within groups of them.
 
@@ -121,7 +121,6 @@ def compare_systems(
         seed: Random seed for the bootstrap and the permutations.
         resamples: Bootstrap resamples.
         permutations: Permutations, at least.
-        confidence: Level of the intervals.
 
     Returns:
         By metric: all questions first, then the groups of each column; within these the pairs in the order of the
@@ -166,7 +165,7 @@ def compare_systems(
                 fewest = min(len(item.first), len(item.second))
                 interval, narrower = (
                     percentile_interval(replicates[id(item)], confidence=widen_confidence(wanted, fewest))
-                    for wanted in (confidence, level)
+                    for wanted in (CONFIDENCE, level)
                 )
                 within = None if margin is None else -margin < narrower.low and narrower.high < margin
                 row = replace(row, low=interval.low, high=interval.high, p=p_values[id(item)], equivalent=within)

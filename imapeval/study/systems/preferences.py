@@ -16,6 +16,7 @@ import networkx as nx
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     compute_replicates,
@@ -102,14 +103,11 @@ class MetricAndPreferences:
     pairs_alike: int
 
 
-def estimate_strengths(
-    preferences: Preferences, *, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
-) -> list[Strength]:
+def estimate_strengths(preferences: Preferences, *, seed: int = 0, resamples: int = RESAMPLES) -> list[Strength]:
     """Return the strengths of the systems, the best first.
 
     Args:
         preferences: The judgements.
-        confidence: Confidence level of the intervals.
         seed: Random seed.
         resamples: Number of bootstrap resamples.
 
@@ -141,7 +139,7 @@ def estimate_strengths(
                 drawn_counts = (some @ flat).reshape(len(some), 3, -1)
                 replicates.append(fit_strengths(drawn_counts, pairs, systems, with_ties=with_ties))
         every = np.concatenate(replicates)
-        wide = widen_confidence(confidence, questions)
+        wide = widen_confidence(CONFIDENCE, questions)
         for row, numbers in enumerate((every[:, :systems], _share_wins(every))):
             for system in range(systems):
                 found = percentile_interval(numbers[:, system], confidence=wide)
@@ -274,7 +272,7 @@ def _count_outcomes(preferences: Preferences, system: int) -> tuple[int, int, in
 
 
 def compare_with_metrics(
-    preferences: Preferences, strengths: Sequence[Strength], answers: SystemAnswers, *, confidence: float = 0.95
+    preferences: Preferences, strengths: Sequence[Strength], answers: SystemAnswers
 ) -> list[MetricAndPreferences]:
     """Return how far each metric agrees with the preferences.
 
@@ -282,7 +280,6 @@ def compare_with_metrics(
         preferences: The judgements.
         strengths: Result of `estimate_strengths`.
         answers: The systems' answers, with scores.
-        confidence: Confidence level of the intervals.
 
     Raises:
         UsageError: No question or no two systems of the preferences are in the runs.
@@ -329,7 +326,7 @@ def compare_with_metrics(
                 if groups > 1
                 else np.empty(0)
             )
-            ends = score_interval(value, left_out, bounds=(0.0, 1.0), size=int(codes.max()) + 1, confidence=confidence)
+            ends = score_interval(value, left_out, bounds=(0.0, 1.0), size=int(codes.max()) + 1)
         pairs, alike = _count_alike(strengths, dict(zip(answers.systems, _average(means), strict=True)))
         rows.append(
             MetricAndPreferences(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.metrics import registry
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import (
     has_share_interval,
     mean_interval,
@@ -138,7 +139,7 @@ def rank_systems(
             if drawn is None:
                 interval = mean_interval(scores.tolist(), bounds=bounds.get(metric, (None, None)))
             else:
-                interval = percentile_interval(drawn, confidence=widen_confidence(0.95, len(scores)))
+                interval = percentile_interval(drawn, confidence=widen_confidence(CONFIDENCE, len(scores)))
             rows.append(
                 Standing(
                     metric,

@@ -181,7 +181,7 @@ def summarise_values(table: Floats, *, lowest: float) -> dict[str, Any]:
     if variance <= 0:
         # Equal items do not imply zero variance: twenty right of twenty are no certainty.
         share = min(1.0, max(0.0, (mean - lowest) / (1 - lowest)))
-        ends = wilson_interval(share, len(table), quantile=normal_quantile(0.95))
+        ends = wilson_interval(share, len(table), quantile=normal_quantile())
         low, high = (lowest + (1 - lowest) * end for end in (ends.low, ends.high))
     return {"runs": tuple(values.tolist()), "mean": mean, "spread": spread, "low": low, "high": high}
 

@@ -16,6 +16,7 @@ from imapeval.study.comparison.permutation.swaps import (
     find_normal_p,
 )
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def contrast_answers(
     coefficient: CoefficientName,
     seed: int,
     permutations: int,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Contrast:
     """Compare metrics by how they correlate with the ratings among answers.
 

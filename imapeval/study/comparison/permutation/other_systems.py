@@ -18,6 +18,7 @@ import numpy as np
 
 from imapeval.study.comparison.permutation.swaps import TOLERANCE, Contrast, draw_swaps
 from imapeval.study.data.findings import MIN_SYSTEMS
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def contrast_other_systems(
     *,
     seed: int,
     permutations: int,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Contrast:
     """Compare metrics with the systems as the sample.
 

@@ -17,6 +17,7 @@ from imapeval.study.comparison.permutation.swaps import (
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.group_correlation import count_distinct
 from imapeval.study.correlation.pairs import calibrate_ties
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def contrast_questions(
     coefficient: CoefficientName,
     seed: int,
     permutations: int,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Contrast:
     """Compare metrics by how they order the answers to each question.
 
