@@ -14,6 +14,7 @@ from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.evaluation.samples.spool import Mapped
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import has_share_interval, mean_interval
 from imapeval.study.number_format import format_interval, format_score, write_score
 
@@ -135,8 +136,7 @@ def _summarise_group(
         len(values),
         int(chosen.sum()) - len(values),
         fmean(values) if len(values) else None,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        *ends_of(interval),
         _count_contradictions(found, scored) if metric == CONTRADICTIONS_METRIC else None,
         _score_corpus(known, places, samples),
         0 if interval is None or has_share_interval(values) else len(np.unique(question[places])),

@@ -6,7 +6,6 @@ Shrout and Fleiss 1979, "Intraclass correlations: uses in assessing rater reliab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -27,29 +26,6 @@ if TYPE_CHECKING:
 Model = Literal[1, 2, 3]
 """1: raters differ from answer to answer; one-way. 2: the same raters, as a sample of all, agreeing in the number.
 3: the same raters, agreeing up to a constant for each (consistency)."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeanSquares:
-    """Mean squares of ratings, each of shape (m,).
-
-    Attributes:
-        n: Number of answers.
-        size: Raters per answer: their number where it is the same for all answers, otherwise the n0 of a one-way
-            analysis of variance with unequal groups (Donner 1986, "A review of inference procedures for the intraclass
-            correlation coefficient").
-        between, within: Mean squares between and within answers.
-        raters, error: Mean squares of raters and of the residuals; meaningless where raters differ between answers.
-        harmonic: Harmonic mean of the number of raters per answer, which determines the variance of a mean rating.
-    """
-
-    n: Floats
-    size: Floats
-    between: Floats
-    within: Floats
-    raters: Floats
-    error: Floats
-    harmonic: Floats
 
 
 def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> AgreementStatistic | Undefined:
@@ -73,7 +49,7 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Agreeme
         return reason
     return AgreementStatistic(
         _sum_up(np.where(used[:, None], table, np.nan)),
-        from_sums(lambda sums: find_icc(_find_squares(sums), model, mean=mean)),
+        from_sums(lambda sums: _compute_icc(sums, model, mean=mean)),
         n=int(used.sum()),
         raters=table.shape[1],
         information=count_information(table[used]),
@@ -91,39 +67,36 @@ def _sum_up(table: Floats) -> Floats:
     return np.column_stack((counted, counts, counts**2, inverse, sums, squares, sums**2 * inverse, centred))
 
 
-def _find_squares(added: Floats) -> MeanSquares:
-    """Return the mean squares from sums of `_sum_up`'s columns, shape (m, 7 + raters)."""
+def _compute_icc(added: Floats, model: Model, *, mean: bool) -> Floats:
+    """Return the ICC (McGraw and Wong 1996, table 4), shape (m,); NaN where it is undefined.
+
+    Args:
+        added: Sums of `_sum_up`'s columns, shape (m, 7 + raters).
+        model: See `Model`.
+        mean: See `measure_icc`.
+    """
     n, total, counts_squared, inverses, added_sums, square, by_answer = added[:, :7].T
     by_rater = added[:, 7:]
     at_mean = divide(added_sums**2, total)
     # Variation within rounding error counts as none; the ICC is then undefined.
     varies = square - at_mean > RELATIVE_ZERO * square
+    between = np.where(varies, divide(by_answer - at_mean, n - 1), np.nan)
+    # Raters per answer; where their number differs, the n0 of an analysis of variance with unequal groups (Donner 1986,
+    # "A review of inference procedures for the intraclass correlation coefficient").
+    k = divide(total - divide(counts_squared, total), n - 1)
     within = np.maximum(square - by_answer, 0.0)
-    raters = divide((by_rater**2).sum(axis=1), n) - at_mean
-    k = by_rater.shape[1]
-    return MeanSquares(
-        n=n,
-        size=divide(total - divide(counts_squared, total), n - 1),
-        between=np.where(varies, divide(by_answer - at_mean, n - 1), np.nan),
-        within=divide(within, total - n),
-        raters=raters / (k - 1),
-        error=divide(np.maximum(within - raters, 0.0), (n - 1) * (k - 1)),
-        harmonic=divide(n, inverses),
-    )
-
-
-def find_icc(squares: MeanSquares, model: Model, *, mean: bool) -> Floats:
-    """Return the ICC from mean squares (McGraw and Wong 1996, table 4), shape (m,); NaN where it is undefined."""
-    k = squares.size
     if model == 1:
-        above, below = squares.between - squares.within, squares.between + (k - 1) * squares.within
-    elif model == 2:
-        above = squares.between - squares.error
-        below = squares.between + (k - 1) * squares.error + k * (squares.raters - squares.error) / squares.n
+        noise = divide(within, total - n)
+        below = between + (k - 1) * noise
     else:
-        above, below = squares.between - squares.error, squares.between + (k - 1) * squares.error
-    single = divide(above, below)
-    return spearman_brown(single, squares.harmonic) if mean else single
+        of_raters, columns = divide((by_rater**2).sum(axis=1), n) - at_mean, by_rater.shape[1]
+        noise = divide(np.maximum(within - of_raters, 0.0), (n - 1) * (columns - 1))
+        below = between + (k - 1) * noise
+        if model == 2:
+            below += k * (of_raters / (columns - 1) - noise) / n
+    single = divide(between - noise, below)
+    # The variance of a mean rating depends on the harmonic mean of the number of raters.
+    return spearman_brown(single, divide(n, inverses)) if mean else single
 
 
 def spearman_brown(single: Floats, k: Floats | float) -> Floats:

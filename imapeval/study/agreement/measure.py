@@ -16,6 +16,7 @@ from imapeval.study.agreement.raw_agreement import measure_distance, measure_exa
 from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import Agreement
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import number_clusters
 
 if TYPE_CHECKING:
@@ -220,5 +221,4 @@ def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, in
     if not np.isfinite(value):
         reason = "it is a division by 0: chance, or a variance, leaves nothing to agree beyond"
         return Agreement(dimension, name, n=n, raters=raters, reason=reason)
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return Agreement(dimension, name, value, low, high, n=n, raters=raters, reason=found.note)
+    return Agreement(dimension, name, value, *ends_of(interval), n=n, raters=raters, reason=found.note)

@@ -9,7 +9,7 @@ import numpy as np
 
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.intervals import CONFIDENCE
-from imapeval.study.intervals.bootstrap import compute_replicates
+from imapeval.study.intervals.bootstrap import leave_out_clusters
 from imapeval.study.intervals.quantiles import normal_quantile
 from imapeval.study.intervals.shares import score_interval, wilson_interval
 
@@ -167,8 +167,7 @@ def find_intervals(
             [statistic.compute(rows, gathered) for statistic, rows in zip(statistics, data, strict=True)]
         )
 
-    groups = min(questions, MAX_GROUPS)
-    left_out = compute_replicates(compute, 1 - np.eye(groups, dtype=np.int64), codes[order] % groups)
+    left_out = leave_out_clusters(compute, codes[order], most=MAX_GROUPS)
     independent = questions == len(codes)
     return [
         wilson_interval(statistic.value, statistic.n, quantile=normal_quantile(confidence))

@@ -10,13 +10,14 @@ intervals of the figures at the cut-off, moved by the optimism; docs/few-ratings
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.intervals import CONFIDENCE
-from imapeval.study.intervals.bootstrap import compute_replicates, iterate_resamples, number_clusters
+from imapeval.study.intervals import CONFIDENCE, ends_of
+from imapeval.study.intervals.bootstrap import iterate_resamples, leave_out_clusters, number_clusters
 from imapeval.study.intervals.shares import score_interval
 
 if TYPE_CHECKING:
@@ -133,12 +134,8 @@ def find_cutoff(
         score = -at if negated else at
         optimism = np.zeros(len(FIGURES))
     called = scores >= score
-    one = np.ones((1, len(scores)))
-    values = _measure(called, acceptable, one)[0]
-    groups = min(questions, _GROUPS)
-    left_out = compute_replicates(
-        lambda weights: _measure(called, acceptable, weights), 1 - np.eye(groups, dtype=np.int64), codes % groups
-    )
+    measure = partial(_measure, called, acceptable)
+    values, left_out = measure(np.ones((1, len(scores))))[0], leave_out_clusters(measure, codes, most=_GROUPS)
     sizes = (number, len(scores) - number, int(called.sum()), int((~called).sum()), len(scores))
     figures = [
         _make_figure(name, value, column, moved, size, min(questions, size))
@@ -163,8 +160,7 @@ def _make_figure(name: str, value: float, left_out: Floats, optimism: float, n: 
     if np.isnan(value):
         return Figure(name, n=n)
     lowest = -1.0 if name == FIGURES[-1] else 0.0
-    found = score_interval(float(value), left_out, bounds=(lowest, 1.0), size=size)
-    low, high = (None, None) if found is None else (found.low, found.high)
+    low, high = ends_of(score_interval(float(value), left_out, bounds=(lowest, 1.0), size=size))
 
     def move(number: float | None) -> float | None:
         return None if number is None else float(min(1.0, max(lowest, number - optimism)))

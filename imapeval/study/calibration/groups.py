@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.calibration.curve import cross_fit, select_answers
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import RESAMPLES, mean_interval
 
 if TYPE_CHECKING:
@@ -93,19 +94,16 @@ def measure_groups(
             note = f"{count} questions with a rating and a score are fewer than {MIN_QUESTIONS}"
             found.append(GroupError(name, len(own), count, note=note))
             continue
-        numbers = ratings[own] - predicted[own], np.abs(ratings[own] - predicted[own])
-        difference, absolute = (
-            mean_interval(column.tolist(), seed=seed, clusters=clusters, resamples=resamples) for column in numbers
+        off = ratings[own] - predicted[own]
+        (low, high), (absolute_low, absolute_high) = (
+            ends_of(mean_interval(column, seed=seed, clusters=clusters, resamples=resamples))
+            for column in (off, np.abs(off))
         )
         found.append(
             GroupError(
                 *(name, len(own), count),
-                difference=float(numbers[0].mean()),
-                low=None if difference is None else difference.low,
-                high=None if difference is None else difference.high,
-                mean_absolute=float(numbers[1].mean()),
-                mean_absolute_low=None if absolute is None else absolute.low,
-                mean_absolute_high=None if absolute is None else absolute.high,
+                *(float(off.mean()), low, high),
+                *(float(np.abs(off).mean()), absolute_low, absolute_high),
             )
         )
     return found

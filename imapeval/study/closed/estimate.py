@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.quantiles import normal_quantile
 from imapeval.study.intervals.shares import score_interval, wilson_interval
 
@@ -98,9 +99,7 @@ def estimate_metrics(
             values = {**dict(zip(family.names, family.compute(np.ones(answers)), strict=True)), **family.values}
             intervals = _find_intervals(family, defined, values, answers)
             for name in defined:
-                interval = intervals.get(name)
-                ends = (None, None) if interval is None else (interval.low, interval.high)
-                found[name] = MetricEstimate(name, float(values[name]), *ends, answers)
+                found[name] = MetricEstimate(name, float(values[name]), *ends_of(intervals.get(name)), answers)
     return [found[name] for name in wanted]
 
 

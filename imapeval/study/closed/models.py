@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.closed.choices import READINGS
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.shares import share_interval
 
@@ -93,7 +94,7 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer]) -> ModelR
     counts = Counter(answer.choice.reading for answer in answers)
     read = [answer.right for answer in answers if answer.right is not None]
     clusters = number_clusters([answer.group or (answer.item,) for answer in answers])
-    interval = share_interval(np.array(right), clusters)
+    low, high = ends_of(share_interval(np.array(right), clusters))
     names = dict.fromkeys(name for answer in answers for name in answer.scores)
     by_item = {answer.item: answer for answer in answers}.values()
     golds = Counter(
@@ -113,8 +114,8 @@ def _summarise(task: str, model: str, answers: Sequence[ClosedAnswer]) -> ModelR
         items=len(by_item),
         runs=len({answer.run for answer in answers}),
         accuracy=fmean(right),
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
+        low=low,
+        high=high,
         accuracy_of_read=fmean(read) if read else None,
         readings={name: counts[name] for name in READINGS if counts[name]},
         by_log={name: fmean(a.scores[name] for a in answers if name in a.scores) for name in names},

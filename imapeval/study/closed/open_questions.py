@@ -10,35 +10,33 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import compress
 from statistics import fmean
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
-from imapeval.metrics import registry
 from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.joining import find_lower_is_better
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.bootstrap import number_clusters
-from imapeval.study.robustness.repeats import ORIGINAL_COLUMN, Repeats
+from imapeval.study.robustness.repeats import ORIGINAL_COLUMN, tabulate_repeats
 from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
-from imapeval.types import Lang, Sample, Score
+from imapeval.types import Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from imapeval.evaluation.runs import Run
     from imapeval.study.closed.logs import ClosedAnswer
     from imapeval.study.data.findings import Correlation
-    from imapeval.study.robustness.repeats import RepeatKind
+    from imapeval.study.robustness.repeats import RepeatKind, Repeats, Unit
     from imapeval.study.systems.ranking import Standing
 
 RIGHT_CHOICE = "right choice"
 """Name of the rating: 1 for a right option, 0 for a wrong one or none; the mean over several runs."""
-
-_LANGS: tuple[Lang, ...] = get_args(Lang)
 
 _Key = tuple[str, str]
 """A model, and the id of an answer or of an item."""
@@ -114,7 +112,6 @@ def join_open_answers(
     if not shared:
         raise _refuse_unjoined(runs, next(iter(choices)), next(iter(items.values()), None))
     metrics = tuple(dict.fromkeys(name for run in runs for name in run.manifest["settings"]["metrics"]))
-    known = {one.name: one for one in registry.all_metrics()}
     rated = Rated(
         ids=tuple(id_ for _, id_ in shared),
         questions=number_clusters([items[key][1] for key in shared]),
@@ -123,7 +120,7 @@ def join_open_answers(
         scores=np.array([[scores.get((key, metric), np.nan) for metric in metrics] for key in shared]),
         dimensions=(RIGHT_CHOICE,),
         ratings=np.array([[fmean(choices[items[key]])] for key in shared]),
-        lower_is_better=frozenset(name for name in metrics if name in known and not known[name].higher_is_better),
+        lower_is_better=find_lower_is_better(metrics),
     )
     reworded: dict[_Key, list[_Key]] = {key: [key] for key in shared}
     for (model, id_), sample in samples.items():
@@ -133,14 +130,11 @@ def join_open_answers(
     again: dict[_Key, list[_Key]] = {}
     for key in shared:
         again.setdefault(items[key], []).append(key)
-    units: dict[RepeatKind, list[list[_Key]]] = {"rewording": [*reworded.values()], "sampling": [*again.values()]}
-    repeats = (
-        _tabulate(kind, lang, kept, metrics, scores, items)
-        for kind, groups in units.items()
-        for lang in _LANGS
-        if (kept := [group for group in groups if len(group) > 1 and samples[group[0]].lang == lang])
-    )
-    return OpenAnswers(rated, tuple(repeats))
+    groups: dict[RepeatKind, Iterable[list[_Key]]] = {"rewording": reworded.values(), "sampling": again.values()}
+    units: dict[RepeatKind, list[Unit[_Key]]] = {
+        kind: [(samples[keys[0]], items[keys[0]][1], keys) for keys in of_kind] for kind, of_kind in groups.items()
+    }
+    return OpenAnswers(rated, tuple(tabulate_repeats(units, metrics, scores)))
 
 
 def _read_choices(answers: Sequence[ClosedAnswer]) -> dict[_Key, list[float]]:
@@ -198,32 +192,6 @@ def _refuse_unjoined(runs: Sequence[Run], closed: _Key, opened: _Key | None) -> 
         f"no answer in {folders} is to an item of the logs, such as {closed[1]!r} by {closed[0]!r}; it has, such as, "
         f"{opened[1]!r} by {opened[0] or 'no system'!r}. Name systems as the logs name models, and the column with the "
         "item's id by --open-item."
-    )
-
-
-def _tabulate(
-    kind: RepeatKind,
-    lang: Lang,
-    groups: Sequence[Sequence[_Key]],
-    metrics: tuple[str, ...],
-    scores: Mapping[tuple[_Key, str], float],
-    items: Mapping[_Key, _Key],
-) -> Repeats:
-    table = np.full((len(groups), max(map(len, groups)), len(metrics)), np.nan)
-    there = np.zeros(table.shape[:2], dtype=np.bool_)
-    for row, group in enumerate(groups):
-        there[row, : len(group)] = True
-        for column, key in enumerate(group):
-            table[row, column] = [scores.get((key, metric), np.nan) for metric in metrics]
-    return Repeats(
-        kind=kind,
-        lang=lang,
-        ids=tuple(group[0][1] for group in groups),
-        questions=number_clusters([items[group[0]][1] for group in groups]),
-        systems=tuple(group[0][0] for group in groups),
-        metrics=metrics,
-        scores=table,
-        there=there,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions
+from imapeval.study.comparison.permutation.swaps import Contrast, add_total, average_dimensions
 from imapeval.study.correlation.group_correlation import estimate_between_systems
 from imapeval.study.correlation.pooled import Columns
 from imapeval.study.intervals import CONFIDENCE
@@ -86,8 +86,8 @@ def contrast_systems(
         low=np.where(known, low, np.nan),
         high=np.where(known, high, np.nan),
         p=np.where(known, p, np.nan),
-        groups=np.append(np.ones(dimensions, dtype=np.int64), dimensions),
-        defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
+        groups=add_total(np.ones(dimensions, dtype=np.int64)),
+        defined=add_total(defined),
     )
 
 

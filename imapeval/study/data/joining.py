@@ -19,7 +19,7 @@ from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score, values_by_term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -95,7 +95,6 @@ def join_ratings(
     scores, found = _read_scores(runs, answers, chosen)
     kept = np.arange(len(answers.samples)) if unrated else np.flatnonzero(is_rated)
     samples = [answers.samples[row] for row in kept.tolist()]
-    known = {metric.name: metric for metric in registry.all_metrics()}
     rated = Rated(
         ids=tuple(sample.id for sample in samples),
         questions=number_clusters([sample.question for sample in samples]),
@@ -107,7 +106,7 @@ def join_ratings(
         raters=tuple(given.raters[n] for n in seen),
         by_rater={name: table[kept][:, seen] for name, table in by_rater.items()} if seen else {},
         scales={name: scale for name, scale in given.scales.items() if name in named},
-        lower_is_better=frozenset(name for name in chosen if name in known and not known[name].higher_is_better),
+        lower_is_better=find_lower_is_better(chosen),
         facets=_read_facets(samples),
         covariates=_measure(samples, _read_imap_sizes(runs)),
     )
@@ -123,7 +122,7 @@ def join_ratings(
         strays=tuple(id_ for id_, row in zip(given.ids, place.tolist(), strict=True) if row < 0),
         failures=_count(chosen, np.isnan(scores[kept]) & (found[kept] != _UNSEEN)),
         not_scored=_count(chosen, found[kept] == _UNSEEN),
-        unknown_metrics=tuple(name for name in chosen if name not in known),
+        unknown_metrics=tuple(name for name in chosen if name not in registry.names()),
         left_out=given.left_out,
         unread=given.unread,
         notes=given.notes,
@@ -156,6 +155,11 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
                 )
         signatures[name] = signature
     return signatures
+
+
+def find_lower_is_better(metrics: Iterable[str]) -> frozenset[str]:
+    """Return the metrics for which a low score is good; one that is not installed is taken for one of the others."""
+    return frozenset(metrics) & {metric.name for metric in registry.all_metrics() if not metric.higher_is_better}
 
 
 def _read_answers(runs: Sequence[Run]) -> _Answers:

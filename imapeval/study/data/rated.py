@@ -84,18 +84,14 @@ class Rated:
         """Return some of the answers, by their row numbers. Questions keep their numbers."""
         picked = np.asarray(rows, dtype=np.int64)
         numbered: list[int] = picked.tolist()
-        return Rated(
+        return replace(
+            self,
             ids=tuple(self.ids[row] for row in numbered),
             questions=self.questions[picked],
             systems=tuple(self.systems[row] for row in numbered),
-            metrics=self.metrics,
             scores=self.scores[picked],
-            dimensions=self.dimensions,
             ratings=self.ratings[picked],
-            raters=self.raters,
             by_rater={name: table[picked] for name, table in self.by_rater.items()},
-            scales=self.scales,
-            lower_is_better=self.lower_is_better,
             facets={name: tuple(groups[row] for row in numbered) for name, groups in self.facets.items()},
             covariates={name: numbers[picked] for name, numbers in self.covariates.items()},
         )

@@ -14,3 +14,8 @@ class Interval:
 
     low: float
     high: float
+
+
+def ends_of(interval: Interval | None) -> tuple[float, float] | tuple[None, None]:
+    """Return the ends of an interval; None and None where there is none."""
+    return (None, None) if interval is None else (interval.low, interval.high)

@@ -144,7 +144,7 @@ def draw_resamples(clusters: int, *, seed: int, resamples: int) -> Counts:
 
 
 def iterate_resamples(clusters: int, *, seed: int, resamples: int) -> Iterator[Counts]:
-    """Yield what `draw` returns, some resamples at a time: 2,000 of 50,000 clusters would take gigabytes."""
+    """Yield what `draw_resamples` returns, some resamples at a time: 2,000 of 50,000 clusters would take gigabytes."""
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, not {resamples}")
     generator = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Count
 
     Args:
         statistic: Of weighted rows.
-        drawn: Result of `draw`.
+        drawn: Result of `draw_resamples`.
         codes: The cluster of each row, as a column of `drawn`.
 
     Returns:
@@ -172,6 +172,21 @@ def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Count
         statistic(drawn[start : start + at_once, codes].astype(np.float64)) for start in range(0, len(drawn), at_once)
     ]
     return np.concatenate(parts)
+
+
+def leave_out_clusters(statistic: WeightedStatistic, codes: Counts, *, most: int) -> Floats:
+    """Compute a statistic without each cluster in turn, for the jackknife.
+
+    If there are more clusters than `most`, each of that many groups of them is left out. This does not change the
+    variance, as clusters are independent; from 200 groups it is known to within 10%, from 2,000 to within 3%.
+
+    Args:
+        statistic: Of weighted rows.
+        codes: The cluster of each row, numbered from 0 without gaps; at least two.
+        most: Maximum number of groups.
+    """
+    groups = min(int(codes.max()) + 1, most)
+    return compute_replicates(statistic, 1 - np.eye(groups, dtype=np.int64), codes % groups)
 
 
 def percentile_interval(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from imapeval.evaluation.corrections import FactChange, Mark, RelationChange, read_corrections
 from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.evaluation.samples import system_label
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import mean_interval
 from imapeval.study.intervals.quantiles import normal_quantile
 from imapeval.study.intervals.shares import wilson_interval
@@ -206,8 +207,7 @@ def _count_reading_errors(
         invented,
         overlooked,
         precision,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        *ends_of(interval),
         right / true if true else None,
     )
 
@@ -224,8 +224,7 @@ def _summarise(metric: str, system: str, rows: Sequence[tuple[str, str, float, f
         fmean(before for _, _, before, _ in rows),
         fmean(after for _, _, _, after in rows),
         fmean(changes),
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        *ends_of(interval),
         fmean(map(abs, changes)),
     )
 

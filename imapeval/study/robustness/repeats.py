@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -31,8 +31,9 @@ RepeatKind = Literal["rewording", "repetition", "sampling"]
 ORIGINAL_COLUMN = "original"
 """The column of a reworded sample that names the id of what it rewords."""
 
-
-_LANGS: tuple[Lang, ...] = get_args(Lang)
+Key = TypeVar("Key")
+Unit: TypeAlias = "tuple[Sample, str, Sequence[Key]]"
+"""What was done again: the first sample, its question, and the keys of all its scores, such as runs and ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
         metrics: Which; None for those that all runs have.
 
     Returns:
-        What there is of each kind and language, in the order of `Kind`; perhaps nothing.
+        What there is of each kind and language, in the order of `RepeatKind`; perhaps nothing.
 
     Raises:
         UsageError: A run lacks one of the metrics, or there is none that all have.
@@ -100,17 +101,17 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
         first = next(iter(texts.values()))
         key = (first.sample.question, first.sample.references, system_label(first.sample))
         sampled.setdefault(key, []).append(first)
-    found: dict[RepeatKind, list[tuple[Sample, list[tuple[int, str]]]]] = {
-        "rewording": [(texts[0].sample, [text.scored[0] for text in texts]) for texts in reworded],
-        "repetition": [(text.sample, text.scored) for text in again],
-        "sampling": [(texts[0].sample, [text.scored[0] for text in texts]) for texts in sampled.values()],
+
+    def pick_first(texts: Sequence[_Wording]) -> Unit[tuple[int, str]]:
+        sample = texts[0].sample
+        return sample, sample.question, [text.scored[0] for text in texts]
+
+    units: dict[RepeatKind, list[Unit[tuple[int, str]]]] = {
+        "rewording": [*map(pick_first, reworded)],
+        "repetition": [(text.sample, text.sample.question, text.scored) for text in again],
+        "sampling": [*map(pick_first, sampled.values())],
     }
-    return [
-        _tabulate(kind, lang, kept, chosen, scores)
-        for kind, units in found.items()
-        for lang in _LANGS
-        if (kept := [unit for unit in units if len(unit[1]) > 1 and unit[0].lang == lang])
-    ]
+    return tabulate_repeats(units, chosen, scores)
 
 
 def _choose(runs: Sequence[Run], metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -161,11 +162,11 @@ def _add(texts: dict[str, _Wording], sample: Sample, number: int, runs: Sequence
 
 def _read_scores(
     runs: Sequence[Run], metrics: Sequence[str]
-) -> tuple[dict[tuple[int, str, str], float], dict[tuple[int, str], str]]:
-    """Return the scores by run, id and metric, and the signatures by run and metric."""
+) -> tuple[dict[tuple[tuple[int, str], str], float], dict[tuple[int, str], str]]:
+    """Return the scores, by run and id, and metric, and the signatures by run and metric."""
     wanted = frozenset(metrics)
     scores = {
-        (number, result.id, result.metric): result.outcome.value
+        ((number, result.id), result.metric): result.outcome.value
         for number, run in enumerate(runs)
         for result in run.results()
         if result.metric in wanted and isinstance(result.outcome, Score)
@@ -196,27 +197,44 @@ def _check_signatures(
                 )
 
 
+def tabulate_repeats(
+    units: Mapping[RepeatKind, Sequence[Unit[Key]]],
+    metrics: tuple[str, ...],
+    scores: Mapping[tuple[Key, str], float],
+) -> list[Repeats]:
+    """Return the scores of what was done again, for each kind and language.
+
+    Args:
+        units: By kind; those with a single score are left out.
+        metrics: The metrics.
+        scores: By key and metric.
+    """
+    return [
+        _tabulate(kind, lang, kept, metrics, scores)
+        for kind, of_kind in units.items()
+        for lang in get_args(Lang)
+        if (kept := [unit for unit in of_kind if len(unit[2]) > 1 and unit[0].lang == lang])
+    ]
+
+
 def _tabulate(
     kind: RepeatKind,
     lang: Lang,
-    units: Sequence[tuple[Sample, Sequence[tuple[int, str]]]],
+    units: Sequence[Unit[Key]],
     metrics: tuple[str, ...],
-    scores: Mapping[tuple[int, str, str], float],
+    scores: Mapping[tuple[Key, str], float],
 ) -> Repeats:
-    most = max(len(scored) for _, scored in units)
+    most = max(len(keys) for _, _, keys in units)
     table = np.full((len(units), most, len(metrics)), np.nan)
-    there = np.zeros((len(units), most), dtype=np.bool_)
-    for row, (_, scored) in enumerate(units):
-        there[row, : len(scored)] = True
-        for column, (number, id_) in enumerate(scored):
-            table[row, column] = [scores.get((number, id_, metric), np.nan) for metric in metrics]
+    for row, (_, _, keys) in enumerate(units):
+        table[row, : len(keys)] = [[scores.get((key, metric), np.nan) for metric in metrics] for key in keys]
     return Repeats(
         kind=kind,
         lang=lang,
-        ids=tuple(sample.id for sample, _ in units),
-        questions=number_clusters([sample.question for sample, _ in units]),
-        systems=tuple(system_label(sample) for sample, _ in units),
+        ids=tuple(sample.id for sample, _, _ in units),
+        questions=number_clusters([question for _, question, _ in units]),
+        systems=tuple(system_label(sample) for sample, _, _ in units),
         metrics=metrics,
         scores=table,
-        there=there,
+        there=np.arange(most) < np.array([[len(keys)] for _, _, keys in units]),
     )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     compute_replicates,
@@ -114,6 +115,7 @@ def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int =
         # All resamples at once would take 16 kB for each question.
         blocks = iterate_resamples(int(codes.max()) + 1, seed=seed, resamples=RESAMPLES)
         interval = percentile_interval(np.concatenate([compute_replicates(total_sd, drawn, codes) for drawn in blocks]))
+    low, high = ends_of(interval)
     readings, _, judgements = shape
     judging = sum(value for name, value in effects.items() if "judging" in name)
     # Rounding leaves differences of mean squares that are 0 a little off it.
@@ -125,8 +127,8 @@ def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int =
         judging=judging if shape[2] > 1 else None,
         negative=tuple(name for name, value in raw.items() if value < limit),
         sd=math.sqrt(sum(effects.values())),
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
+        low=low,
+        high=high,
         sd_with_votes=math.sqrt(_average_variance(effects, (readings, 1, judgements))),
     )
 

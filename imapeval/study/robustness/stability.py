@@ -12,6 +12,7 @@ import numpy as np
 
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.correlation.product_moment import average_ranks
+from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     compute_replicates,
@@ -131,12 +132,8 @@ def _summarise(
         stability.tolist(), clusters=questions.tolist(), bounds=(0.0, 1.0), seed=seed, resamples=resamples
     )
     return Stability(
-        metric=metric,
-        facet=facet,
-        group=group,
-        mean=float(stability.mean()),
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
+        *(metric, facet, group),
+        *(float(stability.mean()), *ends_of(interval)),
         lowest_tenth=float(np.quantile(stability, 0.1)),
         n=len(stability),
     )

@@ -10,8 +10,7 @@ import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
-from imapeval.metrics import registry
-from imapeval.study.data.joining import read_signatures
+from imapeval.study.data.joining import find_lower_is_better, read_signatures
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score
 
@@ -114,7 +113,6 @@ def read_systems(
             if systems
             else "the runs have no answers. Give runs with answers of two systems."
         )
-    known = {metric.name: metric for metric in registry.all_metrics()}
     return SystemAnswers(
         samples=tuple(samples),
         runs=np.array(origins, dtype=np.int64),
@@ -123,7 +121,7 @@ def read_systems(
         questions=number_clusters([(sample.question, sample.references) for sample in samples]),
         metrics=chosen,
         scores=_read_scores(runs, owners, row, chosen),
-        lower_is_better=frozenset(name for name in chosen if name in known and not known[name].higher_is_better),
+        lower_is_better=find_lower_is_better(chosen),
         groups=_read_groups(samples, by),
     )
 

@@ -16,11 +16,11 @@ import networkx as nx
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.intervals import CONFIDENCE
+from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
-    compute_replicates,
     iterate_resamples,
+    leave_out_clusters,
     percentile_interval,
     widen_confidence,
 )
@@ -312,28 +312,22 @@ def compare_with_metrics(
         lead = np.where(known, means[first, asked] - means[second, asked], np.nan)
         used = strict & np.isfinite(lead)
         right = np.where(preferences.outcome[used] == 1, np.sign(lead[used]), -np.sign(lead[used])) / 2 + 0.5
-        value, ends = None, None
+        value, interval = None, None
         if len(right):
             value = float(right.mean())
             _, codes = np.unique(preferences.question[used], return_inverse=True)
-            groups = min(int(codes.max()) + 1, _GROUPS)
-            left_out = (
-                compute_replicates(
-                    lambda weights, right=right: np.divide(weights @ right, weights.sum(axis=1)),
-                    1 - np.eye(groups, dtype=np.int64),
-                    codes % groups,
+            left_out = np.empty(0)
+            if codes.any():
+                left_out = leave_out_clusters(
+                    lambda weights, right=right: weights @ right / weights.sum(axis=1), codes, most=_GROUPS
                 )
-                if groups > 1
-                else np.empty(0)
-            )
-            ends = score_interval(value, left_out, bounds=(0.0, 1.0), size=int(codes.max()) + 1)
+            interval = score_interval(value, left_out, bounds=(0.0, 1.0), size=int(codes.max()) + 1)
         pairs, alike = _count_alike(strengths, dict(zip(answers.systems, _average(means), strict=True)))
         rows.append(
             MetricAndPreferences(
                 metric,
                 value,
-                None if ends is None else ends.low,
-                None if ends is None else ends.high,
+                *ends_of(interval),
                 len(right),
                 int((~strict).sum()),
                 int(strict.sum()) - len(right),

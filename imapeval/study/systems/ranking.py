@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.metrics import registry
-from imapeval.study.intervals import CONFIDENCE
+from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     has_share_interval,
     mean_interval,
@@ -142,12 +142,8 @@ def rank_systems(
                 interval = percentile_interval(drawn, confidence=widen_confidence(CONFIDENCE, len(scores)))
             rows.append(
                 Standing(
-                    metric,
-                    system,
-                    rank=1 + sum(cost < costs[number] for cost in costs),
-                    mean=float(scores.mean()) if len(scores) else None,
-                    low=None if interval is None else interval.low,
-                    high=None if interval is None else interval.high,
+                    *(metric, system, 1 + sum(cost < costs[number] for cost in costs)),
+                    *(float(scores.mean()) if len(scores) else None, *ends_of(interval)),
                     questions=len(scores),
                     unscored=int(unscored[answers.system == number].sum()),
                     groups=letters[system],

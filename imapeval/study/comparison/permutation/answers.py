@@ -10,6 +10,7 @@ import numpy as np
 from imapeval.study.comparison.permutation.swaps import (
     MANY_QUESTIONS,
     Contrast,
+    add_total,
     average_dimensions,
     count_extreme,
     draw_swaps,
@@ -115,8 +116,8 @@ def contrast_answers(
         low=np.maximum(difference - reach, -2.0),
         high=np.minimum(difference + reach, 2.0),
         p=np.where(np.isnan(difference), np.nan, p),
-        groups=np.append(groups, groups.sum()),
-        defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
+        groups=add_total(groups),
+        defined=add_total(defined),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from imapeval.study.comparison.permutation.swaps import (
     MANY_QUESTIONS,
     Contrast,
+    add_total,
     average_dimensions,
     count_extreme,
     draw_swaps,
@@ -97,8 +98,8 @@ def contrast_questions(
         low=np.maximum(difference - reach, -widest),
         high=np.minimum(difference + reach, widest),
         p=np.where(np.isnan(difference), np.nan, p),
-        groups=np.append(groups, groups.sum()),
-        defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
+        groups=add_total(groups),
+        defined=add_total(defined),
     )
 
 
@@ -124,8 +125,8 @@ def _pick(column: Floats, rows: Counts) -> Floats:
 
 def _find_spread(apart: Floats, defined: Counts) -> Floats:
     """Return the standard deviations of the permuted mean differences, shape (d + 1, p)."""
-    squares = (np.concatenate([apart, apart.sum(axis=0, keepdims=True)]) ** 2).sum(axis=-1)
-    return np.sqrt(squares) / np.maximum(np.concatenate([defined, defined.sum(axis=0, keepdims=True)]), 1)
+    squares = (add_total(apart) ** 2).sum(axis=-1)
+    return np.sqrt(squares) / np.maximum(add_total(defined), 1)
 
 
 def _find_errors(apart: Floats, use: np.ndarray, difference: Floats) -> Floats:
@@ -137,5 +138,5 @@ def _find_errors(apart: Floats, use: np.ndarray, difference: Floats) -> Floats:
     own = np.where(use, apart - difference[:-1, :, None], 0.0)
     together = np.where(use, apart - difference[-1][None, :, None], 0.0).sum(axis=0)
     squares = np.concatenate([(own**2).sum(axis=-1), (together**2).sum(axis=-1)[None]])
-    by = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).astype(np.float64)
+    by = add_total(counts.astype(np.float64))
     return np.sqrt(squares * questions / (questions - 1)) / np.where(by > 0, by, np.nan)

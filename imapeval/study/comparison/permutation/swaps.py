@@ -13,14 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from imapeval.study.arrays import Counts, Float32s, Floats
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 MAX_CELLS = 4_000_000
 """Maximum number of signs in a block: 16 MB. More would not fit into the processor's cache."""
@@ -117,7 +121,7 @@ def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats 
     Returns:
         Shape (d + 1, p).
     """
-    least = (np.abs(observed) - TOLERANCE) * np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+    least = (np.abs(observed) - TOLERANCE) * add_total(counts.astype(np.float64))
     single = least.astype(np.float32)[..., None]
     near = [
         (np.abs(sums) < at).sum(axis=-1) for sums, at in zip([*permuted, permuted.sum(axis=0)], single, strict=True)
@@ -125,11 +129,15 @@ def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats 
     return permuted.shape[-1] - np.stack(near)
 
 
+def add_total(table: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Append the sum over dimensions: shape (d, ...) in, (d + 1, ...) out."""
+    return np.concatenate([table, table.sum(axis=0, keepdims=True)])
+
+
 def average_dimensions(sums: Floats, counts: Floats | Counts) -> Floats:
     """Divide, dimension by dimension and over all of them: shape (d, ...) in, (d + 1, ...) out; NaN for 0 / 0."""
-    together = np.concatenate([sums, sums.sum(axis=0, keepdims=True)])
-    by = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).astype(np.float64)
-    return together / np.where(by > 0, by, np.nan)
+    by = add_total(counts.astype(np.float64))
+    return add_total(sums) / np.where(by > 0, by, np.nan)
 
 
 def find_normal_p(difference: Floats, spread: Floats) -> Floats:
