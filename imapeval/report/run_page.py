@@ -61,10 +61,7 @@ WATCH_SECONDS = 5
 def write_report(folder: Path, *, run: Run | None = None, rows: Sequence[SummaryRow] | None = None) -> Path:
     """Write `report.html` into the folder of a run, finished or not, and return its path.
 
-    Args:
-        folder: The folder.
-        run: The run, if it has been read since it ended.
-        rows: Its means (`summarise`), if they are known.
+    The run and its means (`summarise`) are read if they are not given.
 
     Raises:
         InputError: The folder is not a run directory, or a file in it is malformed.
@@ -127,11 +124,7 @@ def _render(
 ) -> tuple[str, RunStatus]:
     """Return the page, and how far the run is.
 
-    Args:
-        folder: The folder of the run.
-        run: As of `write_report`.
-        rows: Likewise.
-        seconds: How often the page of a run that goes on loads itself again; None if it does not.
+    With `seconds`, the page of a run that goes on loads itself again every so often.
     """
     # Before the files are read: what they say after the end of a run is final.
     live = is_being_written(folder)

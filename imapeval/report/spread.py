@@ -25,7 +25,6 @@ class AnswerSpread:
     """One answer's score over its repetitions.
 
     Attributes:
-        id: Id of the answer.
         score: The mean over all repetitions.
         sd: Standard deviation of a single repetition: one reading with one judgement.
         verdict: On the score; None without a threshold.
@@ -42,7 +41,6 @@ class MetricSpread:
     """The scores of a metric over their repetitions.
 
     Attributes:
-        metric: The metric.
         readings, judgements: Number of repetitions of most answers; 1 for what was not repeated.
         sd: Standard deviation of the score of one answer with one reading and one judgement.
         sd_of_mean: The same for the scores of the run, the means over all repetitions.

@@ -40,7 +40,6 @@ class SummaryRow:
     """Scores of one metric for one system, or for all of them.
 
     Attributes:
-        metric: The metric's name.
         system: From `label_system`; "" for all systems together.
         n: Samples with a score.
         failed: Samples without one.

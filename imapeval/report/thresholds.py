@@ -32,7 +32,6 @@ class Threshold:
     """A limit on the mean of one metric, or on the score of one answer.
 
     Attributes:
-        metric: The metric's name.
         value: The limit; a mean equal to it meets it.
         higher_is_better: Whether the limit is a minimum; otherwise it is a maximum.
     """
@@ -78,7 +77,6 @@ class AnswerVerdict:
     """Whether the score of one answer meets a threshold.
 
     Attributes:
-        threshold: The threshold.
         value: The score.
         repetitions: Number of readings or judgements whose mean the score is; 1 if it is none.
         low, high: Ends of the score's 95% interval: Student's over whole repetitions (`list_repetitions`). None for a
@@ -146,7 +144,6 @@ class Verdict:
     """Whether a threshold is met.
 
     Attributes:
-        threshold: The threshold.
         mean: Mean over the answers with a score; None without any.
         scored: Number of answers with a score.
         pending: Number of answers that a stopped run has not reached.
@@ -300,12 +297,7 @@ def require_contradiction_counts(metrics: Iterable[str]) -> None:
 
 
 def check_contradictions(most: int, rows: Sequence[SummaryRow], *, samples: int) -> ContradictionVerdict:
-    """Return whether a run has few enough contradictions, over all systems together.
-
-    Args:
-        most: Maximum number.
-        rows: Means of the run, from `imapeval.report.summary.summarise`.
-        samples: Number of samples of the run.
+    """Return whether a run of so many samples has few enough contradictions, over all systems together.
 
     Raises:
         UsageError: Nothing in the run counts contradictions.
@@ -347,10 +339,7 @@ def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = No
 def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, option: str) -> None:
     """Raise a UsageError if a limit is outside the range of its metric, such as 35 for 0.35.
 
-    Args:
-        thresholds: The thresholds.
-        metrics: Metrics with their options set, on which ranges may depend.
-        option: Option that set the limits, for the message.
+    Metrics have their options set, on which ranges may depend; the message names `option`, which set the limits.
     """
     ranges = {metric.name: metric.range for metric in metrics}
     for threshold in thresholds:
@@ -363,13 +352,7 @@ def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, 
 
 
 def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
-    """Return whether a run meets the thresholds, over all systems together.
-
-    Args:
-        thresholds: The thresholds.
-        rows: Means of the run, from `imapeval.report.summary.summarise`.
-        samples: Number of samples of the run.
-    """
+    """Return whether a run of so many samples meets the thresholds, over all systems together."""
     whole = {row.metric: row for row in rows if not row.system}
     return [
         Verdict(threshold, row.mean, row.n, samples - row.n - row.failed, row.low, row.high)

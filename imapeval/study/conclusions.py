@@ -37,13 +37,7 @@ _OVER: dict[Level, str] = {
 def rank_metrics(
     correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName
 ) -> list[Correlation]:
-    """Return the summary row of each metric (the mean, or the only row), best first, without undefined ones.
-
-    Args:
-        correlations: Of all metrics.
-        level: Which rows.
-        coefficient: Which rows.
-    """
+    """Return the summary row of each metric (the mean, or the only row), best first, without undefined ones."""
     of_metric: dict[str, Correlation] = {}
     for row in correlations:
         if (row.level, row.coefficient) == (level, coefficient):
@@ -210,10 +204,6 @@ def describe_outliers(outliers: Sequence[WithoutOutliers], ranked: Sequence[Corr
     """Return at most one sentence: how much of a correlation between systems is due to systems that stand apart.
 
     It is about the best metric whose coefficient changes much.
-
-    Args:
-        outliers: Result of `correlate_without_outliers`.
-        ranked: Result of `rank_metrics`.
     """
     moved = [row for row in outliers if row.matters]
     best = next((row for metric in ranked for row in moved if row.metric == metric.metric), None)
@@ -313,12 +303,7 @@ def describe_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) ->
 
 
 def explain_no_comparison(ranked: Sequence[Correlation], against: str | None) -> str | None:
-    """Return why metrics cannot be compared by a coefficient; None if they can.
-
-    Args:
-        ranked: Result of `rank_metrics`.
-        against: The metric that others are compared with; None for all pairs.
-    """
+    """Return why metrics, from `rank_metrics`, cannot be compared in pairs or with `against`; None if they can."""
     defined = {row.metric for row in ranked}
     if len(defined) < 2:
         return f"{'no metric has one' if not defined else 'only ' + ranked[0].metric + ' has one'} that is defined"

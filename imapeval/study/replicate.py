@@ -75,7 +75,6 @@ class Cell(NamedTuple):
         metric: Our name, or the paper's where we have no such metric.
         system: Whose answers: "HMedQA/GPT-4", "HMedQA" for the mean over a data set, `ALL` for the mean over all.
         dimension: The rating dimension; `ALL` in a mean.
-        coefficient: The coefficient.
     """
 
     metric: str
@@ -94,7 +93,6 @@ class PaperRow:
         value, low, high: Ours, with its 95% interval; None if undefined or not run.
         difference, difference_low, difference_high: Ours less the paper's, with the interval of ours; the paper's
             number counts as exact, because its answers cannot be paired with ours.
-        n: Number of answers.
         reason: Why there is no value of ours.
     """
 

@@ -49,12 +49,7 @@ _NOT_READ: Mapping[str, str] = {
 
 
 def write_closed(findings: ClosedFindings, path: Path, *, sources: Sequence[str]) -> None:
-    """Write the page.
-
-    Args:
-        findings: What it shows.
-        path: The file; replaced if it exists.
-        sources: Names of the logs.
+    """Write the page, in place of a file that exists; `sources` are the names of the logs.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

@@ -33,13 +33,7 @@ def list_disagreements(study: Study) -> list[Disagreement]:
 
 
 def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bool) -> Markup:
-    """Return the section; "" if there are no disagreements.
-
-    Args:
-        rows: From `list_disagreements`.
-        study: The study.
-        linked: Whether the page has the texts, so that ids can link to them.
-    """
+    """Return the section; "" if there are no rows. Their ids are links if the page has the texts (`linked`)."""
     if not rows:
         return Markup("")
     heads = ["answer", "metric", "dimension", "score", "rating", "score's rank", "rating's rank", "the metric is"]

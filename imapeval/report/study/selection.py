@@ -85,12 +85,7 @@ def select_top_metrics(study: Study) -> list[str]:
 
 
 def describe_selection(study: Study, shown: Sequence[str]) -> str:
-    """Return which metrics these are, as the beginning of a sentence.
-
-    Args:
-        study: The study.
-        shown: At least one metric, the best first.
-    """
+    """Return which metrics these are, at least one and the best first, as the beginning of a sentence."""
     if set(shown) == set(study.rated.metrics):
         return "All metrics" if len(shown) > 1 else shown[0]
     ranked, best = rank_metrics(study), list(shown)

@@ -60,7 +60,6 @@ class RaterErrors:
     """How a rater errs.
 
     Attributes:
-        rater: The rater.
         matrix: Probability of each rating (column) given the true category (row), in the order of the categories;
             every row sums to 1.
         right: Probability of the true category, for an answer drawn at random.
@@ -78,7 +77,6 @@ class LatentTruth:
     """What the raters' errors and the true categories of the answers are estimated to be, in one dimension.
 
     Attributes:
-        dimension: The rating dimension.
         model: The model that was fitted.
         categories: The ratings that occur or that the scale has, lowest first.
         shares: How often each is true; they sum to 1.

@@ -60,7 +60,6 @@ class Limits:
     """How far two raters, or a metric and the mean rating, lie apart.
 
     Attributes:
-        dimension: The rating dimension.
         first, second: The raters, or the metric and `MEAN_RATING`; differences are the first minus the second.
         mean: Mean difference, in rating points.
         lower, upper: Limits of agreement, within which 95% of the differences lie. None where the ratings have at most

@@ -152,11 +152,8 @@ def _is_complete(ratings: Floats) -> bool:
 def measure_agreement(rated: Rated, *, statistics: Sequence[str] | None = None) -> list[Agreement]:
     """Measure how far raters agree, by dimension.
 
-    Intervals are score intervals by the jackknife over questions (`statistic.find_intervals`).
-
-    Args:
-        rated: Answers with the ratings of each rater.
-        statistics: Names from `STATISTICS`; None takes those of `choose_statistics`.
+    Intervals are score intervals by the jackknife over questions (`statistic.find_intervals`). Without `statistics`,
+    they are those that `choose_statistics` names.
 
     Returns:
         A row per dimension and statistic. Where individual ratings are not known, one row per dimension with

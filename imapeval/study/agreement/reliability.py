@@ -37,9 +37,6 @@ def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
     differences between batches are attributed to the answers' worth.
 
     On resamples, strictness is as estimated from all answers.
-
-    Args:
-        ratings: Shape (answers, raters); NaN where a rater did not rate.
     """
     if reason := explain_unmeasurable_or_constant(ratings):
         return reason

@@ -56,11 +56,7 @@ def describe_agreement(
 
 
 def find_headline(rows: Iterable[Agreement]) -> Agreement | None:
-    """Return the statistic of a dimension that a sentence quotes; None if there is none.
-
-    Args:
-        rows: Statistics of one dimension.
-    """
+    """Return the statistic, among those of one dimension, that a sentence quotes; None if there is none."""
     known = {row.statistic: row for row in rows if row.value is not None}
     return next((known[name] for name in _HEADLINES if name in known), None)
 

@@ -121,9 +121,6 @@ def count_information(ratings: Floats) -> float:
     With k raters an answer is k / 2 pairs' worth. Where nearly all ratings are of one category, most answers say
     little: raters who guess would agree on them. A pair then counts in proportion to how often guesses differ, 1 where
     that is half the time or more.
-
-    Args:
-        ratings: Shape (answers, raters).
     """
     _, counts = np.unique(ratings[~np.isnan(ratings)], return_counts=True)
     differing = 1 - float(((counts / counts.sum()) ** 2).sum())

@@ -85,7 +85,6 @@ class PredictionErrors:
             mean rating does.
         half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
         confidence: Confidence level of `half_width` and of the intervals.
-        n: Number of answers.
         questions: Number of different questions among them.
     """
 
@@ -105,9 +104,7 @@ class Calibration:
     """A curve and what it was fitted to.
 
     Attributes:
-        metric: The metric's name.
         signature: Signature of the metric; the curve does not apply to scores with another one.
-        dimension: The rating dimension.
         scale: The rating scale, if one was declared.
         curve: The curve, made from all answers.
         errors: Errors of predictions by curves fitted without the answer's question.

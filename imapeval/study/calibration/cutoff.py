@@ -64,8 +64,6 @@ class CutOff:
     """A cut-off on the scores of a metric.
 
     Attributes:
-        metric: The metric.
-        dimension: The rating dimension.
         right_from: An answer is acceptable if its rating is no lower.
         score: The metric calls an answer acceptable if its score is no worse.
         lower_is_better: Whether a low score is good, so that "no worse" is "no higher".

@@ -65,14 +65,8 @@ def measure_groups(
 ) -> list[GroupError]:
     """Measure the errors of cross-fitted predictions in each group.
 
-    Args:
-        rated: Scores and ratings; answers without one of them are left out.
-        metric: Name of the metric.
-        dimension: The rating dimension.
-        groups: Row numbers in `rated`, by name of the group.
-        method: The curve to fit.
-        seed: Random seed for the folds and the resamples, as in `curve.calibrate`.
-        resamples: Number of resamples of questions.
+    The groups are given by the row numbers of their answers in `rated`; the other arguments are those of
+    `curve.calibrate`.
 
     Returns:
         A row per group, with a note in place of numbers where fewer than `MIN_QUESTIONS` questions have both.

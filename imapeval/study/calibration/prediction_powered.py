@@ -70,8 +70,6 @@ class SystemMean:
     """How good one system is in one dimension.
 
     Attributes:
-        system: Name of the system.
-        dimension: The rating dimension.
         metric: The metric whose scores helped.
         rated: Number of answers with a rating and a score.
         unrated: Number of answers with a score only.
@@ -105,7 +103,6 @@ class SystemDifference:
     """The difference in mean rating between two systems.
 
     Attributes:
-        first, second: The systems.
         dimension, metric: As in `SystemMean`.
         value, low, high: The difference of the means on the rating scale, and its interval.
         plain, plain_low, plain_high: The same from the ratings alone.
@@ -219,10 +216,7 @@ def _close(value: float, influence: Floats, rated: int, weight: float) -> MeanEs
 def estimate_systems(rated: Rated, metric: str, dimension: str) -> tuple[list[SystemMean], list[SystemDifference]]:
     """Estimate the mean rating of every system, and the difference of every pair of systems.
 
-    Args:
-        rated: All answers, rated or not.
-        metric: The metric whose scores help.
-        dimension: The rating dimension.
+    Some of the answers are rated; the scores by `metric` help with the others.
 
     Returns:
         A row per system, and a row for every pair of systems that both have a value.
@@ -295,11 +289,7 @@ def estimate_shares(
 ) -> tuple[list[SystemMean], list[SystemDifference]]:
     """Estimate the share of right answers of every system: the mean of 1 for right and 0 for other answers.
 
-    Args:
-        rated: All answers, rated or not.
-        metric: The metric whose scores help.
-        dimension: The rating dimension.
-        right_from: An answer is right if its rating is no lower.
+    An answer is right if its rating is no lower than `right_from`.
 
     Returns:
         As of `estimate_systems`, on a scale from 0 to 1.

@@ -26,7 +26,6 @@ class Prediction:
     """The predicted rating of one answer.
 
     Attributes:
-        id: Id of the answer.
         system: System that gave the answer.
         score: Score by the metric; None where it failed.
         rating: The predicted rating; None without a score.

@@ -28,7 +28,6 @@ class Baseline:
     """Values of a metric for answers that do not depend on the items.
 
     Attributes:
-        task, metric: The task and the metric.
         majority: Value for always giving the most frequent right answer, the most frequent tag of every token, or the
             median grade.
         chance: Mean value over random permutations of the right answers, or of the tags of all tokens.
@@ -43,9 +42,7 @@ class Baseline:
 def measure_baselines(runs: Sequence[TaskRun], *, seed: int = 0) -> list[Baseline]:
     """Measure the baselines of each metric of each task.
 
-    Args:
-        runs: Runs of one model or more; those of one task have the same right answers.
-        seed: Random seed of the permutations.
+    Runs of one task have the same right answers.
 
     Raises:
         MissingExtraError: scikit-learn, seqeval or scipy is not installed.

@@ -45,7 +45,6 @@ class RunTest:
 
     Attributes:
         task: The task; "" for all questions of several tasks.
-        first, second: The models.
         items: Number of questions.
         runs: Number of runs of each.
         difference: Mean accuracy of the first minus that of the second.
@@ -67,13 +66,9 @@ class RunTest:
 
 
 def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None) -> SystemAnswers:
-    """Return answers as those of systems, with their accuracy or a metric of the log as score.
+    """Return answers as those of systems, with their accuracy, or a metric of the logs, as score.
 
     Questions of one group count together, in proportion to their number, so that means are those over questions.
-
-    Args:
-        answers: Answers of two models or more.
-        metric: A metric of the logs; None takes the accuracy of the choices read.
 
     Raises:
         UsageError: There are fewer than two models, or no log has the metric.

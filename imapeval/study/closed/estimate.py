@@ -52,10 +52,8 @@ class MetricEstimate:
     """One metric.
 
     Attributes:
-        metric: Name of the metric.
         value: Value of the metric, 0..1; None where it is undefined.
         low, high: Bounds of its interval; None where the value is None, or with fewer than two answers.
-        n: Number of answers.
         reason: Why there is no value.
     """
 
@@ -129,12 +127,7 @@ def _find_intervals(
 
 
 def average_over_answers(names: tuple[str, ...], rows: Sequence[Sequence[float]]) -> MetricFamily:
-    """Return metrics that are means over the answers.
-
-    Args:
-        names: Names of the metrics.
-        rows: Value of each metric for each answer, shape (answers, metrics).
-    """
+    """Return metrics that are means over the answers, from values of shape (answers, metrics)."""
     table = np.array(rows, dtype=np.float64)
     right_or_wrong = [set(column) <= {0.0, 1.0} for column in zip(*rows, strict=True)]
     return MetricFamily(

@@ -36,8 +36,6 @@ class Cell:
     """One cell of the overall table: a metric of a model on a task.
 
     Attributes:
-        task, metric, model: The task, the metric and the model.
-        items: Number of items.
         mean: Mean over items and runs.
         spread: Standard deviation over runs; None with a single run, and for closed questions.
         low, high: Bounds of the mean's 95% interval; None where there is none.

@@ -29,7 +29,6 @@ class ModelResult:
     """One model on one task.
 
     Attributes:
-        task, model: The task and the model.
         items: Number of questions.
         runs: Number of runs of the model.
         accuracy: Share of right answers; an answer without a choice counts as wrong.
@@ -61,7 +60,6 @@ class OrderEffect:
     """One model on questions whose options were shown in several orders.
 
     Attributes:
-        task, model: The task and the model.
         items: Number of questions with several orders.
         pairs: Number of pairs of answers to the same question in different orders, where both choose an option.
         same_option: Share of pairs that choose the same option.

@@ -60,7 +60,6 @@ class FormCounts:
     """Counts of questions that one model answers rightly in either form.
 
     Attributes:
-        model: Name of the model.
         items: Number of questions asked in both forms.
         mean_choice: Share of right choices.
         mean_score: Mean open score.

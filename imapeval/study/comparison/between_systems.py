@@ -39,15 +39,8 @@ def contrast_systems(
     Coefficients are those of `correlate`. An interval is the percentiles of the resampled differences, and p is twice
     the smaller share of them on one side of 0, half of those at 0 included: below .05 where the 95% interval lies on
     one side. A resample in which a difference is undefined counts as the lowest possible one for the lower end and as
-    the highest for the upper end. The systems are treated as fixed.
-
-    Args:
-        answers: Answers with finite scores.
-        pairs: Which metrics are compared.
-        coefficient: The coefficient.
-        seed: Random seed.
-        permutations: Number of resamples.
-        confidence: Confidence level.
+    the highest for the upper end. The systems are treated as fixed. The arguments are those of `contrast_answers`;
+    `permutations` is the number of resamples.
     """
     metrics: int = answers.scores.shape[1]
     dimensions: int = answers.ratings.shape[1]

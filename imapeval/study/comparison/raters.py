@@ -55,8 +55,6 @@ class BesideRater:
 
     Attributes:
         dimension, level, coefficient: What the correlations are computed for.
-        rater: The rater.
-        metric: The metric.
         rater_value, metric_value: The coefficients, -1..1; None where they are undefined.
         n: Number of answers with a score, a rating by this rater and one by another.
     """
@@ -76,8 +74,6 @@ class AlternativeAnnotator:
     """The alternative annotator test of one metric.
 
     Attributes:
-        metric: The metric.
-        dimension: The rating dimension.
         raters: Raters that the metric was compared with.
         winning_rate: Share of these for whom the metric, granted `EPSILON`, is at least as near to the others; None if
             there are none.
@@ -105,8 +101,6 @@ class WorthInRaters:
     """The number of raters whose mean would correlate with the true quality of answers as well as a metric does.
 
     Attributes:
-        metric: The metric.
-        dimension: The rating dimension.
         raters: The number, not rounded: 0 where the correlation with the quality is not above 0, `math.inf` for a
             metric without error. None if it is undefined.
         low, high: Ends of its 95% interval.
@@ -129,12 +123,6 @@ def compare_with_raters(
     level: Level = "within-system",
 ) -> list[BesideRater]:
     """Correlate each rater, and each metric, with the mean rating of the others.
-
-    Args:
-        rated: Scores and ratings by rater.
-        metrics: Metrics to include; None means all.
-        coefficient: The coefficient.
-        level: How answers are grouped.
 
     Returns:
         A row per metric, for each dimension and rater.
@@ -190,17 +178,11 @@ def run_alternative_annotator_test(
 ) -> list[AlternativeAnnotator]:
     """Test whether each metric could stand in for a rater.
 
-    For each rater: on how many answers is the metric at least as near to the other raters (root mean square
-    difference) as the rater is? The difference of the two shares, less epsilon, is tested by a one-sided t-test, with
-    answers to one question as one observation. p-values are corrected over raters by Benjamini and Yekutieli 2001.
-    A metric is first put on the raters' scale by an isotonic curve that is fitted to the mean ratings of the answers to
-    other questions (`cross_fit`).
-
-    Args:
-        rated: Scores and ratings by rater.
-        metrics: Metrics to include; None means all.
-        epsilon: The advantage granted to the metric, 0..1.
-        seed: Random seed for the folds.
+    For each rater: on how many answers is the metric at least as near to the other raters (root mean square difference)
+    as the rater is? The difference of the two shares, less epsilon, is tested by a one-sided t-test, with answers to
+    one question as one observation. p-values are corrected over raters by Benjamini and Yekutieli 2001. A metric is
+    first put on the raters' scale by an isotonic curve that is fitted to the mean ratings of the answers to other
+    questions (`cross_fit`). `epsilon`, 0..1, is the advantage granted to the metric.
 
     Raises:
         UsageError: The ratings of single raters are not known, or epsilon is out of range.
@@ -224,13 +206,8 @@ def count_worth(
 
     With R the metric's correlation with the true quality (Pearson's r over all answers, corrected for the noise of the
     ratings) and p the reliability of one rating, the mean of k raters correlates with it by the root of
-    k p / (1 + (k - 1) p) (Spearman and Brown), so k = R^2 (1 - p) / (p (1 - R^2)).
-    The interval reflects the uncertainty of R alone; p is treated as known.
-
-    Args:
-        rated: Scores and ratings by rater.
-        metrics: Metrics to include; None means all.
-        ceilings: Result of `find_ceilings`, if it is known.
+    k p / (1 + (k - 1) p) (Spearman and Brown), so k = R^2 (1 - p) / (p (1 - R^2)). The interval reflects the
+    uncertainty of R alone; p is treated as known. Ceilings (`find_ceilings`) are computed if they are not given.
 
     Raises:
         UsageError: The ratings of single raters are not known, or a name is unknown.

@@ -58,9 +58,7 @@ class BesideBaseline:
     """A metric's coefficients at several levels, and the baseline's coefficient.
 
     Attributes:
-        metric: The metric.
         dimension: The rating dimension; `ALL` for the mean over them.
-        coefficient: The coefficient.
         value: The coefficient over all answers together.
         within_dataset: Mean of the coefficients within each data set, its systems together; None with one data set.
         within_system, within_question: Results of `correlate` at these levels; None where they are undefined.
@@ -296,11 +294,7 @@ def _add_levels(
 
 
 def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
-    """Return sentences on the baseline's coefficient and the metrics that do not beat it.
-
-    Args:
-        rows: Result of `compare_with_baseline` for one coefficient.
-    """
+    """Return sentences on the baseline's coefficient and the metrics that do not beat it, by one coefficient."""
     known = [row for row in rows if row.baseline is not None and row.dimension == rows[-1].dimension]
     if not known:
         return []

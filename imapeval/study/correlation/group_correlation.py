@@ -28,13 +28,8 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     """Return the mean over questions of the coefficients among the answers to each.
 
     A question counts if enough answers by different systems have a score and a rating, and a coefficient exists.
-    Questions are drawn with their coefficients.
-
-    Args:
-        columns: The answers.
-        name: The coefficient. Pairwise accuracy has one tie threshold for all questions, as in Deutsch et al. 2023.
-        seed: Random seed for the bootstrap.
-        resamples: Number of bootstrap resamples.
+    Questions are drawn with their coefficients. Pairwise accuracy has one tie threshold for all questions, as in
+    Deutsch et al. 2023.
     """
     coefficient = find_coefficient(name)
     m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters

@@ -127,13 +127,9 @@ def _group_alike(there: Flags) -> list[tuple[Flags, Counts]]:
 
 
 def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Draws | None) -> Estimates:
-    """Correlate scores with ratings among some answers taken together.
+    """Correlate scores with ratings among the answers in some rows, taken together.
 
-    Args:
-        columns: The answers.
-        rows: Their row numbers.
-        name: The coefficient.
-        draws: How often each question was drawn, shape (resamples, questions); None makes no replicates.
+    `draws` says how often each question was drawn, shape (resamples, questions); with None there are no replicates.
     """
     coefficient = find_coefficient(name)
     m, d = len(columns.metrics), len(columns.dimensions)

@@ -81,11 +81,6 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
     """Return soft pairwise accuracies; several answers of a system to a question are averaged first.
 
     Replicates for the interval take the permutation test's normal approximation in place of 1,000 permutations each.
-
-    Args:
-        columns: The answers.
-        seed: Random seed for permutations and bootstrap.
-        resamples: Number of bootstrap resamples.
     """
     m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
     values = np.full((m, d), np.nan)

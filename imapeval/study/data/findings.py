@@ -54,10 +54,8 @@ class Correlation:
     """One coefficient of one metric.
 
     Attributes:
-        metric: Name of the metric.
         system: System that gave the answers; `ALL` in a mean, and where systems are taken together.
         dimension: The rating dimension; `ALL` in a mean over them.
-        coefficient: The coefficient.
         value: The coefficient, -1..1 (accuracies 0..1); None if it is undefined.
         low, high: Bounds of the 95% interval; None if the value is None or there is only one question.
         n: Number of answers with a rating and a score; at level "system", of systems that have any.
@@ -102,7 +100,6 @@ class Comparison:
     """Two metrics on the same answers.
 
     Attributes:
-        first, second: The metrics.
         level, dimension, coefficient: What was compared; `dimension` is `ALL` for the mean over them.
         first_value, second_value: The coefficients on the answers that both scored; None where undefined.
         difference: The first minus the second.
@@ -151,7 +148,6 @@ class Agreement:
     """Agreement among raters in one dimension, by one statistic.
 
     Attributes:
-        dimension: The rating dimension.
         statistic: Name of the statistic, such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic",
             "exact", "mad".
         value: Value of the statistic; None where it is undefined.
@@ -176,7 +172,6 @@ class Differences:
     """How far two raters lie apart, in bins of the absolute difference (Wang et al. 2024, their agreement table).
 
     Attributes:
-        dimension: The rating dimension.
         first, second: The raters.
         bins: Share of answers in each bin, by the bin's name, in order; they sum to 1.
         mean_absolute: Mean absolute difference, on the rating scale.
@@ -196,8 +191,6 @@ class Ceiling:
     """How well a perfect metric could agree with the mean rating of these raters.
 
     Attributes:
-        dimension: The rating dimension.
-        coefficient: The coefficient.
         reliability: Reliability of the mean over raters, at most 1.
         value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
             with it and with the ratings' frequencies.
@@ -225,7 +218,6 @@ class Corrected:
     """A correlation corrected for attenuation: what it would be with ratings without noise.
 
     Attributes:
-        metric, dimension, coefficient: What the correlation is for.
         value: The measured correlation; None where it is undefined.
         ceiling: Coefficient that a perfect metric is expected to reach; None where it is unknown.
         corrected: The value divided by the ceiling, which may exceed 1 by chance; None where it is undefined.
@@ -251,12 +243,10 @@ class Slice:
     """A metric's coefficient among some of the answers.
 
     Attributes:
-        metric: Name of the metric.
         facet: Property by which the answers are divided: "task", "language", "system", "response characters",
             "compression" ...
         group: The group, or a range of numbers such as "120 to 340".
         dimension: The rating dimension; `ALL` for the mean over them.
-        coefficient: The coefficient.
         value, low, high, n, reason: As in `Correlation`.
     """
 
@@ -309,9 +299,6 @@ class Disagreement:
     """An answer that a metric and the raters rank very differently.
 
     Attributes:
-        id: Id of the answer.
-        metric: Name of the metric.
-        dimension: The rating dimension.
         score, rating: Score by the metric and mean rating.
         score_rank, rating_rank: Relative rank among the answers with both, 0 (worst) to 1 (best).
     """
@@ -335,7 +322,6 @@ class MetricMatrix:
         merges: Merges of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance,
             size).
         n: Number of answers that all metrics scored.
-        coefficient: The coefficient.
         smallest: Smallest number of answers behind a coefficient: those that both of its metrics scored.
     """
 
@@ -352,7 +338,6 @@ class Study:
     """All results of a study, as shown in a report.
 
     Attributes:
-        title: Title of the page.
         rated: The answers.
         signatures: Signatures of the metrics, by name.
         account: Sentences on what was read and what could not be joined.

@@ -43,7 +43,6 @@ class ImportedScores:
     """The content of a file of scores.
 
     Attributes:
-        path: The file.
         scores: Score by id, by metric.
         signature: Signature that identifies the file's content.
     """
@@ -155,10 +154,7 @@ def describe_matching(
 ) -> tuple[str, ...]:
     """Return sentences on the ids of a file that match no answer, and on the answers without a score in it.
 
-    Args:
-        answers: Result of `add_scores`.
-        imported: The file.
-        unrated: Ids of answers that were left out because they are not rated.
+    The ids in `unrated` are those of answers that were left out because nobody rated them.
     """
     ids_of_answers = answers.ids
     known = {*ids_of_answers, *unrated}

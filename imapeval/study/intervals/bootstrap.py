@@ -99,9 +99,7 @@ def _find_share_interval(
 def widen_confidence(confidence: float, clusters: int) -> float:
     """Return the level whose percentiles hold the mean of few clusters at this confidence; see `mean_interval`.
 
-    Args:
-        confidence: Confidence level, above 0 and below 1; any other is returned.
-        clusters: Two or more.
+    A confidence that is not between 0 and 1 is returned as it is.
     """
     if not 0 < confidence < 1:
         return confidence
@@ -114,11 +112,6 @@ def resample_means(vectors: Sequence[Floats], *, seed: int, resamples: int = RES
     """Return the bootstrap replicates of the mean of each vector, shape (resamples,).
 
     Vectors of one length, such as the scores of several metrics on the same questions, share their resamples.
-
-    Args:
-        vectors: Finite numbers, one or more in each, of which each is drawn by itself.
-        seed: Random seed.
-        resamples: Number of resamples.
     """
     by_length: dict[int, list[int]] = {}
     for place, vector in enumerate(vectors):

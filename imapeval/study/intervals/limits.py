@@ -108,11 +108,7 @@ def describe_level_limits(kinds: Iterable[tuple[Level, Units]]) -> list[str]:
 
 
 def describe_best_limits(ranked: Sequence[Correlation]) -> list[str]:
-    """Return sentences on the interval that a conclusion quotes of the best of some metrics.
-
-    Args:
-        ranked: Result of `rank_metrics`.
-    """
+    """Return sentences on the interval that a conclusion quotes of the best of some metrics (`rank_metrics`)."""
     if not ranked or ranked[0].low is None:
         return []
     best = ranked[0]

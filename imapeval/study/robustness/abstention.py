@@ -38,8 +38,6 @@ class Abstention:
     """The error that remains when a metric abstains on some of the answers.
 
     Attributes:
-        metric: Name of the metric.
-        dimension: The rating dimension.
         share: Of the answers on which it abstains, 0..1.
         error: Mean of |rating - predicted rating| over the other answers, in rating points.
         low, high: Bounds of its 95% interval.
@@ -67,9 +65,7 @@ class DoubtfulAnswer:
     """An answer that people should rate before others.
 
     Attributes:
-        id: Id of the answer.
         system: Who gave it.
-        metric: Name of the metric.
         score: The metric's mean over its readings and judgements.
         stability: 1 less the mean difference between two of them, as a share of the metric's range; 0..1. Or the
             number that was given in its place.

@@ -69,7 +69,6 @@ class ScoreChange:
     """What corrections did to the scores of a metric.
 
     Attributes:
-        metric: The metric.
         system: The system; "" for all.
         n: Answers with a score before and after.
         questions: Different questions among them.
@@ -117,12 +116,7 @@ class CorrectionReport:
 
 
 def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], *, seed: int = 0) -> CorrectionReport:
-    """Report the corrections of a run.
-
-    Args:
-        run: The run.
-        outcomes: New outcomes by id and metric (`imapeval.evaluation.corrections.correct_run`).
-        seed: Random seed for the intervals.
+    """Report the corrections of a run; `outcomes` are the new ones, by id and metric (see `correct_run`).
 
     Raises:
         InputError: A file of the run is broken.

@@ -56,7 +56,6 @@ class Robustness:
     """How far a metric's scores move, by one statistic.
 
     Attributes:
-        metric: Name of the metric.
         kind: What was done again.
         lang: Language of the texts.
         statistic: Which. Of rewording: "change" (mean of a reworded answer's score less the original's),
@@ -113,11 +112,6 @@ def measure_robustness(repeats: Repeats, *, seed: int = 0, resamples: int = RESA
     Intervals are 95% percentile bootstraps over questions: everything about a question is drawn together. A resample
     in which a share or a correlation is undefined counts as its lowest possible value for the lower end and as its
     highest for the upper end.
-
-    Args:
-        repeats: The scores.
-        seed: Random seed for the bootstrap.
-        resamples: Number of bootstrap resamples.
 
     Returns:
         For each metric a row per statistic of the kind.

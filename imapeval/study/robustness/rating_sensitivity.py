@@ -44,8 +44,6 @@ class RatingShift:
     """A metric's correlation when the ratings are changed.
 
     Attributes:
-        metric: Name of the metric.
-        dimension: The rating dimension.
         change: What was done, such as "noise of .5 points" or "without rater r2".
         kind: "noise" or "rater".
         before: Spearman's rho as it is, mean within systems.
@@ -68,7 +66,6 @@ class Fragility:
 
     Attributes:
         first, second: The metrics, the better one first.
-        dimension: The rating dimension.
         difference: Of their correlations.
         removed: So many answers, the ones that speak most for the first, are enough to turn the order; None where
             half of the answers are not.
@@ -106,12 +103,6 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
 
     Noise is normal; where the scale was declared the noisy rating is cut off at its ends. Two raters or more
     are needed to leave one out.
-
-    Args:
-        rated: Scores and ratings.
-        metric: Name of the metric.
-        dimension: The rating dimension.
-        seed: Random seed for the noise.
 
     Raises:
         UsageError: The correlation is undefined.
@@ -151,12 +142,6 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     (Broderick, Giordano and Meager 2020, "An Automatic Finite-Sample Robustness Metric"). The difference without them
     is computed anew, for about 2 log2(n) numbers of answers, until one is found that turns the order while one fewer
     does not. It is an upper bound: another set might be smaller.
-
-    Args:
-        rated: Scores and ratings.
-        first: A metric.
-        second: Another.
-        dimension: The rating dimension.
 
     Raises:
         UsageError: A correlation is undefined, or both are equal.

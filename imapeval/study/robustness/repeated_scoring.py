@@ -198,7 +198,6 @@ class RepeatedScores:
     """The scores of a metric over all repetitions.
 
     Attributes:
-        metric: Name of the metric.
         scores: Shape (answers, readings, relatings, judgements); a step that the metric does not have has length 1.
         questions: Question of each answer.
         incomplete: Number of answers that are left out, because a repetition has no score.
@@ -217,7 +216,6 @@ class RepeatFinding:
     """How sure one score of a metric is.
 
     Attributes:
-        metric: Name of the metric.
         answers: Number of answers with a score for every repetition.
         incomplete: Number of the others, which are left out.
         readings, relatings, judgements: Number of repetitions; 1 for a step that the metric does not have.

@@ -77,10 +77,7 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
     - The same id with the same response in several runs is one text scored again; so is a rewording that says nothing
       in other words.
     - Different samples of one run with the same question, references and system are answers sampled again.
-
-    Args:
-        runs: At least one.
-        metrics: Which; None for those that all runs have.
+    Without `metrics`, those that all runs have are taken.
 
     Returns:
         What there is of each kind and language, in the order of `RepeatKind`; perhaps nothing.

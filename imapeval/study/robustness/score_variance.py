@@ -68,7 +68,6 @@ class Flips:
     """How often an answer is on one side of a threshold, and on the other when it is scored again.
 
     Attributes:
-        threshold: The threshold.
         votes: Number of readings and judgements whose mean each of the two scores is.
         measured: Share of answers, over pairs of scores without a common repetition; None if there are too few.
         predicted: Share expected of normally distributed scores with the estimated variance about each answer's mean.

@@ -40,12 +40,10 @@ class Stability:
     """How stable a metric's scores of some answers are.
 
     Attributes:
-        metric: Name of the metric.
         facet, group: Of the answers, as in `Slice`; `ALL_ANSWERS` and "" for all.
         mean: Of the stability, 0..1.
         low, high: Bounds of the mean's 95% interval; None where there is one question only.
         lowest_tenth: Stability that a tenth of the answers falls short of.
-        n: Number of answers.
     """
 
     metric: str
@@ -63,8 +61,6 @@ class StabilityError:
     """How a metric's error depends on the stability of its scores.
 
     Attributes:
-        metric: Name of the metric.
-        dimension: The rating dimension.
         value: Spearman's rho of stability with the distance between an answer's place by the metric and its place by
             the raters; below 0 where stable scores have smaller errors. None where it is undefined.
         low, high: Bounds of its 95% interval.
@@ -97,12 +93,7 @@ def summarise_stability(
 ) -> list[Stability]:
     """Summarise stability over all answers and over the groups that `slices.divide_answers` makes.
 
-    Args:
-        rated: The answers; ratings are not looked at.
-        metric: The metric whose scores these are.
-        stability: Of each answer, shape (n,); NaN where it is not known.
-        seed: Random seed for the bootstrap.
-        resamples: Number of bootstrap resamples.
+    The stability of an answer is NaN where it is not known. Ratings are not looked at.
 
     Returns:
         All answers first; nothing where no stability is known.
@@ -145,14 +136,7 @@ def relate_stability(
     """Correlate a metric's stability with its error: how far its place for an answer is from the raters'.
 
     Places are ranks among the answers with both, as in `find_disagreements`. Intervals are 95% percentile bootstraps
-    over questions.
-
-    Args:
-        rated: The answers.
-        metric: Name of the metric.
-        stability: Of each answer, shape (n,); NaN where it is not known.
-        seed: Random seed for the bootstrap.
-        resamples: Number of bootstrap resamples.
+    over questions. The stability of an answer is NaN where it is not known.
 
     Returns:
         A row per dimension.

@@ -77,7 +77,6 @@ class Bias:
     """How a metric's scores depend on a property of answers that raters find equally good.
 
     Attributes:
-        metric: The metric.
         dimension: The rating dimension held equal; `ALL` for all of them, each of which is held equal.
         property: A covariate such as "response characters", a facet such as "language", "system", or `OWN_FAMILY`.
         group: The group of the facet that is compared with the other answers; "" for a covariate.
@@ -109,9 +108,7 @@ class Bias:
 def measure_bias(rated: Rated, *, signatures: Mapping[str, str] | None = None) -> list[Bias]:
     """Measure the bias of metrics towards each covariate and each group of answers.
 
-    Args:
-        rated: The answers.
-        signatures: Signatures of the metrics, by name, to find the family of a metric's language model.
+    The family of a metric's language model is found in its signature.
 
     Returns:
         By metric and dimension, all dimensions together first if there are several, a row per property. Of two groups

@@ -24,12 +24,6 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
         are such that it places too low. Of equal gaps the earlier answer
     comes first; an answer without a gap is left out.
 
-    Args:
-        rated: The answers.
-        metric: The metric to compare with the raters.
-        dimension: The rating dimension.
-        count: Most answers to return.
-
     Returns:
         At most `count` answers; none where fewer than two have both a score and a rating.
 

@@ -43,9 +43,6 @@ class WithoutOutliers:
     """A metric's correlation between systems, with and without the outliers.
 
     Attributes:
-        metric: The metric.
-        dimension: The rating dimension.
-        coefficient: The coefficient.
         outliers: Systems whose mean rating stands apart, in the order of the data.
         value: Of all systems; None where it is undefined.
         value_without: Without the outliers.
@@ -91,9 +88,7 @@ def correlate_without_outliers(
 ) -> list[WithoutOutliers]:
     """Correlate systems' mean scores with their mean ratings, with and without outliers among the ratings.
 
-    Args:
-        rated: Scores and ratings.
-        coefficients: Which. Outliers move Pearson's r most.
+    Outliers move Pearson's r most.
 
     Returns:
         A row per metric, dimension and coefficient, for the dimensions that have outliers. None with fewer than

@@ -31,7 +31,6 @@ class Shift:
     """How a metric scores the same answers before and after an alteration.
 
     Attributes:
-        metric: The metric.
         alteration: What was altered, in the user's word.
         difference: Mean of the altered score less the original one, in the metric's units; negated if low scores are
             good. None if undefined.
@@ -69,11 +68,7 @@ def measure_shifts(
 ) -> list[Shift]:
     """Measure how far each alteration shifts each metric.
 
-    Args:
-        rated: The answers with their original scores.
-        altered: Scores of the same answers, by alteration, metric and id.
-        seed: Random seed of the bootstrap.
-        resamples: Number of its resamples.
+    `altered` has the scores of the same answers by alteration, metric and id.
 
     Raises:
         UsageError: An alteration has no metric of `rated`.

@@ -56,8 +56,6 @@ class Difference:
     """The mean scores of two systems, and their difference.
 
     Attributes:
-        metric: The metric.
-        first, second: The systems.
         column, group: The questions that count, such as "task" and "treatment"; "" and "" for all.
         paired: Whether the same questions are compared.
         questions: Number of questions compared; of unpaired ones those of both systems together.

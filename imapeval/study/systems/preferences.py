@@ -56,7 +56,6 @@ class Strength:
     """A system's strength.
 
     Attributes:
-        system: The system.
         strength: Logarithm of its odds of being preferred to an average system; the strengths sum to 0.
         low, high: Ends of its interval; None with fewer than `MIN_QUESTIONS` questions.
         win_share: How often it is to be preferred to another of the systems, a tie counting half; mean over these.
@@ -81,7 +80,6 @@ class MetricAndPreferences:
     """Whether a metric agrees with the preferences.
 
     Attributes:
-        metric: The metric.
         accuracy: Share of preferences for one answer whose answer has the better score; equal scores count half. None
             without any.
         low, high: Ends of its interval.
@@ -105,11 +103,6 @@ class MetricAndPreferences:
 
 def estimate_strengths(preferences: Preferences, *, seed: int = 0, resamples: int = RESAMPLES) -> list[Strength]:
     """Return the strengths of the systems, the best first.
-
-    Args:
-        preferences: The judgements.
-        seed: Random seed.
-        resamples: Number of bootstrap resamples.
 
     Raises:
         UsageError: Strengths are not determined: some systems were not compared with the others, or never lost.
@@ -275,11 +268,6 @@ def compare_with_metrics(
     preferences: Preferences, strengths: Sequence[Strength], answers: SystemAnswers
 ) -> list[MetricAndPreferences]:
     """Return how far each metric agrees with the preferences.
-
-    Args:
-        preferences: The judgements.
-        strengths: Result of `estimate_strengths`.
-        answers: The systems' answers, with scores.
 
     Raises:
         UsageError: No question or no two systems of the preferences are in the runs.

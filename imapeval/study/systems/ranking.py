@@ -31,8 +31,6 @@ class Standing:
     """The place of a system by one metric.
 
     Attributes:
-        metric: The metric.
-        system: The system.
         rank: 1 for the best; equal means share a rank.
         mean: Mean over the questions, each counted once; None without a score.
         low, high: Ends of its 95% bootstrap interval; None with fewer than two questions.
@@ -62,7 +60,6 @@ class MetricDisagreement:
     """Two systems that metrics put in different orders.
 
     Attributes:
-        first, second: The systems.
         for_first, for_second: Metrics by which that system has the better mean, each with the p-value of the difference
             after Holm; None if it has none.
     """
@@ -78,8 +75,6 @@ class Change:
     """A question on which two systems differ.
 
     Attributes:
-        first, second: The systems.
-        question: The text.
         first_ids, second_ids: Their answers to it.
         first_score, second_score: Their mean scores.
         gain: How much better the first system is, in the metric's unit; negative if it is worse.

@@ -210,10 +210,7 @@ class StudyOptions:
     def read_dimension(self, folders: Sequence[Path], *, metric: str, dimension: str | None) -> tuple[JoinedData, str]:
         """Read as `read` does, for a command about one metric and one dimension of the ratings.
 
-        Args:
-            folders: Folders of the runs.
-            metric: Name of the metric.
-            dimension: Name of the dimension; None takes the only one.
+        Without `dimension`, it is the only one.
 
         Raises:
             UsageError: As in `read`; or there are several dimensions.

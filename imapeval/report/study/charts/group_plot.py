@@ -20,12 +20,8 @@ def draw_group_plot(
 ) -> str:
     """Return the plot as an `svg` element: a line per metric over the groups, each point with its interval.
 
-    Args:
-        metrics: At most as many as there are colours.
-        groups: In their order from the left; one at least.
-        cells: By metric and group; a missing one, or one without a value, interrupts the line.
-        name: Unique within the page.
-        label: Description of the drawing for screen readers.
+    There are at most as many metrics as colours. A missing cell, or one without a value, interrupts the line. For
+    `name` and `label` see `Canvas.render`.
     """
     with open_canvas(_LEFT + _WIDTH + 6, _TOP + _HEIGHT + _BOTTOM) as canvas:
         plot = canvas.add_axes(_LEFT, _TOP, width=_WIDTH, height=_HEIGHT)

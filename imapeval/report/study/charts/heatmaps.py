@@ -46,12 +46,8 @@ class _Layer:
 def draw_winners(metrics: Sequence[str], winners: Mapping[Cell, int], *, name: str, label: str) -> str:
     """Return which metric beats which, as an `svg` element.
 
-    Args:
-        metrics: Rows and columns, in their order from above.
-        winners: By row and column: 1 if the row's metric is better, -1 if it is worse, 0 if the difference is not
-            significant; absent if they were not compared.
-        name: Unique within the page.
-        label: Description of the drawing for screen readers.
+    A winner is 1 if the row's metric is better than the column's, -1 if it is worse, and 0 if the difference is not
+    significant; there is none if they were not compared. For `name` and `label` see `Canvas.render`.
     """
     layers = [
         _Layer(colour, opacity, [cell for cell, verdict in winners.items() if verdict == wanted])
@@ -68,10 +64,7 @@ def draw_winners(metrics: Sequence[str], winners: Mapping[Cell, int], *, name: s
 def draw_metric_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
     """Return the coefficients between metrics with the tree of their clustering, as an `svg` element.
 
-    Args:
-        matrix: Merges count metrics in the matrix's own order.
-        name: Unique within the page.
-        label: Description of the drawing for screen readers.
+    For `name` and `label` see `Canvas.render`.
     """
     size = len(matrix.metrics)
     numbered = size <= _MAX_NUMBERED

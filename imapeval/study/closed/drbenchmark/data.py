@@ -26,7 +26,6 @@ class TaskData:
     """The test items of one task.
 
     Attributes:
-        task: The task.
         gold: The right answer, by id.
         texts: The model's input, by id: words if the data set has them, otherwise texts.
         labels: The names of the classes, by their numbers; empty if the data set has no numbers.

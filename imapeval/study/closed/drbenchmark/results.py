@@ -43,8 +43,6 @@ class TaskResult:
     """One metric of one model on one task.
 
     Attributes:
-        task, metric, model: The task, the metric and the model.
-        share: Share of the training data.
         items: Number of test items.
         cut: Number of test items that the model tagged only in part.
         runs: The metric of each run.
@@ -111,10 +109,7 @@ class TaskFindings:
 
 
 def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
-    """Measure and compare models.
-
-    Args:
-        runs: Runs of one model or more; those of one task have the same items, two or more.
+    """Measure and compare models; runs of one task have the same items, two or more.
 
     Raises:
         MissingExtraError: scikit-learn, seqeval or scipy is not installed.

@@ -34,8 +34,6 @@ class TaskRun:
     """The answers of one run of one model to one task.
 
     Attributes:
-        task: The task.
-        model: Name of the model.
         run: Which of several runs, such as a seed.
         share: Share of the training data that the model was trained on, above 0, at most 1.
         answers: The right answer and the answer given, by item: labels, sets of labels, lists of tags or numbers.

@@ -19,7 +19,6 @@ class ClosedAnswer:
 
     Attributes:
         task: Name of the task.
-        model: Name of the model.
         item: Id of the question, the same for all models.
         run: Which of several runs, such as a seed; "" for a single one.
         question: Text of the question; "" if the log has none.

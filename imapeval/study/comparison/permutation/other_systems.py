@@ -38,14 +38,8 @@ def contrast_other_systems(
     """Compare metrics with the systems as the sample.
 
     Intervals are the difference and Student's quantile times its jackknife standard error. Neither they nor p-values
-    exist for fewer than `MIN_SYSTEMS`, or where leaving out a system leaves a coefficient undefined.
-
-    Args:
-        answers: Answers with finite scores.
-        compute: Compares the metrics on some of the answers; of its result only the coefficients are used.
-        seed: Random seed for the swaps.
-        permutations: Number of permutations.
-        confidence: Confidence level.
+    exist for fewer than `MIN_SYSTEMS`, or where leaving out a system leaves a coefficient undefined. `compute` compares
+    the metrics on some of the answers; of its result only the coefficients are used.
     """
     whole = compute(answers)
     difference = whole.first - whole.second

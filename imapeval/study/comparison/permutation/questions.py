@@ -45,15 +45,8 @@ def contrast_questions(
     Metrics that differ on more than `MANY_QUESTIONS` questions have the p of the normal distribution which their
     permuted differences then have.
 
-    Intervals are the mean difference and Student's quantile times its standard error over questions.
-
-    Args:
-        answers: Answers with finite scores.
-        pairs: Which metrics are compared.
-        coefficient: The coefficient.
-        seed: Random seed for the swaps.
-        permutations: Number of permutations.
-        confidence: Confidence level.
+    Intervals are the mean difference and Student's quantile times its standard error over questions. The arguments are
+    those of `contrast_answers`.
     """
     questions = int(answers.questions.max()) + 1
     chosen = find_coefficient(coefficient)

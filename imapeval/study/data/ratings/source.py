@@ -31,8 +31,6 @@ class RatingEntry:
     """One rating of one answer.
 
     Attributes:
-        id: Id of the answer.
-        dimension: The rating dimension.
         rater: The rater; "" if unknown.
         value: The rating; None if the cell is empty.
         row: The record that holds it.
@@ -50,7 +48,6 @@ class RatingsSource:
     """An open file of ratings.
 
     Attributes:
-        path: The file.
         rows: Its records.
         columns: Column in the file by our name (a role or a dimension).
         labels: Number by word, for ratings that are words.

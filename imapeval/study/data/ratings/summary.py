@@ -39,7 +39,6 @@ class RatingsSummary:
     """The ratings in one dimension.
 
     Attributes:
-        dimension: Name of the dimension.
         answers: Number of answers with a rating.
         missing: Number of answers in the file without one.
         ratings: Number of ratings by all raters.
