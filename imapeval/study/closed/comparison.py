@@ -162,7 +162,8 @@ def _test_runs(answers: Sequence[ClosedAnswer], metric: str | None, against: str
     for answer in answers:
         score = float(answer.right or False) if metric is None else answer.scores.get(metric)
         if score is not None:
-            for task in {answer.task, ""} if several_tasks else {answer.task}:
+            # "" stands for all tasks together.
+            for task in dict.fromkeys(("", answer.task)) if several_tasks else (answer.task,):
                 runs = tables.setdefault((task, answer.model), {})
                 runs.setdefault(answer.run, {})[answer.task, answer.item] = score
     found: list[RunTest] = []
