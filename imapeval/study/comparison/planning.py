@@ -22,7 +22,15 @@ from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.panels import find_panel
-from imapeval.study.comparison.power import correlate_pair, find_design_effect, find_quantile, select_means
+from imapeval.study.comparison.power import (
+    TOO_SMALL,
+    correlate_pair,
+    count_ratings,
+    find_design_effect,
+    find_design_of_correlation,
+    find_quantile,
+    select_means,
+)
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.intervals.quantiles import student_quantile
@@ -45,7 +53,7 @@ CEILING = "ceiling"
 """Stands for a metric: the highest correlation that a metric could reach, given the reliability of the ratings."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SizePlan:
     """The number of answers and ratings needed for an interval of the requested width.
 
@@ -68,10 +76,10 @@ class SizePlan:
     dimension: str
     level: Level
     raters: int | None
-    value: float | None
+    value: float | None = None
     width: float
-    answers: int | None
-    ratings: int | None
+    answers: int | None = None
+    ratings: int | None = None
     pilot: int
     reason: str | None = None
     second: str = ""
@@ -132,13 +140,13 @@ def _count_raters(known: Panel | None, most: int) -> list[int | None]:
 
 
 def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None, width: float) -> SizePlan:
-    blank = SizePlan(row.metric, row.dimension, row.level, raters, None, width, None, None, row.n)
-    if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
-        return replace(blank, reason=row.reason or "the pilot is too small for an interval")
-    reach = (atanh(row.high) - atanh(row.low)) / 2
-    # Intervals are widened for few questions or systems; the larger study has more of them.
+    blank = SizePlan(
+        metric=row.metric, dimension=row.dimension, level=row.level, raters=raters, width=width, pilot=row.n
+    )
+    design = find_design_of_correlation(row)
+    if row.value is None or design is None:
+        return replace(blank, reason=row.reason or TOO_SMALL)
     units = row.n if row.level == "system" else row.questions
-    design = (reach / find_quantile(row.level, units)) ** 2 * (row.n - 3)
     expected = row.value
     if raters is not None and known is not None:
         expected = known.predict_correlation(row.value, raters)
@@ -148,16 +156,23 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
         return tanh(atanh(expected) + apart) - tanh(atanh(expected) - apart)
 
     answers = _find_fewest(measure, width, first=4)
-    ratings = None if answers is None or raters is None else answers * raters
-    return replace(blank, value=expected, answers=answers, ratings=ratings)
+    return replace(blank, value=expected, answers=answers, ratings=count_ratings(answers, raters))
 
 
 def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters: int | None, width: float) -> SizePlan:
     first, second = row.second, row.first  # the other metric minus `against`
-    blank = SizePlan(first, row.dimension, row.level, raters, None, width, None, None, row.n, second=second)
+    blank = SizePlan(
+        metric=first,
+        second=second,
+        dimension=row.dimension,
+        level=row.level,
+        raters=raters,
+        width=width,
+        pilot=row.n,
+    )
     between, design = correlate_pair(pilot, row), find_design_effect(pilot, row)
     if row.first_value is None or row.second_value is None or between is None or design is None:
-        return replace(blank, reason=row.reason or "the pilot is too small for an interval")
+        return replace(blank, reason=row.reason or TOO_SMALL)
     values = row.second_value, row.first_value
     if raters is not None and known is not None:
         values = (known.predict_correlation(value, raters) for value in values)
@@ -171,8 +186,7 @@ def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters:
         return 2 * quantile * steepness * sqrt(variance / (n - 3))
 
     answers = _find_fewest(measure, width, first=4)
-    ratings = None if answers is None or raters is None else answers * raters
-    return replace(blank, value=one - other, answers=answers, ratings=ratings)
+    return replace(blank, value=one - other, answers=answers, ratings=count_ratings(answers, raters))
 
 
 def _scale(share: float, n: int) -> int:
@@ -201,5 +215,14 @@ def _plan_ceiling(dimension: str, known: Panel, raters: int, width: float) -> Si
         return sqrt(max(0.0, high)) - sqrt(max(0.0, low))
 
     answers = _find_fewest(measure, width, first=MIN_ANSWERS_FOR_CEILING)
-    ratings = None if answers is None else answers * raters
-    return SizePlan(CEILING, dimension, "global", raters, sqrt(reliability), width, answers, ratings, known.answers)
+    return SizePlan(
+        metric=CEILING,
+        dimension=dimension,
+        level="global",
+        raters=raters,
+        value=sqrt(reliability),
+        width=width,
+        answers=answers,
+        ratings=count_ratings(answers, raters),
+        pilot=known.answers,
+    )

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
 
+TOO_SMALL = "the pilot is too small for an interval"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
     """The sample size that distinguishes two metrics, or shows that one correlates with the ratings at all.
 
@@ -56,20 +58,20 @@ class Power:
         ratings: Answers times raters; None if `raters` is None.
     """
 
-    first: str
-    second: str
-    dimension: str
+    first: str = ""
+    second: str = ""
+    dimension: str = ""
     first_value: float | None
     second_value: float | None
-    between: float | None
-    design_effect: float | None
+    between: float | None = None
+    design_effect: float | None = None
     power: float
     alpha: float
-    needed: int | None
-    n: int | None
-    smallest: float | None
-    reason: str | None
-    sentence: str
+    needed: int | None = None
+    n: int | None = None
+    smallest: float | None = None
+    reason: str | None = None
+    sentence: str = ""
     level: Level | None = None
     raters: int | None = None
     ratings: int | None = None
@@ -96,8 +98,16 @@ def plan_sample_size(
         )
     except ValueError as error:
         raise UsageError(f"{error}.") from error
-    sentence = _say_needed(r1, r2, power, needed)
-    return Power("", "", "", r1, r2, between, design_effect, power, alpha, needed, None, None, None, sentence)
+    return Power(
+        first_value=r1,
+        second_value=r2,
+        between=between,
+        design_effect=design_effect,
+        power=power,
+        alpha=alpha,
+        needed=needed,
+        sentence=_say_needed(r1, r2, power, needed),
+    )
 
 
 def plan_detection(
@@ -112,8 +122,15 @@ def plan_detection(
         needed = detect(r, power=power, alpha=alpha, design_effect=design_effect * (FIELLER if spearman else 1.0))
     except ValueError as error:
         raise UsageError(f"{error}.") from error
-    sentence = _say_detected(r, power, needed)
-    return Power("", "", "", r, 0.0, None, design_effect, power, alpha, needed, None, None, None, sentence)
+    return Power(
+        first_value=r,
+        second_value=0.0,
+        design_effect=design_effect,
+        power=power,
+        alpha=alpha,
+        needed=needed,
+        sentence=_say_detected(r, power, needed),
+    )
 
 
 def plan_sample_size_from_pilot(
@@ -221,15 +238,21 @@ def _plan_single(
     row: Correlation, power: float, alpha: float, panels: Sequence[Panel] | None, raters: int | None
 ) -> Power:
     blank = Power(
-        *(row.metric, "", row.dimension, row.value, 0.0, None, None, power, alpha, None, row.n, None, row.reason, ""),
+        first=row.metric,
+        dimension=row.dimension,
+        first_value=row.value,
+        second_value=0.0,
+        power=power,
+        alpha=alpha,
+        n=row.n,
+        reason=row.reason,
         level=row.level,
         raters=raters,
     )
-    if row.value is None or row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
-        reason = row.reason or "the pilot is too small for an interval"
+    design = find_design_of_correlation(row)
+    if row.value is None or design is None:
+        reason = row.reason or TOO_SMALL
         return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
-    length = 2 * find_quantile(row.level, row.n if row.level == "system" else row.questions)
-    design = ((atanh(row.high) - atanh(row.low)) / length) ** 2 * (row.n - 3)
     value = _expect(row.value, panels, raters)
     needed = detect(value, power=power, alpha=alpha, design_effect=design)
     return replace(
@@ -237,7 +260,7 @@ def _plan_single(
         first_value=value,
         design_effect=design,
         needed=needed,
-        ratings=None if raters is None or needed is None else needed * raters,
+        ratings=count_ratings(needed, raters),
         sentence=_say_detected(value, power, needed, name=row.metric, level=row.level, raters=raters),
     )
 
@@ -248,6 +271,20 @@ def find_quantile(level: Level, units: int) -> float:
     With few questions, or systems at the level of systems, that is more than 1.96, which is no design effect.
     """
     return student_quantile(0.975, units - 1) if level == "system" else small_sample_quantile(units)
+
+
+def find_design_of_correlation(row: Correlation) -> float | None:
+    """Return the design effect of a pilot's correlation; None if it has no interval that ends below 1."""
+    if row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
+        return None
+    # Intervals are widened for few questions or systems; the larger study has more of them.
+    length = 2 * find_quantile(row.level, row.n if row.level == "system" else row.questions)
+    return ((atanh(row.high) - atanh(row.low)) / length) ** 2 * (row.n - 3)
+
+
+def count_ratings(answers: int | None, raters: int | None) -> int | None:
+    """Return answers times raters; None if either is unknown."""
+    return None if answers is None or raters is None else answers * raters
 
 
 def find_design_effect(pilot: Rated, row: Comparison) -> float | None:
@@ -270,7 +307,16 @@ def _plan_pair(
     r1, r2 = row.first_value, row.second_value
     between, design = correlate_pair(pilot, row), find_design_effect(pilot, row)
     blank = Power(
-        *(row.first, row.second, row.dimension, r1, r2, between, None, power, alpha, None, row.n, None, row.reason, ""),
+        first=row.first,
+        second=row.second,
+        dimension=row.dimension,
+        first_value=r1,
+        second_value=r2,
+        between=between,
+        power=power,
+        alpha=alpha,
+        n=row.n,
+        reason=row.reason,
         level=row.level,
         raters=raters,
     )
@@ -304,7 +350,7 @@ def _plan_pair(
         design_effect=design,
         needed=needed,
         smallest=smallest,
-        ratings=None if raters is None or needed is None else needed * raters,
+        ratings=count_ratings(needed, raters),
         sentence=sentence,
     )
 

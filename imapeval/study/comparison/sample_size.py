@@ -61,19 +61,10 @@ def smallest_difference(
     spearman: bool = False,
     design_effect: float = 1.0,
 ) -> float | None:
-    """Return the smallest difference below r1 that n rated answers find with this power.
+    """Return the smallest difference below the higher correlation, r1, that n rated answers find with this power.
 
-    Args:
-        r1: The higher correlation, above -1 and below 1.
-        n: Rated answers.
-        between: Correlation of the two metrics.
-        power: Probability of detecting the difference, above `alpha` and below 1.
-        alpha: Significance level of the two-sided test, above 0 and below 1.
-        spearman: The correlations are Spearman's.
-        design_effect: Above 0; 1 for independent answers.
-
-    Returns:
-        Above 0; None where even the lowest correlation that can occur beside r1 and `between` would not be told apart.
+    It is above 0; None where even the lowest correlation that can occur beside r1 and `between` would not be told
+    apart. The other arguments are those of `required_answers`.
 
     Raises:
         ValueError: A number is out of range.
