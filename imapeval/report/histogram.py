@@ -36,9 +36,7 @@ class Axis:
     def of_metric(cls, span: Sequence[float | None], values: Sequence[float]) -> Axis:
         """Return the range of a metric; an open end is at a round number beyond all values, the upper one at 1 or more.
 
-        Args:
-            span: Lowest and highest possible score; None where there is none.
-            values: The scores.
+        `span` is the lowest and the highest possible score; None where there is none.
         """
         drawn = cls.around([*values, 1.0])
         low = drawn.low if span[0] is None else span[0]

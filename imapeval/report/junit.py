@@ -39,14 +39,8 @@ def iterate_junit(
     """Yield the document in pieces, so that it need not be in memory.
 
     An answer that some metric could not score is an `<error>` with the reason; a threshold that is not met is a
-    `<failure>`. The scores are in `<system-out>`.
-
-    Args:
-        answers: Answers of the run.
-        verdicts: Results of the thresholds.
-        name: Name of the data.
-        signatures: Signatures of the metrics by name, written as properties.
-        started: Start of the run in ISO 8601.
+    `<failure>`. The scores are in `<system-out>`, the signatures of the metrics in properties. `name` is that of the
+    data, `started` the start of the run in ISO 8601.
     """
     errors = sum(bool(answer.unscored) for answer in answers)
     missed = sum(not verdict.met for verdict in verdicts)

@@ -49,14 +49,8 @@ def write_markdown(
 ) -> str:
     """Return the summary: thresholds, means with intervals, answers that were not scored and why, the worst answers.
 
-    Texts from the data, such as ids, are escaped.
-
-    Args:
-        answers: Answers of the run.
-        rows: Means of the run, from `imapeval.report.summary.summarise`.
-        verdicts: Results of the thresholds.
-        name: Name of the data.
-        higher_is_better: Direction of each metric; the worst answers are chosen by the first one.
+    Texts from the data, such as ids and its name, are escaped. The worst answers are those by the first metric in
+    `higher_is_better`.
     """
     unscored = _Unscored()
     systems: set[str] = set()

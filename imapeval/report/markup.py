@@ -70,8 +70,7 @@ def render_list(items: Sequence[str], *, kind: str) -> Markup:
 def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
     """Return why numbers are missing, each reason once with all items it applies to; "" if there are none.
 
-    Args:
-        reasons: Pairs of a reason and an item it applies to.
+    Each pair is a reason and an item.
     """
     found: dict[str, dict[str, None]] = {}
     for reason, about in reasons:
@@ -85,10 +84,8 @@ def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
 def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Sequence[int] = (0,)) -> Markup:
     """Return a table that scrolls sideways on narrow pages. The first cell of a row is its heading.
 
-    Args:
-        heads: Titles of the columns. The last column is left out if all its cells are empty, as reasons often are.
-        rows: Cells, as many as titles.
-        texts: Columns of words; all others are set as numbers.
+    The last column is left out if all its cells are empty, as reasons often are. `texts` are the columns of words; all
+    others are set as numbers.
     """
     if rows and not any(cells[-1] for cells in rows):
         heads, rows = heads[:-1], [cells[:-1] for cells in rows]

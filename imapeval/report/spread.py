@@ -91,11 +91,7 @@ def measure_spread(
 ) -> list[MetricSpread]:
     """Return how far the scores of each metric move when they are repeated; metrics without repetitions are left out.
 
-    Args:
-        results: Of a run.
-        thresholds: Limits on the scores of single answers.
-        questions: Question of each answer, by id.
-        seed: Random seed of the draws of repetitions.
+    The thresholds are limits on the scores of single answers; `questions` are by the answers' ids.
     """
     limits = {threshold.metric: threshold for threshold in thresholds}
     scores: dict[str, dict[str, Score]] = {}

@@ -147,11 +147,7 @@ def _list_cells(
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Return the cells of the leaderboard and of the differences.
 
-    Args:
-        comparison: The findings.
-        escape: Escapes a name.
-        write: Returns the cells of a number and its interval.
-        write_p: Returns the cell of a p-value.
+    `escape` is for names, `write` returns the cells of a number and its interval, `write_p` that of a p-value.
     """
     standings = [
         [

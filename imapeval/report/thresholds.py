@@ -253,11 +253,7 @@ AnyVerdict = Verdict | ContradictionVerdict
 
 
 def make_threshold(metric: Metric, value: Any) -> Threshold | None:
-    """Return a limit on the score of a metric; None if there is none.
-
-    Args:
-        metric: The metric.
-        value: What a score has to reach or, if lower is better, must not exceed; None for no limit.
+    """Return a limit that a score has to reach or, if lower is better, must not exceed; None without a value.
 
     Raises:
         UsageError: It is no finite number, or outside the metric's range.
@@ -313,12 +309,7 @@ def check_contradictions(most: int, rows: Sequence[SummaryRow], *, samples: int)
 
 
 def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = None, *, option: str) -> list[Threshold]:
-    """Parse `METRIC=VALUE` texts.
-
-    Args:
-        texts: The texts.
-        metrics: Metrics that may be named; None for any.
-        option: Option that the texts are from, for messages.
+    """Parse `METRIC=VALUE` texts, given with an option; if there are `metrics`, only these may be named.
 
     Raises:
         UsageError: A text is malformed, or names an unknown metric, or one that another text names.

@@ -75,13 +75,7 @@ _ITEMS = (
 def fill_checklist(
     rated: Rated, agreements: Sequence[Agreement], about: Mapping[str, str] | None = None
 ) -> list[ChecklistItem]:
-    """Return the checklist.
-
-    Args:
-        rated: The answers and their ratings.
-        agreements: Result of `measure_agreement`.
-        about: Result of `read_about`.
-    """
+    """Return the checklist; `about` is what `read_about` returns."""
     given = about or {}
     data = {
         "measuring instrument": _describe_scales(rated),

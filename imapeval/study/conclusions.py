@@ -58,13 +58,9 @@ def write_conclusions(
 ) -> list[str]:
     """Return sentences: which metric agrees best with the raters, and how it compares with the others.
 
-    Args:
-        ranked: Result of `rank_metrics`.
-        comparisons: Of the same level and coefficient.
-        level: The level.
-        dimension: Which comparisons: `ALL` for those of the mean.
-        focus: The metric that is compared with the others; None for the best.
-        undefined: Number of metrics without a coefficient.
+    The correlations are as `rank_metrics` returns them; the comparisons are those of the same level and coefficient, of
+    which the ones in this dimension count. `focus` is the metric that is compared with the others, by default the best;
+    `undefined` is the number of metrics without a coefficient.
     """
     if not ranked:
         return [

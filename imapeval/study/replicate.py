@@ -174,14 +174,9 @@ def _translate(name: str) -> str:
 
 
 def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str], dict[str, str]]:
-    """Choose the metrics of the table that can be run here.
+    """Choose the metrics of the table that can be run here; return their names, and why the others are left out.
 
-    Args:
-        missing: What each metric requires and lacks, by name; "" if nothing.
-        llm: Whether a language model is available.
-
-    Returns:
-        Their names, and for the others the reason why they are left out.
+    `missing` is what each metric requires and lacks, "" if nothing; `llm` whether a language model is available.
     """
     asking = {name for name, group in METRICS.values() if group == "LLM" or name.endswith(":llm")}
     chosen: list[str] = []
@@ -221,12 +216,9 @@ def _locate(row: Correlation) -> Cell:
 def compare_with_paper(
     ours: Mapping[Cell, Correlation], paper: Mapping[Cell, float], left_out: Mapping[str, str]
 ) -> tuple[list[PaperRow], list[Gain]]:
-    """Compare our correlations with the paper's.
+    """Compare our correlations (`correlate_table`) with the paper's (`read_paper_table`), if there are any.
 
-    Args:
-        ours: See `correlate_table`.
-        paper: As `read_paper_table` gives them; may be empty.
-        left_out: Why metrics were not run, by name.
+    `left_out` says why metrics were not run.
 
     Raises:
         UsageError: The paper's table has a system or dimension that does not exist here.

@@ -173,15 +173,10 @@ def _describe_draws(study: Study) -> str:
 def render_table(
     heads: Sequence[str], lines: Sequence[Sequence[str]], *, columns: str, caption: str, label: str, note: str
 ) -> str:
-    """Return a LaTeX table.
+    """Return a LaTeX table of headings and cells in LaTeX.
 
-    Args:
-        heads: LaTeX of the headings.
-        lines: LaTeX of the cells.
-        columns: The columns' alignment, such as "llr".
-        caption: A text, which is escaped.
-        label: Goes after "tab:".
-        note: A comment above the table, in one line.
+    `columns` is their alignment, such as "llr"; the caption is a text, which is escaped; the label goes after "tab:",
+    the note into a comment above the table.
     """
     body = "\n".join(" & ".join(cells) + r" \\" for cells in lines)
     foreign = any(ord(letter) > 0x2FF for letter in body)

@@ -33,13 +33,10 @@ if TYPE_CHECKING:
 
 
 def write_study(study: Study, path: Path, *, runs: Sequence[Run] = ()) -> None:
-    """Write the page.
+    """Write the page, in place of a file that exists.
 
-    Args:
-        study: The findings.
-        path: The file; replaced if it exists.
-        runs: Runs with the texts and matches of the answers, for the largest disagreements. Without them the page
-            has only the ids of these answers.
+    The runs have the texts and matches of the answers, for the largest disagreements; without them the page has only
+    the ids of these answers.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

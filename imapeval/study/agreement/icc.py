@@ -68,13 +68,7 @@ def _sum_up(table: Floats) -> Floats:
 
 
 def _compute_icc(added: Floats, model: Model, *, mean: bool) -> Floats:
-    """Return the ICC (McGraw and Wong 1996, table 4), shape (m,); NaN where it is undefined.
-
-    Args:
-        added: Sums of `_sum_up`'s columns, shape (m, 7 + raters).
-        model: See `Model`.
-        mean: See `measure_icc`.
-    """
+    """Return the ICC (McGraw and Wong 1996, table 4), shape (m,), of sums from `_sum_up`; NaN where it is undefined."""
     n, total, counts_squared, inverses, added_sums, square, by_answer = added[:, :7].T
     by_rater = added[:, 7:]
     at_mean = divide(added_sums**2, total)

@@ -44,12 +44,9 @@ def measure_cohen_kappa(
 ) -> AgreementStatistic | Undefined:
     """Return Cohen's kappa (1960), or with another weighting the weighted one (Cohen 1968), of two raters.
 
-    Answers that one of them did not rate are left out. The kappa is not defined for more than two raters.
-
-    Args:
-        ratings: Shape (answers, raters); raters without a rating do not count.
-        weighting: Credit of two ratings, by the distance of their values.
-        scale: The rating scale; categories that do not occur do not change this kappa.
+    Ratings have the shape (answers, raters). Raters without a rating do not count, answers that one of the two did not
+    rate are left out; the kappa is not defined for more than two. Categories of the scale that do not occur do not
+    change it.
     """
     if reason := explain_unmeasurable_or_constant(ratings):
         return reason

@@ -127,15 +127,9 @@ def estimate_truth(
     raters: tuple[str, ...],
     possible: tuple[float, ...] = (),
 ) -> LatentTruth:
-    """Estimate true categories and errors of raters.
+    """Estimate true categories and errors of raters from ratings of shape (answers, raters), NaN if missing.
 
-    Args:
-        dimension: Name of what was rated.
-        ratings: Shape (answers, raters); NaN if missing. Answers without a rating are left out.
-        model: The model to fit.
-        ids: Ids of the answers.
-        raters: Names of the raters.
-        possible: Ratings that could be given; the ratings that occur are added.
+    Answers without a rating are left out. Categories are the ratings that occur and the `possible` ones.
 
     Raises:
         UsageError: There are fewer than three raters, fewer than two or too many categories, or too few answers with
@@ -190,11 +184,8 @@ def estimate_truth(
 def fit_model(codes: np.ndarray, size: int, *, model: Model) -> Fit:
     """Fit a model.
 
-    Args:
-        codes: The category that each rater gave, 0..size - 1, shape (answers, raters); -1 if missing. Every answer has
-            a rating.
-        size: Number of categories.
-        model: The model to fit.
+    `codes` are the categories that each rater gave, 0..size - 1, shape (answers, raters); -1 if missing. Every answer
+    has a rating.
 
     Raises:
         MissingExtraError: scipy is not installed, which the ordinal model needs.
@@ -275,10 +266,9 @@ def _read_ordinal(parameters: Floats, raters: int, size: int) -> tuple[Floats, F
 def ordinal_cost(parameters: Floats, votes: Floats) -> tuple[float, Floats]:
     """Return the negative log posterior of the ordinal model's parameters, and its gradient.
 
-    Args:
-        parameters: Logarithms of the shares up to a constant (categories), then for each rater the first boundary, the
-            logarithms of the distances to the next ones, and that of the detection.
-        votes: Shape (answers, raters, categories).
+    The parameters are the logarithms of the shares up to a constant (categories), then for each rater the first
+    boundary, the logarithms of the distances to the next ones, and that of the detection. Votes have the shape
+    (answers, raters, categories).
     """
     _, raters, size = votes.shape
     shares, errors, boundaries, detections, below = _read_ordinal(parameters, raters, size)

@@ -157,8 +157,7 @@ def _compare(row: Limits, first: Floats, second: Floats, questions: Counts) -> L
 def _combine(sums: Floats) -> Floats:
     """Return mean difference, half the distance of the limits, and concordance, shape (m, 3).
 
-    Args:
-        sums: Sums of 1, x, y, x², y² and xy, shape (m, 6).
+    The sums are those of 1, x, y, x², y² and xy, shape (m, 6).
     """
     n, x, y, xx, yy, xy = sums.T
     mean = (x - y) / n

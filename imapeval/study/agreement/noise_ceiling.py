@@ -71,16 +71,12 @@ def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Seque
     """Return each correlation corrected for noise in the ratings: the value divided by the ceiling (Spearman 1904).
 
     The interval combines those of the value and of the ceiling by Donner and Zou's method for ratios (2012,
-    "Closed-form confidence intervals for functions of the normal mean and standard deviation"), which treats the two
-    as independent. A value above 1 is kept, with a note.
+    "Closed-form confidence intervals for functions of the normal mean and standard deviation"), which treats the two as
+    independent. A value above 1 is kept, with a note.
 
-    Args:
-        correlations: Correlations at the level "global"; others are refused with a reason (the mean of quotients is
-            not the quotient of means), as are means over dimensions and coefficients other than r and rho.
-        ceilings: Result of `find_ceilings`.
-
-    Returns:
-        A row per correlation, in order.
+    There is a row per correlation. Only those at the level "global" are corrected; others are refused with a reason
+    (the mean of quotients is not the quotient of means), as are means over dimensions and coefficients other than r and
+    rho.
     """
     known = {(ceiling.dimension, ceiling.coefficient, ceiling.level): ceiling for ceiling in ceilings}
     return [_correct(row, known.get((row.dimension, row.coefficient, row.level))) for row in correlations]
@@ -89,14 +85,9 @@ def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Seque
 def find_ratio_interval(
     above: tuple[float, float, float], below: tuple[float, float, float]
 ) -> tuple[float, float] | None:
-    """Return Donner and Zou's interval (2012) of a quotient of independent estimates.
+    """Return Donner and Zou's interval (2012) of a quotient of independent estimates, each with its interval.
 
-    Args:
-        above: The numerator and the ends of its interval.
-        below: The denominator, above 0, and the ends of its interval.
-
-    Returns:
-        The ends; None where `below` may be 0 or is too uncertain, so that the quotient has no bound.
+    None where `below`, which is above 0, may be 0 or is too uncertain, so that the quotient has no bound.
     """
     (value, low, high), (by, by_low, by_high) = above, below
     if by_low <= 0 or by_high >= 2 * by:

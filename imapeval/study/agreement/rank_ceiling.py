@@ -72,14 +72,10 @@ class CeilingStatistic(NamedTuple):
 
 
 def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> dict[str, CeilingStatistic] | None:
-    """Return the ceilings of Spearman's rho and Kendall's tau-b.
+    """Return the ceilings of Spearman's rho and Kendall's tau-b, by coefficient.
 
-    Args:
-        ratings: Shape (answers, raters); NaN where a rater did not rate.
-        reliability: Reliability of the mean rating of the same answers (`reliability.measure_reliability`).
-
-    Returns:
-        Ceilings by coefficient; None where ratings do not lie on a grid of `MOST_STEPS` steps or fewer.
+    Ratings have the shape (answers, raters); the reliability is that of the mean rating of the same answers
+    (`reliability.measure_reliability`). None where ratings do not lie on a grid of `MOST_STEPS` steps or fewer.
     """
     steps = count_steps(ratings)
     if steps is None:
@@ -173,12 +169,8 @@ def _compute(
 ) -> Floats:
     """Return the ceiling for each row of sums, shape (m,); 0 where the mean rating is not reliable at all.
 
-    Args:
-        design: Who rated which answers.
-        find: Computes the coefficient from the result of `_spread_means`.
-        reliability: Reliability of the mean rating, shape (m,).
-        covariance: Covariance of two raters' ratings: the reliable part of the variance of the mean rating; shape (m,).
-        sums: Sums over answers, shape (m, columns).
+    `find` computes the coefficient from the result of `_spread_means`. `covariance` is that of two raters' ratings: the
+    reliable part of the variance of the mean rating.
     """
     size, wanted = sums[:, 0], np.maximum(np.nan_to_num(covariance), 0.0)
     answers = sums[:, 3 : 3 + len(design.patterns)] / size[:, None]
@@ -203,11 +195,8 @@ def _shrink(counts: Floats, covariance: Floats) -> Floats:
 
     Raters who differ in strictness tell more answers apart together than raters who do not, so that frequencies that
     differ by chance would make the ceiling too high. What is kept of the differences is 1 - 1 / F of a two-way analysis
-    of variance, as in shrinkage by empirical Bayes (Morris 1983, "Parametric Empirical Bayes Inference").
-
-    Args:
-        counts: Number of ratings, shape (m, raters, categories).
-        covariance: Covariance of two raters' ratings of an answer, shape (m,).
+    of variance, as in shrinkage by empirical Bayes (Morris 1983, "Parametric Empirical Bayes Inference"). Counts of
+    ratings have the shape (m, raters, categories).
     """
     sizes = np.maximum(counts.sum(axis=2), 1)
     shares = counts / sizes[:, :, None]
@@ -234,11 +223,8 @@ def _find_correlation(limits: Floats, wanted: Floats) -> Floats:
     """Return the correlation of two raters' impressions that gives their ratings a covariance, shape (m,).
 
     The covariance of two step functions of normal variables is a series in the powers of the correlation, by Hermite
-    polynomials (the tetrachoric series of Pearson 1900).
-
-    Args:
-        limits: Thresholds between categories, shape (m, raters, steps).
-        wanted: The mean covariance over pairs of raters, or of two from the common frequencies; shape (m,).
+    polynomials (the tetrachoric series of Pearson 1900). Limits between categories have the shape (m, raters, steps);
+    the wanted covariance is the mean over pairs of raters, or that of two from the common frequencies.
     """
     raters = limits.shape[1]
     terms = np.empty((len(limits), _TERMS))
@@ -303,8 +289,7 @@ def _add_rating(total: Floats, rating: Floats) -> Floats:
 def _find_rho(given: Floats) -> Floats:
     """Return Spearman's rho of the worth with the mean rating, shape (m,).
 
-    Args:
-        given: The probability of each mean rating, lowest first, at each worth, shape (m, nodes, values).
+    `given` is the probability of each mean rating, lowest first, at each worth, shape (m, nodes, values).
     """
     share = given.mean(axis=1)
     ranks = share.cumsum(axis=1) - share / 2 - 0.5

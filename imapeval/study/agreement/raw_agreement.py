@@ -52,10 +52,7 @@ def measure_distance(ratings: Floats) -> AgreementStatistic | Undefined:
 def average_pairs(packed: Floats, counts: Floats, of_pair: Callable[[Floats, Floats], Floats]) -> Floats:
     """Return, by answer, the mean of a number over its pairs of ratings; 0 where there is no pair. Shape (answers,).
 
-    Args:
-        packed: Sorted ratings from `statistic.sort_ratings`, or codes in their place.
-        counts: Number of ratings of each answer, from `statistic.sort_ratings`.
-        of_pair: Computes the number from two columns of ratings; its results for NaN are not used.
+    `packed` are ratings from `statistic.sort_ratings`, or codes in their place, `counts` how many each answer has.
     """
     sums = np.zeros(len(packed))
     for first, second in combinations(range(packed.shape[1]), 2):

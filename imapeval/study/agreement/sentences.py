@@ -32,12 +32,7 @@ def describe_agreement(
 ) -> list[str]:
     """Return one to three sentences per dimension: how far raters agree, and how far a metric could.
 
-    Args:
-        rated: The rated answers.
-        agreements: Result of `measure_agreement`.
-        ceilings: Result of `find_ceilings`.
-        level: Level of the ceiling to describe, if there is one.
-        coefficient: Coefficient of that ceiling.
+    The ceiling is that of this level and coefficient, if there is one.
     """
     sentences: list[str] = []
     unknown: dict[str, list[str]] = {}

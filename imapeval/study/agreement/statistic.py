@@ -60,8 +60,7 @@ class AgreementStatistic:
 def from_sums(combine: Callable[[Floats], Floats]) -> Callable[[Floats, Floats], Floats]:
     """Return the computation of a statistic that is a function of sums over answers.
 
-    Args:
-        combine: Maps the sums of the data's columns, shape (m, k), to the statistic, shape (m,).
+    `combine` maps the sums of the data's columns, shape (m, k), to the statistic, shape (m,).
     """
     return lambda data, weights: combine(weights @ data)
 
@@ -138,16 +137,9 @@ def find_intervals(
 ) -> list[Interval | None]:
     """Return the interval of each statistic by the jackknife over questions (`intervals.score_interval`).
 
-    Answers that were rated alike, by the same raters, are counted together: on a grid there are few different ones.
-
-    Args:
-        statistics: Statistics with a value, of the same answers.
-        ratings: Ratings of these answers, shape (answers, columns); answers with equal rows are counted together.
-        codes: The question of each answer, numbered from 0.
-        confidence: Confidence level, above 0 and below 1.
-
-    Returns:
-        None where there is only one question, or the statistic is undefined without almost any single question.
+    The statistics have a value and are about the same answers, whose questions the codes number from 0. Answers that
+    were rated alike, by the same raters, are counted together: on a grid there are few different ones. None where there
+    is only one question, or the statistic is undefined without almost any single question.
     """
     questions = int(codes.max()) + 1
     if questions < 2:

@@ -121,12 +121,7 @@ class Calibration:
 
 
 def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
-    """Fit a curve.
-
-    Args:
-        scores: Shape (n,), finite, not all the same.
-        ratings: Of the same answers, shape (n,), finite.
-        method: The curve to fit.
+    """Fit a curve to finite scores and ratings of the same answers.
 
     Raises:
         UsageError: All scores are the same.
@@ -160,14 +155,8 @@ def calibrate(
 ) -> Calibration:
     """Fit a metric's curve for one dimension, and cross-validate it.
 
-    Args:
-        rated: Scores and ratings; answers without one of them are left out.
-        metric: Name of the metric; its scores are used as they are, whichever direction is good.
-        dimension: The rating dimension.
-        signature: Signature of the metric.
-        method: The curve to fit. An isotonic curve is decreasing if low scores are good.
-        seed: Random seed for the folds and the resamples.
-        resamples: Number of resamples of questions, for the intervals of the errors.
+    Answers without a score or a rating are left out. The scores are used as they are; an isotonic curve is decreasing
+    if low ones are good.
 
     Raises:
         UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores are the same.
@@ -207,18 +196,9 @@ def select_answers(rated: Rated, metric: str, dimension: str) -> tuple[Counts, F
 def cross_fit(
     scores: Floats, ratings: Floats, questions: Counts, *, method: Method, scale: Scale | None = None, seed: int = 0
 ) -> Floats:
-    """Predict every answer's rating by a curve made from the answers to other questions.
+    """Predict every answer's rating by a curve made from the answers to other questions, in `FOLDS` folds.
 
-    Args:
-        scores: Shape (n,), finite.
-        ratings: Of the same answers, shape (n,), finite.
-        questions: Question of each answer, numbered from 0, shape (n,).
-        method: The curve to fit.
-        scale: Predictions stay within it.
-        seed: Random seed for the `FOLDS` folds.
-
-    Returns:
-        The predictions, shape (n,).
+    Scores and ratings are finite, questions numbered from 0. Predictions stay within the scale.
     """
     predicted = np.empty(len(scores))
     for out in _divide(questions, seed=seed):
@@ -293,20 +273,12 @@ def describe_baseline_error(errors: PredictionErrors) -> str:
 
 
 def measure_calibration_error(predicted: Floats, ratings: Floats, questions: Counts) -> float:
-    """Return the calibration error: how far the mean rating is from predictions of about the same size.
+    """Return how far, in rating points, the mean rating is from predictions of about the same size; 0 or more.
 
-    Over bins of equally many predictions, the root of the mean of (mean rating - mean prediction)^2. A bin's mean
+    Over bins of equally many predictions, it is the root of the mean of (mean rating - mean prediction)^2. A bin's mean
     differs from its expectation by chance, which makes every square too large by the mean's variance; that is
     subtracted (Bröcker 2012, "Estimating reliability and resolution of probability forecasts"; Kumar, Liang and Ma
     2019, "Verified uncertainty calibration", section 4), with answers to one question counted together.
-
-    Args:
-        predicted: Shape (n,).
-        ratings: Of the same answers, shape (n,).
-        questions: A number from 0 per question, shape (n,).
-
-    Returns:
-        In rating points, 0 or more.
     """
     order = np.argsort(predicted, kind="stable")
     bins = np.empty(len(order), dtype=np.int64)

@@ -97,15 +97,9 @@ def find_cutoff(
     at: float | None = None,
     seed: int = 0,
 ) -> CutOff:
-    """Choose the cut-off that best separates acceptable answers from others, or measure a given one.
+    """Choose the cut-off that best separates acceptable answers from others, or measure the one given.
 
-    Args:
-        rated: The answers.
-        metric: Name of the metric.
-        dimension: The rating dimension.
-        right_from: An answer is acceptable if its rating is no lower.
-        at: The cut-off to measure; None chooses the best one.
-        seed: Random seed of the resamples.
+    An answer is acceptable if its rating is `right_from` or higher.
 
     Raises:
         UsageError: There are too few questions, acceptable answers or others, or all scores are the same.
@@ -169,10 +163,7 @@ def _make_figure(name: str, value: float, left_out: Floats, optimism: float, n: 
 def _measure(called: Flags, acceptable: Flags, weights: Floats) -> Floats:
     """Return the figures under each row of weights, shape (rows, figures); NaN where one is undefined.
 
-    Args:
-        called: Whether the metric calls an answer acceptable, shape (n,) or (rows, n).
-        acceptable: Whether it is, shape (n,).
-        weights: Shape (rows, n).
+    `called` is whether the metric calls an answer acceptable, shape (n,) or (rows, n), `acceptable` whether it is.
     """
     right = weights * acceptable
     hits, rejections = (right * called).sum(axis=1), ((weights - right) * ~called).sum(axis=1)

@@ -179,12 +179,9 @@ def _sum_up(ratings: Floats, scores: Floats) -> Floats:
 
 
 def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tuple[Floats, Floats]:
-    """Return estimates of the mean rating, and the weights of the scores, shapes (m,).
+    """Return estimates of the mean rating, and the weights of the scores, shapes (m,), from sums of `_sum_up`.
 
-    Args:
-        sums: Sums over the rated answers, shape (m, 5); see `_sum_up`.
-        unrated_scores: As in `estimate_mean`.
-        weight: None chooses the one that makes the variance smallest, for independent answers.
+    Without a weight, the one that makes the variance smallest for independent answers is taken.
     """
     n, rating, score, product, square = sums.T
     unrated = len(unrated_scores)

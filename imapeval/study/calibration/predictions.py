@@ -45,11 +45,8 @@ class Prediction:
 def predict(calibration: Calibration, run: Run, *, imported: ImportedScores | None = None) -> list[Prediction]:
     """Predict the rating of every answer of a run.
 
-    Args:
-        calibration: The curve.
-        run: The answers.
-        imported: Scores that another tool computed. They have no signature, so the caller must ensure that they are
-            comparable with the calibrated ones.
+    Imported scores, those of another tool, have no signature: the caller must ensure that they are comparable with the
+    calibrated ones.
 
     Raises:
         UsageError: The metric is missing, has another signature, or comes from a file here and from a run there.

@@ -102,16 +102,10 @@ class Choice:
 def read_choice(
     answer: str | None, labels: Sequence[str], *, texts: Mapping[str, str] | None = None, cut: bool = False
 ) -> Choice:
-    """Read which option an answer chooses.
+    """Read which option an answer chooses, in upper or lower case; `cut` says that it ended at the token limit.
 
-    Args:
-        answer: The text; None if there is none.
-        labels: Labels of the options, such as A to E, or "yes", "no" and "maybe".
-        texts: Text of each option by its label, if it is known.
-        cut: Whether the answer ended at the token limit.
-
-    Returns:
-        The choice. Upper and lower case in `answer` are not distinguished.
+    Labels are those of the options, such as A to E, or "yes", "no" and "maybe"; `texts` are the options' texts by
+    label, if they are known.
     """
     if answer is None or not answer.strip():
         return Choice(None, "missing")

@@ -116,19 +116,14 @@ def compare_models(
     margin: float | None = None,
     seed: int = 0,
 ) -> tuple[list[Difference], list[RunTest]]:
-    """Compare models in pairs, over all tasks and within each.
+    """Compare models in pairs (or each with `against`), over all tasks and within each.
 
-    Args:
-        answers: Answers of two models or more.
-        metric: A metric of the logs; None takes the accuracy of the choices read.
-        against: Compare each of the other models with this one; None compares all pairs.
-        margin: Difference below which two models count as equivalent.
-        seed: Random seed of intervals and permutations.
+    They are compared by a metric of the logs or, without one, by the accuracy of the choices read. Within the margin,
+    two models count as equivalent.
 
-    Returns:
-        The differences, and a test for each pair of models of which one has several runs: within each task, and over
-        the questions of all tasks. Their intervals and p-values are those of the differences as well. A pair with
-        other runs in one task than in another has none over all tasks. Models that share no question are not compared.
+    Beside the differences there is a test for each pair of models of which one has several runs: within each task, and
+    over the questions of all tasks. Its interval and p-value are those of the difference as well. A pair with other
+    runs in one task than in another has none over all tasks. Models that share no question are not compared.
 
     Raises:
         UsageError: There are fewer than two models, or no such metric or model.
@@ -192,17 +187,10 @@ def compare_runs(
     most: float = 1.0,
     groups: Sequence[Hashable] | None = None,
 ) -> RunTest:
-    """Test the difference of two models.
+    """Test the difference of two models on a task; `most` is the largest possible one.
 
-    Args:
-        task: Name of the task, for the result.
-        first: Name of the first model.
-        second: Name of the second model.
-        one: Scores of the first by item and run, shape (items, runs), two or more items. With a single run each,
-            the result does not generalise over runs.
-        two: Scores of the second, on the same items.
-        most: The largest possible difference.
-        groups: Group of each item; items of a group are not independent. None if all items are.
+    Scores have the shape (items, runs), with the same two or more items. With a single run each, the result does not
+    generalise over runs. Items of one group are not independent; without groups all are.
 
     Raises:
         MissingExtraError: scipy is not installed.
@@ -233,11 +221,8 @@ def find_variance(
 ) -> tuple[float, float]:
     """Return the variance of a mean over questions and runs, or of the difference of two, and its degrees of freedom.
 
-    Args:
-        one: Scores by item and run, shape (items, runs), two or more items.
-        two: Scores of the other model, on the same items.
-        groups: Group of each item, as in `compare_runs`. The variance over questions is then the cluster-robust one of
-            a mean (Cameron and Miller 2015, Journal of Human Resources 50, equation 11, with G / (G - 1)).
+    The arguments are those of `compare_runs`. With groups the variance over questions is the cluster-robust one of a
+    mean (Cameron and Miller 2015, Journal of Human Resources 50, equation 11, with G / (G - 1)).
     """
     both = (one,) if two is None else (one, two)
     by_item = one.mean(axis=1) if two is None else one.mean(axis=1) - two.mean(axis=1)

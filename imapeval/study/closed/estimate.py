@@ -71,15 +71,10 @@ def estimate_metrics(
     *,
     metrics: Sequence[str] | None = None,
 ) -> list[MetricEstimate]:
-    """Compute metrics with Wilson's score intervals.
+    """Compute metrics (by default all of the families) with Wilson's score intervals.
 
     Shares of right answers have Wilson's interval; other metrics have that of an effective number of answers, derived
     from their jackknife variance (`intervals.score_interval`).
-
-    Args:
-        families: Metrics of the task, from `measure_labels` and the like.
-        answers: Number of answers.
-        metrics: Metrics in the order of the result; None takes all.
 
     Raises:
         UsageError: The task has no such metric.
@@ -140,14 +135,9 @@ def average_over_answers(names: tuple[str, ...], rows: Sequence[Sequence[float]]
 def count_effective(classes: Sequence[Sequence[int]]) -> float:
     """Return the effective number of answers behind a mean over classes (Kish 1965, Survey Sampling, 8.2).
 
-    Every class has the same weight in such a mean, so an answer of a small class weighs more.
-
-    Args:
-        classes: Classes of each answer, numbered from 0; an answer may have several, or none.
-
-    Returns:
-        The squared sum of the answers' weights divided by the sum of their squares; the number of answers where classes
-        are of equal size. 0 where no answer has a class.
+    Every class has the same weight in such a mean, so an answer of a small class weighs more. It is the squared sum of
+    the answers' weights divided by the sum of their squares: the number of answers where classes are of equal size, 0
+    where no answer has a class. An answer may have several classes, numbered from 0, or none.
     """
     sizes = np.bincount(np.array([one for own in classes for one in own], dtype=np.int64))
     weights = np.array([sum(1 / sizes[one] for one in own) for own in classes])

@@ -29,14 +29,9 @@ def measure_labels(
     """Measure single labels: accuracy, precision, recall and F1 (micro, macro, weighted), AUC and PR-AUC.
 
     `auc` is the area under the ROC curve and `pr-auc` the average precision (scikit-learn's `roc_auc_score` and
-    `average_precision_score`), each the mean over the labels that have scores, every label against the rest. They are
-    undefined where a label has scores but no answer has the label.
-
-    Args:
-        gold: The right label of each answer, not empty.
-        predicted: The predicted label; `NO_ANSWER` where there is none.
-        scores: Scores of the answers for a label, by label; higher is likelier. With two labels, those of one are
-            enough.
+    `average_precision_score`), each the mean over the labels that have scores (higher is likelier), every label against
+    the rest; with two labels, scores of one are enough. They are undefined where a label has scores but no answer has
+    the label. A missing prediction is `NO_ANSWER`.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -53,10 +48,6 @@ def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) 
 
     `hamming-loss` is the share of wrongly present or absent labels, among all labels that any answer has: lower is
     better. `exact-match-ratio` is the share of answers whose whole set is right.
-
-    Args:
-        gold: The right labels of each answer.
-        predicted: The predicted labels.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -141,12 +132,8 @@ def measure_sets(
 
     "micro" counts all labels as one; "macro" is the mean over the labels that gold or prediction have; "weighted" the
     mean by how often gold has them. A label that is never predicted has a precision of 0, one that gold never has a
-    recall of 0: the conventions of scikit-learn and seqeval.
-
-    Args:
-        gold: The right items of each answer.
-        predicted: The predicted items of each answer.
-        label: Returns the label of an item; by default the item is its own label.
+    recall of 0: the conventions of scikit-learn and seqeval. `label` returns the label of an item, which by default is
+    the item.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -216,10 +203,6 @@ def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequenc
     An entity is right where its type, its first and its last token are. Tags are `O` or a letter of B, I, E, S, a
     hyphen and a type, such as `B-DRUG`; an entity may begin with I, as seqeval's default mode allows. Intervals treat
     whole sequences as the units.
-
-    Args:
-        gold: The right tags of each sequence.
-        predicted: The predicted tags, as many as in `gold`.
 
     Raises:
         MissingExtraError: seqeval or scikit-learn is not installed.

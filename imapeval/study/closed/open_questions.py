@@ -87,12 +87,9 @@ def join_open_answers(
     """Join open answers' scores with the choices of the same model on the same item.
 
     Several runs may hold other metrics of the same answers, other answers, or answers in other words (a column
-    `original`, as `imapeval study paraphrase` writes). A metric has one signature for all answers of a model.
-
-    Args:
-        answers: Answers to the closed form.
-        runs: Runs with answers to the open form, at least one; their systems have the names of the models.
-        item_column: Column of the open data that has the closed item's id; None takes the answers' ids.
+    `original`, as `imapeval study paraphrase` writes); their systems have the names of the models. A metric has one
+    signature for all answers of a model. `item_column` is the column of the open data that has the closed item's id;
+    None takes the answers' ids.
 
     Raises:
         UsageError: No run has the column, nothing can be joined, or an id stands for different closed questions.
@@ -228,10 +225,8 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
 def count_forms(rated: Rated, metric: str, *, threshold: float) -> list[FormCounts]:
     """Count the questions that each model answers rightly with options, without, in both forms and in neither.
 
-    Args:
-        rated: From `join_open_answers`; answers without a score are left out.
-        metric: Metric of the open answers.
-        threshold: An open answer counts as right from this score on, or up to it if low scores are good.
+    An open answer counts as right from the threshold on, or up to it if low scores are good; without a score it is left
+    out.
     """
     scores, choices = rated.scores_of(metric), rated.ratings_of(RIGHT_CHOICE)
     sign = -1.0 if metric in rated.lower_is_better else 1.0

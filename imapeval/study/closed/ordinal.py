@@ -26,16 +26,12 @@ _EXACT = 2.0**53
 
 
 def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFamily]:
-    """Measure how well a number orders answers of ordered classes: `vus`.
+    """Measure how well a number (higher stands for a higher class) orders answers of ordered classes: `vus`.
 
     The volume under the ROC surface is the probability that the numbers put one answer of each class, drawn at random,
     into the right order (Waegeman, De Baets and Boullart 2008, ROC analysis in ordinal regression learning; for three
     classes Mossman 1999). Chance is 1 / r! for r classes; with two it is the AUC. Equal numbers count as the share of
     their orders that is right: 1/2 for two, 1/6 for three. Computed exactly, in O(n log n + n r^2).
-
-    Args:
-        gold: The class of each answer; only their order counts.
-        scores: Finite numbers; higher stands for a higher class.
     """
     if len(set(gold)) > MAX_CLASSES:
         reason = f"{len(set(gold))} classes: grades are {MAX_CLASSES} at most. Is the gold column a number?"
@@ -49,12 +45,7 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFa
 
 
 def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable[[Floats], float]:
-    """Return the weighing of the volume under the ROC surface; NaN where a class has no weight.
-
-    Args:
-        gold: The class of each answer; classes have an order.
-        scores: Finite numbers.
-    """
+    """Return the weighing of the volume under the ROC surface; NaN where a class has no weight."""
     order = np.argsort(scores, kind="stable")
     numbers = scores[order]
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
@@ -77,9 +68,7 @@ def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable
 def _count_chains(ties: Floats) -> float:
     """Return how many choices of one answer per class are in the right order; given shares, their share.
 
-    Args:
-        ties: Answers of each class, or their share, at each distinct number; shape (numbers, classes), numbers
-            ascending.
+    `ties` are the answers of each class at each distinct number, shape (numbers, classes), numbers ascending.
     """
     # For each number, the count of chains of the first k classes that end before it.
     before = [np.ones(len(ties))]
@@ -105,11 +94,7 @@ def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequen
 
     `strict-accuracy` is the share of questions whose first answer is right, `lenient-accuracy` of those with a right
     one among the first 5, `mrr` the mean of 1 / rank of the first right one, 0 where none of the 5 is. An answer is
-    right if it equals one of the right ones, ignoring case and surrounding white space.
-
-    Args:
-        gold: The right answers of each question: one thing with its synonyms.
-        predicted: The answers given, best first; an empty list where there are none.
+    right if it equals one of the right ones (one thing with its synonyms), ignoring case and surrounding white space.
     """
     rows: list[tuple[float, float, float]] = []
     for right, answers in zip(gold, predicted, strict=True):
@@ -131,11 +116,6 @@ def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Sca
     possible. The measure of the French evaluation DEFT 2020 (Cardon et al. 2020) for graded similarity of medical
     sentences, as computed by DrBenchmark (Labrak et al. 2024), which first cuts what lies beyond the scale off at its
     ends.
-
-    Args:
-        gold: The right grades, on the scale.
-        predicted: The grades given; finite.
-        scale: The scale of the grades.
     """
     rows: list[tuple[float]] = []
     for right, given in zip(gold, predicted, strict=True):

@@ -6,6 +6,9 @@ Steiger's Z (Dunn and Clark 1969, with the pooled correlation of Steiger 1980, e
 
 They are made for Pearson's correlation of normal data. Spearman's rho is used in its place (Myers and Sirois 2006,
 Encyclopedia of Statistical Sciences), with `FIELLER` times the variance.
+
+Throughout, r12 and r13 are the correlations of the ratings with two metrics, r23 is that of the metrics, n the number
+of answers, and `spearman` says that the correlations are Spearman's.
 """
 
 from __future__ import annotations
@@ -43,12 +46,7 @@ class PairedTest:
 def williams_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> PairedTest:
     """Test whether r12 and r13 differ: Williams' t with n - 3 degrees of freedom (Steiger 1980, equation 7).
 
-    Args:
-        r12: Correlation of the ratings with the first metric, -1..1.
-        r13: Correlation of the ratings with the second metric.
-        r23: Correlation of the two metrics.
-        n: Answers, independent of each other; at least `MIN_ANSWERS`.
-        spearman: The correlations are Spearman's: t is divided by the root of `FIELLER`.
+    For Spearman's rho, t is divided by the root of `FIELLER`.
 
     Raises:
         ValueError: The three correlations cannot occur together, or n is too small.
@@ -68,13 +66,6 @@ def williams_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool 
 
 def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> PairedTest:
     """Test whether r12 and r13 differ: Steiger's Z on Fisher's scale (Steiger 1980, equation 14).
-
-    Args:
-        r12: Correlation of the ratings with the first metric, above -1 and below 1.
-        r13: Correlation of the ratings with the second metric.
-        r23: Correlation of the two metrics.
-        n: Answers, independent of each other; at least `MIN_ANSWERS`.
-        spearman: The correlations are Spearman's: the variance is `FIELLER` times as large.
 
     Raises:
         ValueError: The three correlations cannot occur together, or n is too small.
@@ -103,18 +94,7 @@ def variance_of_difference(r12: float, r13: float, *, r23: float) -> float:
 def zou_interval(
     r12: float, r13: float, *, r23: float, n: int, confidence: float = CONFIDENCE, spearman: bool = False
 ) -> tuple[float, float]:
-    """Return the confidence interval of r12 - r13 (Zou 2007, equation 15, for overlapping correlations).
-
-    Args:
-        r12: Correlation of the ratings with the first metric, above -1 and below 1.
-        r13: Correlation of the ratings with the second metric.
-        r23: Correlation of the two metrics.
-        n: Answers, independent of each other; at least `MIN_ANSWERS`.
-        confidence: Confidence level, above 0 and below 1.
-        spearman: The correlations are Spearman's: their variances are `FIELLER` times as large.
-
-    Returns:
-        Both ends, -2..2.
+    """Return the ends of the interval of r12 - r13 (Zou 2007, equation 15, for overlapping correlations).
 
     Raises:
         ValueError: The three correlations cannot occur together, or n or `confidence` is out of range.

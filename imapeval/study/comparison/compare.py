@@ -346,13 +346,7 @@ def _test_in_closed_form(
 
 
 def write_sentence(row: Comparison, *, several: bool, margin: float | None = None) -> str:
-    """Return a sentence on what a comparison found.
-
-    Args:
-        row: The comparison, with its adjusted p-value.
-        several: Whether there are several dimensions, so that the sentence names the row's.
-        margin: See `compare`.
-    """
+    """Return a sentence on what a comparison found; with `several` dimensions it names the row's."""
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
     if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
         return _begin(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")

@@ -14,13 +14,7 @@ def holm_adjust(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p-values by Holm's step-down method (Holm 1979, Scandinavian Journal of Statistics 6, 65-70).
 
     The smallest of m p-values is multiplied by m, the next by m - 1, and so on; no adjusted value is smaller than the
-    one before it.
-
-    Args:
-        p_values: The p-values, 0..1; None where a comparison has no result, which is then not counted.
-
-    Returns:
-        The adjusted p-values, in the same order, at most 1; None where there was none.
+    one before it, or above 1. A comparison without a result (None) is not counted.
 
     Raises:
         ValueError: A p-value lies outside 0..1.

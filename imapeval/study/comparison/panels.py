@@ -50,10 +50,7 @@ class Panel:
 def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | None:
     """Return the reliability of a pilot's ratings; None without single raters, or where it is not between 0 and 1.
 
-    Args:
-        pilot: The ratings of the pilot.
-        dimension: The rating dimension.
-        level: "within-system" takes the mean over systems, any other all answers together.
+    The level "within-system" takes the mean over systems, any other all answers together.
     """
     table = pilot.by_rater.get(dimension)
     if table is None:

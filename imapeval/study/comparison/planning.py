@@ -22,7 +22,7 @@ from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.panels import find_panel
-from imapeval.study.comparison.power import (
+from imapeval.study.comparison.pilots import (
     TOO_SMALL,
     correlate_pair,
     count_ratings,
@@ -96,16 +96,11 @@ def plan_width(
 ) -> list[SizePlan]:
     """Compute the sizes that give correlations, differences of two and the ceiling an interval of this width.
 
-    Args:
-        pilot: Scores and ratings; if individual ratings are known, numbers of raters are planned as well.
-        width: Width of the 95% interval, above 0 and below 2.
-        raters: Maximum number of raters per answer to plan for.
-        against: Plan also for each of the other metrics' difference from this one.
-        level: "global" or "within-system"; the level of systems is added where the pilot has six or more.
-        coefficient: "spearman" or "pearson".
+    If individual ratings are known, 1 to `raters` raters per answer are planned for; with `against`, the difference of
+    each other metric from it is planned as well. The level of systems is added where the pilot has six or more. The
+    coefficient is "spearman" or "pearson".
 
-    Returns:
-        By metric, dimension and number of raters; then the differences; last the ceiling of each dimension.
+    The rows come by metric, dimension and number of raters; then the differences; last the ceiling of each dimension.
 
     Raises:
         UsageError: The width or the level is out of range, nothing is rated, or there is no such metric.

@@ -1,28 +1,32 @@
 """Sample size: how many rated answers (or systems) it takes to distinguish two metrics, or one from chance.
 
-`sample_size` has the formulas. A pilot study adds the design effect: the ratio of the variance of its difference to
-that of as many independent answers with normal scores. At level "system", systems take the place of answers. With
-another number of raters than in the pilot, correlations change as described in `panels`.
+`sample_size` has the formulas; a pilot study adds the design effect (`pilots`). At level "system", systems take the
+place of answers. With another number of raters than in the pilot, correlations change as described in `panels`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import atanh, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
+from imapeval.study.comparison.closed_form import FIELLER
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.panels import find_panel
+from imapeval.study.comparison.pilots import (
+    TOO_SMALL,
+    correlate_pair,
+    count_ratings,
+    find_design_effect,
+    find_design_of_correlation,
+    select_means,
+)
 from imapeval.study.comparison.sample_size import detect, required_answers, smallest_difference
-from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals.quantiles import small_sample_quantile, student_quantile
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
     from imapeval.study.comparison.panels import Panel
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
-
-TOO_SMALL = "the pilot is too small for an interval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,13 +202,6 @@ def plan_sample_size_from_pilot(
     ]
 
 
-def select_means(rows: Sequence[Correlation], dimensions: Sequence[str], *, systems: int) -> list[Correlation]:
-    """Return the rows of all systems together, or of the mean over systems, one for each metric and dimension."""
-    # With a single dimension, `correlate` labels the mean over systems as one over dimensions.
-    named = [replace(row, dimension=dimensions[0]) for row in rows] if len(dimensions) == 1 else rows
-    return [row for row in named if row.dimension != ALL and (row.system == ALL or systems == 1)]
-
-
 def _find_panels(pilot: Rated, level: Level) -> dict[str, list[Panel]]:
     """Return the panels by dimension; for the mean over dimensions, the panels of all.
 
@@ -263,42 +258,6 @@ def _plan_single(
         ratings=count_ratings(needed, raters),
         sentence=_say_detected(value, power, needed, name=row.metric, level=row.level, raters=raters),
     )
-
-
-def find_quantile(level: Level, units: int) -> float:
-    """Return how many standard errors a coefficient's 95% interval reaches to each side.
-
-    With few questions, or systems at the level of systems, that is more than 1.96, which is no design effect.
-    """
-    return student_quantile(0.975, units - 1) if level == "system" else small_sample_quantile(units)
-
-
-def find_design_of_correlation(row: Correlation) -> float | None:
-    """Return the design effect of a pilot's correlation; None if it has no interval that ends below 1."""
-    if row.low is None or row.high is None or not -1 < row.low < row.high < 1 or row.n <= 3:
-        return None
-    # Intervals are widened for few questions or systems; the larger study has more of them.
-    length = 2 * find_quantile(row.level, row.n if row.level == "system" else row.questions)
-    return ((atanh(row.high) - atanh(row.low)) / length) ** 2 * (row.n - 3)
-
-
-def count_ratings(answers: int | None, raters: int | None) -> int | None:
-    """Return answers times raters; None if either is unknown."""
-    return None if answers is None or raters is None else answers * raters
-
-
-def find_design_effect(pilot: Rated, row: Comparison) -> float | None:
-    """Return the design effect of a pilot's difference (see the module's docstring); None if unknown."""
-    r1, r2, between = row.first_value, row.second_value, correlate_pair(pilot, row)
-    if r1 is None or r2 is None or row.low is None or row.high is None or between is None or row.n <= 3:
-        return None
-    # The interval is on the scale of the correlation; Fisher's z is steeper there by 1 / (1 - r^2).
-    length = 2 * student_quantile(0.975, (row.n if row.level == "system" else row.questions) - 1)
-    try:
-        usual = variance_of_difference(r1, r2, r23=between) * (FIELLER if row.coefficient == "spearman" else 1.0)
-        return ((row.high - row.low) / length / (1 - ((r1 + r2) / 2) ** 2)) ** 2 * (row.n - 3) / usual or None
-    except (ValueError, ZeroDivisionError):
-        return None
 
 
 def _plan_pair(
@@ -358,28 +317,6 @@ def _plan_pair(
 def _explain(blank: Power, reason: str) -> Power:
     sentence = f"{blank.first} and {blank.second}: no number, because {reason}."
     return replace(blank, reason=reason, sentence=sentence)
-
-
-def correlate_pair(pilot: Rated, row: Comparison) -> float | None:
-    """Return the correlation of two metrics on rated answers: the mean over systems, or of their means, by level."""
-    ratings = pilot.ratings if row.dimension == ALL else pilot.ratings_of(row.dimension)[:, None]
-    first, second = pilot.scores_of(row.first), pilot.scores_of(row.second)
-    there = ~np.isnan(ratings).all(axis=1) & ~np.isnan(first) & ~np.isnan(second)
-    if row.level == "system":
-        names = np.asarray(pilot.systems)
-        first, second = (
-            np.array([side[there & (names == system)].mean() for system in np.unique(names[there])])
-            for side in (first, second)
-        )
-        there = np.ones(len(first), dtype=bool)
-    systems = np.asarray(pilot.systems) if row.level == "within-system" else np.zeros(len(first))
-    values: list[float] = []
-    for system in np.unique(systems[there]):
-        rows = there & (systems == system)
-        value = find_coefficient(row.coefficient).with_influences(first[rows], second[rows]).value
-        if isfinite(value):
-            values.append(value)
-    return float(np.mean(values)) if values else None
 
 
 def _name_units(level: Level | None, *, rated: bool = False) -> str:

@@ -288,12 +288,8 @@ def compare_with_each_rater(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return p-values and advantages by rater, without raters of fewer than `MIN_QUESTIONS` questions.
 
-    Args:
-        predicted: Predictions of the metric on the rating scale, finite, shape (n,).
-        ratings: Shape (n, raters); NaN where a rater did not rate.
-        questions: Question of each answer, numbered from 0, shape (n,).
-        raters: Names of the raters.
-        epsilon: See `run_alternative_annotator_test`.
+    The metric's predictions are on the rating scale; ratings have the shape (n, raters), NaN where a rater did not
+    rate; epsilon is that of `run_alternative_annotator_test`.
     """
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="the alternative annotator test")
     p_values: dict[str, float] = {}

@@ -92,11 +92,7 @@ def smallest_difference(
 def detect(r: float, *, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0) -> int | None:
     """Return how many rated answers show that a correlation differs from 0; None where it is 0.
 
-    Args:
-        r: The correlation, above -1 and below 1.
-        power: Probability of detecting it, above `alpha` and below 1.
-        alpha: Significance level of the two-sided test, above 0 and below 1.
-        design_effect: Variance of its Fisher z relative to 1 / (n - 3), above 0.
+    The design effect is the variance of its Fisher z relative to 1 / (n - 3).
 
     Raises:
         ValueError: A number is out of range.

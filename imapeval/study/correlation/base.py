@@ -46,8 +46,7 @@ class Sums(NamedTuple):
     def influence(self, change: Sums) -> InfluencedCoefficient:
         """Return the coefficient of one pair of columns and its derivative by each row's weight.
 
-        Args:
-            change: The derivatives of the sums by the weights of the rows, shape (n,) each.
+        `change` holds the derivatives of the sums by the weights of the rows, shape (n,) each.
         """
         value = float(self.combine())
         if np.isnan(value):
@@ -187,12 +186,7 @@ class Runs(NamedTuple):
 
 
 def find_runs(side: Floats, weights: Floats) -> Runs:
-    """Find the runs of equal numbers.
-
-    Args:
-        side: Shape (m, n), or (1, n) for the same numbers under all weights.
-        weights: Shape (m, n).
-    """
+    """Find the runs of equal numbers in a side, of shape (m, n), or (1, n) for the same numbers under all weights."""
     order = np.argsort(side, axis=-1, kind="stable")
     ordered = np.take_along_axis(side, order, axis=-1)
     changes = ordered[:, 1:] != ordered[:, :-1]

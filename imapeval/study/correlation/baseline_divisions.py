@@ -36,18 +36,9 @@ def correlate_divisions(
 ) -> Floats:
     """Return the baseline's coefficient in each of several divisions at random, NaN where no part has one.
 
-    Args:
-        y: The ratings, shape (n,).
-        system: Their systems, numbered, shape (n,).
-        codes: Their questions, numbered without gaps, shape (n,). All copies of a question are in one part: else an
-            answer's own rating would be in the mean that scores it.
-        times: How often each answer counts in each division, shape (divisions, n).
-        parts: Number of parts.
-        generator: Of the divisions.
-        how: The coefficient.
-
-    Returns:
-        Shape (divisions,).
+    Ratings, numbered systems and questions have the shape (n,); `times` is how often each answer counts in each
+    division, shape (divisions, n). All copies of a question are in one part: else an answer's own rating would be in
+    the mean that scores it.
     """
     n, count = len(y), int(codes.max()) + 1
     at_once = max(1, _CELLS // n)

@@ -191,11 +191,8 @@ def merge_ties(means: Floats, largest: Floats) -> Floats:
     """Return the means of systems, with those that differ only by rounding made equal.
 
     Sums of the same numbers in another order, or of weighted numbers, differ in their last digits, so systems with the
-    same mean would otherwise be ranked differently.
-
-    Args:
-        means: Shape (..., systems); NaN where a system has none.
-        largest: Largest absolute value among the numbers averaged; broadcasts to `means`.
+    same mean would otherwise be ranked differently. Means have the shape (..., systems), NaN where a system has none;
+    `largest` is the largest absolute value among the numbers averaged.
     """
     order = np.argsort(means, axis=-1)
     ordered = np.take_along_axis(means, order, axis=-1)

@@ -30,18 +30,11 @@ UNDEFINED_DISTANCE = 1.0
 def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> MetricMatrix:
     """Correlate each metric with each other one, over all answers, and cluster them.
 
-    Spearman's rho of two metrics is taken over the answers that both scored, whether anybody rated them or not; so
-    a metric that fails often does not affect the others. Scores are negated first if low ones are good. The distance
-    of two metrics is 1 - |rho|: reversing the order of all answers loses no information. Clustering is
-    by average linkage (Sokal and Michener 1958), leaves in the order that keeps neighbours closest (Bar-Joseph et
-    al. 2001).
-
-    Args:
-        rated: The answers.
-        metrics: Metrics to include, at least two; None means all.
-
-    Returns:
-        The matrix, metrics in the order of the clustering; numbers below m in `merges` are positions in that order.
+    Spearman's rho of two metrics is taken over the answers that both scored, whether anybody rated them or not; so a
+    metric that fails often does not affect the others. Scores are negated first if low ones are good. The distance of
+    two metrics is 1 - |rho|: reversing the order of all answers loses no information. Clustering is by average linkage
+    (Sokal and Michener 1958), leaves in the order that keeps neighbours closest (Bar-Joseph et al. 2001), which is the
+    order of the metrics in the result.
 
     Raises:
         UsageError: There are fewer than two metrics, or one is unknown.
@@ -64,14 +57,10 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
 
 
 def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
-    """Return Spearman's rho of each pair of columns, and the number of rows it was computed from.
+    """Return Spearman's rho of each pair of columns, and the number of rows with both: two matrices of shape (m, m).
 
-    Args:
-        columns: Shape (n, m); NaN where there is no number.
-
-    Returns:
-        Two symmetric matrices of shape (m, m). A coefficient is NaN where fewer than `MIN_ROWS` rows have both
-        numbers, or where one column is constant in them. The diagonal is 1 where the column is not constant.
+    A coefficient is NaN where fewer than `MIN_ROWS` rows have both numbers, or where one column is constant in them.
+    The diagonal is 1 where the column is not constant.
     """
     size = columns.shape[1]
     values, counts = np.full((size, size), np.nan), np.zeros((size, size), dtype=np.int64)
@@ -96,10 +85,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
 
 
 def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int], ...]]:
-    """Cluster metrics by average linkage.
-
-    Args:
-        values: Coefficients, shape (m, m), m at least 2; NaN where undefined, which counts as `UNDEFINED_DISTANCE`.
+    """Cluster metrics by average linkage; an undefined coefficient (NaN) counts as `UNDEFINED_DISTANCE`.
 
     Returns:
         The columns in the order of the leaves; and the merges as scipy's `linkage` gives them, (first, second,

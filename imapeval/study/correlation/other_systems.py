@@ -43,17 +43,11 @@ def replace_intervals(
     confidence: float,
     compute: Callable[[Rated], Sequence[Correlation]],
 ) -> list[Correlation]:
-    """Return the rows with intervals that treat systems, or systems and questions, as the sample.
+    """Return the rows of `correlate` with intervals that treat systems, or systems and questions, as the sample.
 
     There is no interval for one system of several, for fewer than `MIN_SYSTEMS`, where leaving out a system leaves a
-    coefficient undefined, and where leaving out a system never changes the coefficient.
-
-    Args:
-        rated: Scores and ratings that the rows were computed from.
-        rows: Result of `correlate`.
-        units: "systems" or "both".
-        confidence: Confidence level, above 0 and below 1.
-        compute: Computes the rows for a subset of the answers.
+    coefficient undefined, and where leaving out a system never changes the coefficient. `compute` computes the rows for
+    a subset of the answers.
     """
     rated = rated.take(np.flatnonzero(~np.isnan(rated.ratings).all(axis=1)))
     systems = number_clusters(rated.systems)

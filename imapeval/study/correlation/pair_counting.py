@@ -74,13 +74,9 @@ class KendallTauB(Coefficient):
         return pairs.concordant - pairs.discordant
 
     def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
-        """Return the sums behind the coefficient.
+        """Return the sums behind the coefficient, from the summed contributions of the pairs, shape (m, p, q).
 
-        Args:
-            together: Summed contributions of the pairs, shape (m, p, q).
-            x: Shape (m, p, n), or (1, p, n) for the same numbers under all weights.
-            y: Shape (m, q, n) or (1, q, n).
-            weights: Shape (m, n).
+        x has the shape (m, p, n), or (1, p, n) for the same numbers under all weights, y (m, q, n) or (1, q, n).
         """
         total = weights.sum(axis=1, keepdims=True) ** 2
         x_spread, y_spread = (

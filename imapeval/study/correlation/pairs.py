@@ -40,13 +40,7 @@ class PairCounts:
 
 
 def count_pairs(x: Floats, y: Floats, *, epsilon: float = 0.0) -> PairCounts:
-    """Count the pairs of each row by kind.
-
-    Args:
-        x: Finite numbers, shape (n,).
-        y: The same.
-        epsilon: Rows whose x differ by no more are tied on x; 0 and above.
-    """
+    """Count the pairs of each row by kind; rows whose x differ by no more than epsilon are tied on x."""
     n = len(x)
     # The rows are counted in the order of x, which keeps what is looked up for one row near what is for the next.
     order = np.argsort(x)
@@ -112,20 +106,14 @@ class _RangeCounter:
 
 
 def calibrate_ties(x: Floats, y: Floats, *, groups: Counts | None = None) -> Floats:
-    """Return the tie thresholds that give metrics their highest pairwise accuracy.
+    """Return the tie thresholds, shape (p, q), that give metrics their highest pairwise accuracy.
 
     Scores that differ by no more than the threshold then count as tied, so that metrics with and without ties can be
     compared (Deutsch, Foster and Freitag 2023, "Ties Matter", section 5 and algorithm 1). All differences are tried,
-    and 0.
+    and 0; of equally good thresholds the smallest is taken.
 
-    Args:
-        x: The scores of each metric, finite, shape (p, n).
-        y: The ratings in each dimension, finite, shape (q, n).
-        groups: A number per row: only rows of one group form pairs, and the mean of the groups' accuracies is made
-            the highest. None takes all rows for one group.
-
-    Returns:
-        The thresholds, 0 and above, shape (p, q); the smallest of equally good ones. 0 without a pair.
+    Scores have the shape (p, n), ratings (q, n), both finite. Only rows of one group form pairs, and the mean of the
+    groups' accuracies is made the highest; without groups all rows are one.
     """
     thresholds = np.zeros((len(x), len(y)))
     codes = np.zeros(x.shape[1], dtype=np.int64) if groups is None else groups

@@ -40,9 +40,7 @@ class Pearson(Coefficient):
     def centre(self, side: Floats, weights: Floats) -> Floats:
         """Return numbers minus their weighted mean; exactly 0 where all numbers with positive weight are equal.
 
-        Args:
-            side: Shape (m, n), or (1, n) for the same numbers under all weights.
-            weights: Shape (m, n).
+        `side` has the shape (m, n), or (1, n) for the same numbers under all weights.
         """
         near = side - side.mean(axis=-1, keepdims=True)
         size = np.maximum(weights.sum(axis=-1, keepdims=True), 1)
@@ -55,10 +53,7 @@ class Pearson(Coefficient):
     def _sum(self, x: Floats, y: Floats, weights: Floats) -> Sums:
         """Return the sums of products, shapes (m, p, q).
 
-        Args:
-            x: Shape (m, p, n), or (1, p, n) for the same numbers under all weights.
-            y: Shape (m, q, n) or (1, q, n).
-            weights: Shape (m, n).
+        x has the shape (m, p, n), or (1, p, n) for the same numbers under all weights, y (m, q, n) or (1, q, n).
         """
         a, b = (
             np.stack([self.centre(side[:, column], weights) for column in range(side.shape[1])], axis=1)

@@ -37,21 +37,15 @@ def explain_few_systems(systems: int, name: CoefficientName) -> str:
 
 
 def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.Generator) -> Floats:
-    """Return p-values of "the first system is better than the second", by permutation.
+    """Return p-values of "the first system is better than the second", by permutation, shape (columns,).
 
     On questions that both answered, their answers are swapped at random (paired). Where they have no question in
-    common, answers are assigned to the systems at random.
+    common, answers are assigned to the systems at random. A system has a row per question, NaN where it did not answer,
+    and a column per metric or dimension; all columns share the permutations.
 
-    Args:
-        first: Values of the first system's answers, shape (questions, columns), with a column per metric or dimension;
-            NaN where it did not answer. The same rows are NaN in all columns.
-        second: The same for the second system.
-        generator: Random generator for the permutations, which all columns share.
-
-    Returns:
-        Shape (columns,): the share of permutations, the observed arrangement among them, with a larger difference, and
-        half of those with the same one (mid-p; Lancaster 1961). So tied systems have .5 whichever comes first, where
-        the reference implementation, which counts all ties, has 1.
+    A p-value is the share of permutations, the observed arrangement among them, with a larger difference, and half of
+    those with the same one (mid-p; Lancaster 1961). So tied systems have .5 whichever comes first, where the reference
+    implementation, which counts all ties, has 1.
     """
     has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
     if (shared := has_first & has_second).any():

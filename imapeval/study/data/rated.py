@@ -98,12 +98,7 @@ class Rated:
 
 
 def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested names, each once; None requests all.
-
-    Args:
-        kind: Kind of thing that is named, for the message.
-        wanted: The requested names.
-        known: The existing names.
+    """Return the requested names, each once; None requests all. `kind` is the kind of thing named, for the message.
 
     Raises:
         UsageError: A name is unknown.
@@ -133,10 +128,8 @@ def choose_metrics(rated: Rated, metrics: Sequence[str]) -> Rated:
 def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:
     """Return ratings as answers without metrics, to measure agreement among raters.
 
-    Args:
-        ratings: The ratings.
-        questions: Question of each answer, by id. Answers of the same question belong together; an answer whose
-            question is unknown is a cluster of its own.
+    `questions` has the question of each answer, by its id. Answers to the same one belong together; an answer whose
+    question is unknown is a cluster of its own.
     """
     known = questions or {}
     return Rated(

@@ -73,10 +73,7 @@ class Tokenizer(Protocol):
 
 
 def open_tokenizer(name: str) -> Tokenizer:
-    """Open a tokenizer.
-
-    Args:
-        name: A `tokenizer.json` of the package tokenizers, or a folder with one; or "tiktoken:ENCODING".
+    """Open a `tokenizer.json` of the package tokenizers, a folder with one, or "tiktoken:ENCODING".
 
     Raises:
         UsageError: It cannot be opened.
@@ -137,14 +134,7 @@ def _use_tiktoken(encoding: Any) -> Tokenizer:
 
 
 def count_word_tokens(name: str, tokenizer: Tokenizer, texts: Sequence[Text], *, task: str, lang: str) -> WordTokens:
-    """Count the tokens of texts of one language.
-
-    Args:
-        name: What the tokenizer is called in the result.
-        tokenizer: The tokenizer.
-        texts: Texts, or their words; at least one has a word.
-        task: What the texts are of, for the result.
-        lang: Their language.
+    """Count the tokens of texts (or of their words) of one language; the name is that of the tokenizer in the result.
 
     Raises:
         ValueError: No text has a word.

@@ -41,20 +41,14 @@ def mean_interval(
     """Return the percentile bootstrap interval of a mean, widened for few clusters; never of zero width.
 
     Plain percentiles of few values hold the mean too rarely. They are taken further out, by Student's quantile and the
-    root of n / (n - 1) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap"): 22% at 10 clusters,
-    2% at 80. `benchmarks/coverage.py --means` measures how often they then hold the mean.
+    root of n / (n - 1) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap"): 22% at 10 clusters, 2% at
+    80. `benchmarks/coverage.py --means` measures how often they then hold the mean.
 
-    Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`shares.share_interval`).
-    So have equal numbers, with their place between the bounds for the share: resampling them finds no spread, which
-    does not mean that others would be the same.
+    Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`shares.share_interval`). So
+    have equal numbers, with their place between the bounds for the share: resampling them finds no spread, which does
+    not mean that others would be the same.
 
-    Args:
-        values: Finite numbers, without failures.
-        seed: Random seed; the same seed gives the same interval.
-        clusters: The cluster of each value, such as its question; None makes every value its own cluster.
-        bounds: Lowest and highest possible value; None where there is none.
-        confidence: Confidence level, above 0 and below 1.
-        resamples: Number of resamples.
+    Without `clusters`, such as the values' questions, every value is its own. A bound is None where there is none.
 
     Returns:
         The interval, or None with fewer than two clusters, or for equal numbers without bounds: one value, or several
@@ -150,15 +144,9 @@ def iterate_resamples(clusters: int, *, seed: int, resamples: int) -> Iterator[C
 
 
 def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Counts) -> Floats:
-    """Compute a statistic on every resample.
+    """Compute a statistic on every resample of `draw_resamples`; NaN where it is undefined there.
 
-    Args:
-        statistic: Of weighted rows.
-        drawn: Result of `draw_resamples`.
-        codes: The cluster of each row, as a column of `drawn`.
-
-    Returns:
-        One number per resample; NaN where the statistic is undefined there.
+    `codes` are the clusters of the rows, as columns of `drawn`.
     """
     at_once = max(1, _CELLS // max(1, len(codes)))
     parts = [
@@ -171,12 +159,8 @@ def leave_out_clusters(statistic: WeightedStatistic, codes: Counts, *, most: int
     """Compute a statistic without each cluster in turn, for the jackknife.
 
     If there are more clusters than `most`, each of that many groups of them is left out. This does not change the
-    variance, as clusters are independent; from 200 groups it is known to within 10%, from 2,000 to within 3%.
-
-    Args:
-        statistic: Of weighted rows.
-        codes: The cluster of each row, numbered from 0 without gaps; at least two.
-        most: Maximum number of groups.
+    variance, as clusters are independent; from 200 groups it is known to within 10%, from 2,000 to within 3%. The codes
+    number the clusters of the rows from 0 without gaps; there are at least two.
     """
     groups = min(int(codes.max()) + 1, most)
     return compute_replicates(statistic, 1 - np.eye(groups, dtype=np.int64), codes % groups)
@@ -187,12 +171,8 @@ def percentile_interval(
 ) -> Interval:
     """Return the interval that holds the middle share of the replicates.
 
-    Args:
-        replicates: One number per resample, at least one.
-        confidence: The share, above 0 and below 1.
-        bounds: Lowest and highest possible value of the statistic. An undefined replicate (NaN) could have been
-            either, so it counts as the lowest for the lower end and as the highest for the upper end: what cannot be
-            computed widens the interval.
+    An undefined replicate (NaN) could have been anything between the bounds, so it counts as the lowest for the lower
+    end and as the highest for the upper end: what cannot be computed widens the interval.
 
     Raises:
         ValueError: `confidence` is out of range, or a replicate is NaN and no bounds are known.

@@ -98,17 +98,7 @@ def jackknife_intervals(
 
     The coefficient, brought to -1..1, is mapped by arctanh (for shares this is half the log odds), where its spread
     hardly depends on its value; the interval is symmetric there, with Student's quantile of clusters - 1. Where no
-    cluster has an influence it is Wilson's.
-
-    Args:
-        values: The coefficients, shape (...); NaN has no interval.
-        influences: Of each cluster on the coefficients, shape (clusters, ...).
-        clusters: How many clusters each coefficient was computed from, shape (...).
-        bounds: Lowest and highest possible value.
-        confidence: Confidence level, above 0 and below 1.
-
-    Returns:
-        Two arrays of shape (...); NaN with fewer than two clusters.
+    cluster has an influence it is Wilson's. The arguments and the result are those of `bca_intervals`.
     """
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
     scaled = (values - middle) / half

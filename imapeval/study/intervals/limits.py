@@ -141,9 +141,8 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
 def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[str]:
     """Return at most one sentence on the intervals of mean scores (coverage.py --means).
 
-    Args:
-        sizes: Number of questions that each interval resamples; 0 for intervals of shares.
-        of: What the means are of, in the plural.
+    Sizes are the numbers of questions that the intervals resample; 0 for intervals of shares. `of` is what the means
+    are of, in the plural.
     """
     if not any(0 < size < ENOUGH_FOR_MEANS for size in sizes):
         return []
@@ -156,9 +155,8 @@ def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[st
 def describe_difference_limits(rows: Sequence[Difference], tests: Sequence[RunTest] = ()) -> list[str]:
     """Return at most one sentence on the intervals of differences between systems (coverage.py --differences).
 
-    Args:
-        rows: The differences; those of systems without a question in common were not simulated.
-        tests: Tests over questions and runs, whose intervals some rows have; see `describe_test_limits`.
+    Differences of systems without a question in common were not simulated. `tests` are those over questions and runs,
+    whose intervals some rows have; see `describe_test_limits`.
     """
     others = {(test.low, test.high) for test in tests}
     shown = [row for row in rows if row.paired and row.low is not None and (row.low, row.high) not in others]
@@ -208,9 +206,7 @@ def describe_task_limits(rows: Sequence[TaskResult]) -> list[str]:
 def describe_test_limits(items: Iterable[int], *, several: bool) -> list[str]:
     """Return sentences on the intervals of differences over items and runs (score_intervals.py --part means).
 
-    Args:
-        items: Number of items of each difference.
-        several: Whether a model has several runs.
+    Each difference has a number of items; with `several`, a model has several runs.
     """
     said: list[str] = []
     if any(number < FEW_ANSWERS for number in items):

@@ -31,12 +31,7 @@ def normal_quantile(confidence: float = CONFIDENCE) -> float:
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """Return the quantile of Student's t distribution.
-
-    Args:
-        share: Above .5 and below 1.
-        freedom: Degrees of freedom, 1 or more.
-    """
+    """Return the quantile of Student's t distribution for a share above .5, with 1 degree of freedom or more."""
     normal = _NORMAL.inv_cdf(share)
     if freedom >= _MANY:
         return normal + (normal**3 + normal) / (4 * freedom)

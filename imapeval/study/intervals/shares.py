@@ -20,10 +20,8 @@ ROUNDING = 1e-12
 def wilson_interval(share: float, size: float, *, quantile: float) -> Interval:
     """Return Wilson's score interval of a share (Wilson 1927; Brown, Cai and DasGupta 2001).
 
-    Args:
-        share: 0..1.
-        size: How many independent answers it is the share of; above 0.
-        quantile: Of the standard normal distribution, or of Student's.
+    `size` is how many independent answers it is the share of, `quantile` that of the standard normal distribution, or
+    of Student's.
     """
     penalty = quantile**2 / size
     middle = (share + penalty / 2) / (1 + penalty)
@@ -35,15 +33,8 @@ def wilson_interval(share: float, size: float, *, quantile: float) -> Interval:
 def share_interval(right: Floats, clusters: Counts, *, confidence: float = CONFIDENCE) -> Interval | None:
     """Return the score interval of a mean of numbers between 0 and 1, which is never of zero width.
 
-    Wilson's for independent answers that are right or wrong, else `score_interval` with clusters left out in turn.
-
-    Args:
-        right: 0..1, shape (n,).
-        clusters: Of each answer, from 0 without gaps, shape (n,).
-        confidence: Confidence level, above 0 and below 1.
-
-    Returns:
-        None with fewer than two clusters.
+    Wilson's for independent answers that are right or wrong, else `score_interval` with clusters left out in turn; None
+    with fewer than two. Clusters are numbered from 0 without gaps.
     """
     size = int(clusters.max(initial=0)) + 1
     if size < 2:

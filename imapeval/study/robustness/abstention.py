@@ -90,18 +90,8 @@ def measure_abstention(
 ) -> list[Abstention]:
     """Measure the error that remains when a metric abstains on its least stable scores.
 
-    Args:
-        rated: The answers.
-        metric: Name of the metric.
-        dimension: The rating dimension.
-        stability: Of each answer's score, or any number that is higher the surer a score is, shape (n,); NaN where it
-            is not known.
-        shares: Of the answers to abstain on, each above 0 and below 1.
-        seed: Random seed for the folds and the bootstrap.
-        resamples: Number of bootstrap resamples, of questions.
-
-    Returns:
-        A row for no abstention, and one for each share.
+    The stability of each answer's score may be any number that is higher the surer a score is; NaN where it is not
+    known. There is a row for no abstention, and one for each share.
 
     Raises:
         UsageError: Fewer than 20 questions have a score, a stability and a rating, or all scores are the same.

@@ -174,14 +174,9 @@ def find_costs(
 ) -> dict[str, float]:
     """Return what one more reading (with its relating), relating and judgement of an answer cost, by step.
 
-    Args:
-        metric: The metric.
-        reading: Of the requests that read and relate, over all repetitions.
-        judging: Of the metric's own requests; None if it asks no model.
-        answers: Number of answers.
-        votes: Number of readings and of judgements.
-        relatings: Number of relatings of each reading.
-        price: Price of the model; None for costs in tokens.
+    `reading` is the usage of the requests that read and relate, over all repetitions, `judging` that of the metric's
+    own requests, None if it asks no model. `votes` is the number of readings and of judgements, `relatings` that of
+    relatings of each reading. Without a price, costs are in tokens.
     """
     relating = reading.total(relating=True, price=price) / (answers * votes * relatings)
     # A judge that sees the facts of a reading is asked about each reading.
@@ -248,12 +243,7 @@ def gather_scores(
 ) -> RepeatedScores:
     """Arrange the repetitions of a metric's scores; an answer that lacks one is left out.
 
-    Args:
-        metric: The metric.
-        samples: The answers.
-        results: Their results.
-        votes: Number of readings and of judgements.
-        relatings: Number of relatings of each reading.
+    `votes` is the number of readings and of judgements, `relatings` that of relatings of each reading.
     """
     shape = (*((votes, relatings) if "imap" in metric.requires else (1, 1)), votes if "llm" in metric.requires else 1)
     outcomes = {result.id: result.outcome for result in results if result.metric == metric.name}
@@ -282,12 +272,8 @@ def measure_repeats(
 ) -> RepeatFinding:
     """Return how sure one score of a metric is.
 
-    Args:
-        repeated: Its scores.
-        threshold: Where flips are counted; None for nowhere.
-        cost: What one more of each step costs for each answer.
-        unit: Of the cost.
-        seed: Random seed.
+    Flips are counted at the threshold, if there is one; `cost` is what one more of each step costs for each answer, in
+    `unit`.
     """
     scores = repeated.scores
     there = len(scores) > 0

@@ -199,13 +199,7 @@ def tabulate_repeats(
     metrics: tuple[str, ...],
     scores: Mapping[tuple[Key, str], float],
 ) -> list[Repeats]:
-    """Return the scores of what was done again, for each kind and language.
-
-    Args:
-        units: By kind; those with a single score are left out.
-        metrics: The metrics.
-        scores: By key and metric.
-    """
+    """Return the scores of what was done again, for each kind and language; units with a single score are left out."""
     return [
         _tabulate(kind, lang, kept, metrics, scores)
         for kind, of_kind in units.items()

@@ -154,12 +154,9 @@ async def _ask(sample: Sample, asker: StructuredOutputClient, *, seed: int, know
 
 
 def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = frozenset()) -> str:
-    """Return the rewording that a completion holds.
+    """Return the rewording of an answer that a completion holds, an object with the key "reworded".
 
-    Args:
-        completion: An object with the key "reworded".
-        original: The answer that was reworded.
-        known: Texts that it may not repeat, as `fold` gives them.
+    It may not repeat a known text; these are as `fold` gives them.
 
     Raises:
         ExtractionError: It cannot be read (kinds of `imapeval.llm.structured.faults`), is in another language

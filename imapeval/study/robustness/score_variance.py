@@ -82,10 +82,7 @@ class Flips:
 def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int = 0) -> VarianceSplit:
     """Split the variance of scores into answers, reading, relating and judging.
 
-    Args:
-        scores: Finite, of shape (answers, readings, relatings, judgements); a step that was not repeated has length 1.
-        questions: Question of each answer.
-        seed: Random seed of the bootstrap.
+    Scores are finite, of shape (answers, readings, relatings, judgements); a step that was not repeated has length 1.
 
     Raises:
         ValueError: There is no score.
@@ -135,13 +132,8 @@ def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int =
 def count_flips(scores: Floats, threshold: float, *, seed: int = 0) -> list[Flips]:
     """Return how often answers change sides of a threshold: scored once, and averaged over more and more votes.
 
-    Args:
-        scores: See `split_variance`.
-        threshold: A score equal to it is on the upper side.
-        seed: Random seed of the draws.
-
-    Returns:
-        For one vote; for half of the votes, the most of which there are two disjoint sets; and for all votes.
+    Scores are as in `split_variance`; one equal to the threshold is on the upper side. There is a row for one vote; for
+    half of the votes, the most of which there are two disjoint sets; and for all votes.
     """
     votes = max(scores.shape[1], scores.shape[3])
     numbers = sorted({1, max(1, votes // 2), votes})

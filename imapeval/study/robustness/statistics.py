@@ -37,16 +37,8 @@ def weighted_sd(values: Floats, weights: Floats) -> Floats:
 def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Return the share of pairs of rows that stand one way round in x and the other way round in y. O(n^2).
 
-    Pairs that are equal in x have no order to lose and do not count; pairs that are equal in y alone count, and are
-    not reversed.
-
-    Args:
-        x: Shape (n,).
-        y: Shape (n,).
-        weights: Whole numbers, shape (m, n).
-
-    Returns:
-        0..1, shape (m,); NaN where all of x is equal.
+    Pairs that are equal in x have no order to lose and do not count; pairs that are equal in y alone count, and are not
+    reversed. The share has the shape (m,), NaN where all of x is equal.
     """
     # Single precision halves memory and time, and is exact here: every sum is a whole number below 2**24.
     small = weights.astype(np.float32)
@@ -63,20 +55,15 @@ def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
 def weighted_icc(table: Floats, weights: Floats) -> Floats:
     """Return ICC(1): the share of the variance of scores that lies between the units. The rest lies within them.
 
-    One-way random effects by analysis of variance (Shrout and Fleiss 1979, "Intraclass Correlations: Uses in
-    Assessing Rater Reliability", ICC(1,1)), for unequal numbers of scores as in Donner 1986 ("A Review of Inference
-    Procedures for the Intraclass Correlation Coefficient in the One-Way Random Effects Model"):
+    One-way random effects by analysis of variance (Shrout and Fleiss 1979, "Intraclass Correlations: Uses in Assessing
+    Rater Reliability", ICC(1,1)), for unequal numbers of scores as in Donner 1986 ("A Review of Inference Procedures
+    for the Intraclass Correlation Coefficient in the One-Way Random Effects Model"):
 
         between = (MSB - MSW) / n0,    ICC = between / (between + MSW),    n0 = (N - sum n_i^2 / N) / (units - 1)
 
-    Args:
-        table: Scores, a row per unit, a column per repetition, shape (n, r); NaN where there is none, at least one in
-            each row.
-        weights: Whole numbers, a column per unit, shape (m, n).
-
-    Returns:
-        At most 1, and below 0 where units differ less than their repetitions do; NaN where all scores are equal,
-        there is one unit, or none was repeated; shape (m,).
+    The table has a row per unit and a column per repetition; NaN where there is no score, at least one in each row. The
+    ICC, shape (m,), is at most 1, and below 0 where units differ less than their repetitions do; NaN where all scores
+    are equal, there is one unit, or none was repeated.
     """
     statistic = measure_icc(table, model=1)
     if isinstance(statistic, Undefined):
@@ -91,18 +78,11 @@ def within_unit_sd(table: Floats, weights: Floats) -> Floats:
 
 
 def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> Floats:
-    """Return how often two systems swap places from one repetition to another.
+    """Return how often two systems swap places from one repetition to another, shape (m,).
 
-    A system's place is by its mean score. Of all pairs of systems and pairs of repetitions it is the share in which
-    one system is ahead in one repetition and behind in the other.
-
-    Args:
-        table: Scores without gaps, a row per unit, a column per repetition, shape (n, r), r at least 2.
-        systems: Of each unit, numbers from 0, at least two of them, shape (n,).
-        weights: Whole numbers, a column per unit, shape (m, n).
-
-    Returns:
-        0..1, shape (m,); NaN where a system has no unit.
+    A system's place is by its mean score. Of all pairs of systems and pairs of repetitions it is the share in which one
+    system is ahead in one repetition and behind in the other; NaN where a system has no unit. The table, without gaps,
+    has a row per unit and a column per repetition, at least two; units have the numbers of their systems.
     """
     membership = np.eye(int(systems.max()) + 1)[systems]
     counts = weights @ membership

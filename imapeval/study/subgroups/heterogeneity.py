@@ -40,19 +40,12 @@ def compare_slices(
 
     The test of homogeneity of correlations on Fisher's z scale (Hedges and Olkin 1985, Statistical Methods for
     Meta-Analysis, chapter 11), for groups that may share questions: Q = d' V^-1 d, where d are the differences of z
-    from the first group's, is compared with what it is by chance (`exceed`). V comes from the infinitesimal jackknife
-    over questions (`influence`), with the factor n / (n - 3) by which Fisher's variance exceeds the asymptotic one; so
-    it knows that systems answered the same questions and that dimensions were rated on the same answers. Nothing is
-    drawn at random.
+    from the first group's, is compared with what it is by chance (`hotelling_p_value`). V comes from the infinitesimal
+    jackknife over questions, with the factor n / (n - 3) by which Fisher's variance exceeds the asymptotic one; so it
+    knows that systems answered the same questions and that dimensions were rated on the same answers. Nothing is drawn
+    at random.
 
-    The group of answers for which the facet is unknown is left out.
-
-    Args:
-        rated: The answers.
-        metrics: Metrics to include; None means all.
-        coefficient: The coefficient; one of `comparable_coefficients`.
-        facets: As of `slice_answers`.
-        bins: As of `slice_answers`.
+    The arguments are those of `slice_answers`. The group of answers for which the facet is unknown is left out.
 
     Returns:
         For each facet and metric a row per dimension, and, where there are several, one for their mean (`ALL`). For
@@ -117,13 +110,9 @@ def _widen(group: Group) -> tuple[float, Floats]:
 def homogeneity_statistic(values: Floats, influences: Floats) -> tuple[float, int]:
     """Return Q of Hedges and Olkin 1985 for coefficients that may depend on each other, and its degrees of freedom.
 
-    Args:
-        values: Coefficients, above -1 and below 1, shape (k,), k at least 2.
-        influences: Of independent units such as questions on them, shape (k, units): products of two coefficients'
-            influences sum to their covariance.
-
-    Returns:
-        Q, and its degrees of freedom: k - 1, less those in which the coefficients cannot differ.
+    Influences are those of independent units such as questions, shape (k, units): products of two coefficients'
+    influences sum to their covariance. The degrees of freedom are k - 1, less those in which the coefficients cannot
+    differ.
     """
     z, moved = np.arctanh(values), influences / (1 - values[:, None] ** 2)
     apart, together = z[1:] - z[0], (moved[1:] - moved[0]) @ (moved[1:] - moved[0]).T

@@ -239,12 +239,7 @@ def count_answers(groups: Sequence[Group]) -> int:
 def divide_answers(
     rated: Rated, *, facets: Sequence[str] | None = None, bins: int = BINS
 ) -> dict[str, Mapping[str, Counts]]:
-    """Return the rows of each group, by facet and group.
-
-    Args:
-        rated: The answers.
-        facets: By what; None for everything that divides them into two groups or more.
-        bins: Into how many groups of equal size a covariate is cut.
+    """Return the rows of each group, by facet and group; the arguments are those of `slice_answers`.
 
     Raises:
         UsageError: There is no such facet.

@@ -60,9 +60,7 @@ class SystemAnswers:
     def average(self, metric: str, *, group: tuple[str, str] | None = None) -> Floats:
         """Return each system's mean score by question, shape (s, questions); NaN without a score.
 
-        Args:
-            metric: The metric.
-            group: A column and the group in it: only its answers count.
+        Given a column and a group in it, only its answers count.
         """
         shape = (len(self.systems), int(self.questions.max(initial=-1)) + 1)
         scores = self.scores[:, self.metrics.index(metric)]

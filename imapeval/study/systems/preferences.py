@@ -154,16 +154,9 @@ def estimate_strengths(preferences: Preferences, *, seed: int = 0, resamples: in
 
 
 def fit_strengths(counts: Floats, pairs: np.ndarray, systems: int, *, with_ties: bool) -> Floats:
-    """Return strengths by Newton's method.
+    """Return strengths, which sum to 0, and the parameter t of ties, by Newton's method; shape (m, systems + 1).
 
-    Args:
-        counts: How often the first system of a pair won, the second won, and neither; shape (m, 3, pairs).
-        pairs: The systems of each pair, shape (pairs, 2).
-        systems: How many there are.
-        with_ties: Whether ties are possible.
-
-    Returns:
-        Shape (m, systems + 1): the strengths, which sum to 0, and the parameter t of ties.
+    Counts are how often the first system of a pair won, the second won, and neither; shape (m, 3, pairs).
     """
     contrast = np.zeros((len(pairs), systems))
     contrast[np.arange(len(pairs)), pairs[:, 0]] = 1.0
@@ -202,9 +195,7 @@ def fit_strengths(counts: Floats, pairs: np.ndarray, systems: int, *, with_ties:
 def _chances(lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the probabilities that the first wins, that the second does, and of a tie.
 
-    Args:
-        lead: Strength of the first less that of the second.
-        tie: The parameter of ties; -inf without.
+    `lead` is the strength of the first less that of the second, `tie` the parameter of ties; -inf without.
     """
     logits = np.stack([lead / 2, -lead / 2, np.broadcast_to(tie, lead.shape)])
     weights = np.exp(logits - logits.max(axis=0))

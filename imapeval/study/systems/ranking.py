@@ -99,11 +99,7 @@ def rank_systems(
 ) -> list[Standing]:
     """Return the leaderboard of each metric, the best system first, systems without a score last.
 
-    Args:
-        answers: The scored answers.
-        differences: From `compare_systems`.
-        ranges: Lowest and highest possible value of metrics that are not in the registry.
-        seed: Random seed for the intervals.
+    `ranges` are the lowest and highest possible values of metrics that are not in the registry.
     """
     used: dict[tuple[str, int], Floats] = {}
     shared: dict[str, bool] = {}
@@ -152,9 +148,7 @@ def rank_systems(
 def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
     """Return letters by system: two share one if neither is better (Piepho 2004, compact letter displays).
 
-    Args:
-        systems: The best first.
-        differences: Of all pairs; if some are missing, there are no letters.
+    The best system comes first. If differences of some pairs are missing, there are no letters.
     """
     import networkx as nx  # a tenth of a second, and the page of any run imports this module
 

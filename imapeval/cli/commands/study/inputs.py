@@ -163,11 +163,8 @@ class StudyOptions:
     ) -> JoinedData:
         """Read runs and ratings, join them, and print to stderr what was joined.
 
-        Args:
-            folders: Folders of the runs.
-            metrics: Comma-separated names, in place of --metrics.
-            dimensions: Comma-separated names, in place of --dimensions.
-            unrated: Keep answers without ratings.
+        Given names, separated by commas, take the place of --metrics and --dimensions; with `unrated`, answers without
+        ratings are kept.
 
         Raises:
             UsageError: An option is malformed or does not apply.

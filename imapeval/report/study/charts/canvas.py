@@ -116,9 +116,8 @@ class Canvas:
     def render(self, name: str, *, label: str) -> str:
         """Return the drawing as an `svg` element.
 
-        Args:
-            name: Unique within the page; prefix of the ids inside.
-            label: Description of the drawing for screen readers.
+        The name is unique within the page and begins the ids inside; the label describes the drawing for screen
+        readers.
         """
         buffer = io.BytesIO()
         self.figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -28,15 +28,9 @@ def draw_forest(
     name: str,
     label: str,
 ) -> str:
-    """Return the plot as an `svg` element.
+    """Return the plot of a correlation per metric, at least one, from above, as an `svg` element; see `Canvas.render`.
 
-    Args:
-        rows: A correlation per metric, in the order from above; one at least.
-        limits: Ends of the axis; see `find_axis_limits`.
-        ceiling: Drawn where it has a value.
-        confidence: Confidence level of the intervals, for the tooltips.
-        name: Unique within the page.
-        label: Description of the drawing for screen readers.
+    The limits are the ends of the axis (`find_axis_limits`), `confidence` is that of the intervals, for the tooltips.
     """
     height = _ROW * len(rows)
     width = _LABELS + _GAP + _PLOT + 3 * _COLUMN

@@ -46,18 +46,10 @@ def draw_scatter(
     name: str,
     label: str,
 ) -> str:
-    """Return the plot as an `svg` element.
+    """Return the plot as an `svg` element; see `Canvas.render`.
 
-    Args:
-        scores: Shape (n,); NaN where there is none, as in the ratings: such answers are left out.
-        ratings: Shape (n,).
-        systems: Systems of the answers, shape (n,).
-        colours: Systems with a colour of their own, in order; all others share the first colour.
-        axes: Names of score and rating.
-        scale: Scale of the ratings, if known.
-        seed: Random seed of the jitter.
-        name: Unique within the page.
-        label: Description of the drawing for screen readers.
+    Answers of which the score or the rating is NaN are left out. `colours` are the systems with a colour of their own,
+    in order; all others share the first. `axes` are the names of score and rating; the seed is that of the jitter.
     """
     both = ~(np.isnan(scores) | np.isnan(ratings))
     x, y = scores[both], ratings[both]

@@ -159,11 +159,9 @@ def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
 def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     """Return the labels of a task whose questions have no options, such as yes, no and maybe; empty if open-ended.
 
-    Right answers count as labels if they are few and repeated: at most ten, each five times on average. Yes implies no
-    as a label, and true implies false, since all answers of a small sample may be yes.
-
-    Args:
-        golds: The right answer to each question, or a list of them.
+    Each question has one right answer, or a list. They count as labels if they are few and repeated: at most ten, each
+    five times on average. Yes implies no as a label, and true implies false, since all answers of a small sample may be
+    yes.
     """
     texts = [text for gold in golds for text in find_gold(gold, (), ())]
     labels = complete_labels(texts)
@@ -191,15 +189,11 @@ _COUNTED = (("op1", "op2", "op3", "op4", "op5"), ("opa", "opb", "opc", "opd", "o
 
 
 def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | None:
-    """Return whether a table counts right options from 0 or from 1; None if it does not say.
+    """Return whether a table, by one of its rows, counts right options from 0 or 1; None if it does not say.
 
     CareQA's `cop` counts from 1 (its task in lm-evaluation-harness takes 1 off). MedMCQA's counts from 1 in its
     authors' files (github.com/medmcqa/medmcqa), and from 0 in openlifescienceai/medmcqa on Hugging Face: a position
-    that is possible in only one of the two decides. Other tables count from 0.
-
-    Args:
-        record: A row of the table.
-        places: The numbers in its column of right options.
+    among `places` that is possible in only one of the two decides. Other tables count from 0.
     """
     names = next((names for names in _COUNTED if names[0] in record and names[1] in record), None)
     if names is None:

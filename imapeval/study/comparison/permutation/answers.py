@@ -65,29 +65,21 @@ def contrast_answers(
     permutations: int,
     confidence: float = CONFIDENCE,
 ) -> Contrast:
-    """Compare metrics by how they correlate with the ratings among answers.
+    """Compare metrics by how they correlate with the ratings among all answers, or within each system (`by_system`).
 
     What is swapped is what each answer adds to the metrics' coefficients: the coefficient over n, and the answer's
     influence on it. This puts all metrics on one scale, ranks need not be counted again for every permutation, and the
     spread of the permuted differences is that of the difference itself even where two equally good metrics are
-    distributed differently. To first order it is the same as swapping scores, ranking them and correlating again;
-    the tests have both side by side.
+    distributed differently. To first order it is the same as swapping scores, ranking them and correlating again; the
+    tests have both side by side.
 
-    With more than `MANY_QUESTIONS` questions in every dimension p is that of the normal distribution which the
-    permuted differences then have: their variance, the sum of the squares of what is swapped, is known without drawing
-    any.
+    With more than `MANY_QUESTIONS` questions in every dimension p is that of the normal distribution which the permuted
+    differences then have: their variance, the sum of the squares of what is swapped, is known without drawing any.
 
     Intervals are the difference and Student's quantile times its infinitesimal-jackknife standard error, questions
     taken as wholes (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, section 6.3).
 
-    Args:
-        answers: Answers with finite scores.
-        pairs: Which metrics are compared.
-        by_system: Whether to correlate within each system, or all answers together.
-        coefficient: Any coefficient but soft pairwise accuracy.
-        seed: Random seed for the swaps.
-        permutations: Number of permutations.
-        confidence: Confidence level.
+    Scores are finite; the coefficient is any but soft pairwise accuracy.
     """
     cells, groups = _build(answers, by_system=by_system, coefficient=coefficient)
     shape = (answers.ratings.shape[1], len(pairs.first))
@@ -229,12 +221,8 @@ def _add_squares(
 ) -> Floats:
     """Add up the squares, over questions, of the differences between two metrics' columns, shape (d + 1, p).
 
-    Args:
-        answers: All answers.
-        cells: The cells of all answers.
-        pairs: Which metrics are compared.
-        defined: Coefficients in each mean, shape (d, p).
-        columns: Returns the columns of a cell, shape (dimensions, m, questions).
+    `defined` is the number of coefficients in each mean, shape (d, p); `columns` returns the columns of a cell, shape
+    (dimensions, m, questions).
     """
     questions = int(answers.questions.max()) + 1
     squares = np.zeros((defined.shape[0] + 1, defined.shape[1]))

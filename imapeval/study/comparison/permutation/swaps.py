@@ -109,17 +109,11 @@ def draw_swaps(units: int, *, seed: int, permutations: int) -> Iterator[Float32s
 
 
 def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats | Counts) -> Counts:
-    """Return how many permuted differences are as far from 0 as the observed one.
+    """Return how many permuted differences are as far from 0 as the observed one, shape (d + 1, p).
 
-    An undefined one (NaN) counts as extreme, so that it cannot make a difference look rare.
-
-    Args:
-        permuted: Sums of differences over what is averaged, shape (d, p, b).
-        observed: Averages, shape (d + 1, p); the last row is over all dimensions.
-        counts: What the sums are to be divided by for an average, shape (d, p).
-
-    Returns:
-        Shape (d + 1, p).
+    `permuted` holds sums over what is averaged, shape (d, p, b), `counts`, shape (d, p), what they are divided by; the
+    last row of `observed` is over all dimensions. An undefined difference (NaN) counts as extreme, so that it cannot
+    make one look rare.
     """
     least = (np.abs(observed) - TOLERANCE) * add_total(counts.astype(np.float64))
     single = least.astype(np.float32)[..., None]

@@ -71,18 +71,10 @@ class Ratings:
 
 
 def average_exactly(values: Floats, cells: Counts, *, size: int) -> Floats:
-    """Return the mean of the values of each cell, computed exactly from their decimal notation.
+    """Return the mean of the values of each cell, shape (size,), computed exactly from their decimal notation.
 
     In floating point .1 + .2 is more than .3, so equal means would be ranked differently. Here equal means are equal
-    numbers.
-
-    Args:
-        values: Finite numbers, shape (k,).
-        cells: The cell of each value, 0..size - 1, shape (k,).
-        size: Number of cells.
-
-    Returns:
-        Shape (size,); NaN for a cell without a value.
+    numbers. A cell without a value has NaN.
     """
     different, place = np.unique(values, return_inverse=True)
     # The shortest decimal number that rounds to this floating-point number.

@@ -103,13 +103,7 @@ class RatingsSource:
         )
 
     def read_value(self, value: Any, row: Row, *, what: str) -> float | None:
-        """Return a rating, or None if it is empty.
-
-        Args:
-            value: The cell as read.
-            row: The record that holds it.
-            what: Name of the rating in messages.
-        """
+        """Return a rating, or None if it is empty; `what` is its name in messages."""
         text = value.strip() if isinstance(value, str) else None
         if value is None or text == "":
             return None
