@@ -25,6 +25,10 @@ RunFolders = Annotated[
 Against = Annotated[
     str | None, typer.Option(metavar="METRIC", help="Compare every other metric with this one.  [default: all pairs]")
 ]
+MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC", help="The metric.")]
+Coefficient = Annotated[
+    str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
+]
 Dimension = Annotated[
     str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
 ]
@@ -51,6 +55,9 @@ About = Annotated[
 
 RATINGS_FORMAT = ("dimensions", "scales", "mapping", "labels")
 """The `StudyOptions` of commands that read a file of ratings and no run."""
+
+ONE_METRIC = ("ratings", "scores", "scales", "mapping", "labels")
+"""The `StudyOptions` of commands about one metric and one dimension, which they have as options of their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import typer
 from imapeval.cli.commands.study.inputs import (
     About,
     Altered,
+    Coefficient,
     Resamples,
     RunFolders,
     Seed,
@@ -35,9 +36,7 @@ def report(
             "[default: within-system; global if there is one system]",
         ),
     ] = None,
-    coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
-    ] = "spearman",
+    coefficient: Coefficient = "spearman",
     against: Annotated[
         str | None,
         typer.Option(
@@ -72,8 +71,7 @@ def report(
     from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level
 
-    if level is not None:
-        choose_one(level, "--level", get_args(Level))
+    chosen_level = None if level is None else choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
     told = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
     altered_scores = read_altered(altered or ())
@@ -87,7 +85,7 @@ def report(
             title=title or f"{folders[0].resolve().name}: which metric agrees with the raters?",
             signatures=joined.signatures,
             account=joined.report.to_sentences(),
-            level=level,  # pyright: ignore[reportArgumentType]  # checked above
+            level=chosen_level,
             coefficient=coefficient,
             against=against,
             margin=margin,

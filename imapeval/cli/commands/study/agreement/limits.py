@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Dimension, RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import ONE_METRIC, Dimension, RunFolders, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 
@@ -22,7 +22,7 @@ def limits(
         str, typer.Option(metavar="METRIC", help="A metric on the scale of the ratings, such as a judge.")
     ],
     dimension: Dimension = None,
-    options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
+    options: Annotated[StudyOptions, ONE_METRIC],
     json_output: Json = False,
 ) -> None:
     """Measure how far a metric on the raters' scale lies from the mean rating, and raters from each other."""

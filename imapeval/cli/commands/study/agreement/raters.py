@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import Coefficient, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
@@ -24,9 +24,7 @@ def raters(
             metavar="LEVEL", help="How answers are grouped: global, within-system, within-question or system."
         ),
     ] = "within-system",
-    coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
-    ] = "spearman",
+    coefficient: Coefficient = "spearman",
     epsilon: Annotated[
         float,
         typer.Option(
@@ -43,14 +41,10 @@ def raters(
     from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level
 
-    choose_one(level, "--level", get_args(Level))
+    grouping = choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
     rated = options.read(folders).rated
-    beside = compare_with_raters(
-        rated,
-        coefficient=coefficient,  # checked above
-        level=level,  # pyright: ignore[reportArgumentType]
-    )
+    beside = compare_with_raters(rated, coefficient=coefficient, level=grouping)
     tests = run_alternative_annotator_test(rated, epsilon=epsilon, seed=seed)
     worth = count_worth(rated)
     if json_output:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Dimension, Resamples, RunFolders, Seed, StudyOptions, divide
+from imapeval.cli.commands.study.inputs import (
+    ONE_METRIC,
+    Dimension,
+    MetricName,
+    Resamples,
+    RunFolders,
+    Seed,
+    StudyOptions,
+    divide,
+)
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column, write_csv
 
@@ -21,10 +30,10 @@ if TYPE_CHECKING:
 def calibrate(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
+    metric: MetricName,
     out: Annotated[Path, typer.Option(metavar="FILE", help="File for the calibration (.json).")],
     dimension: Dimension = None,
-    options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
+    options: Annotated[StudyOptions, ONE_METRIC],
     by: Annotated[
         str | None,
         typer.Option(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Dimension, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import ONE_METRIC, Dimension, MetricName, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.study.number_format import format_decimal, format_percent
@@ -14,7 +14,7 @@ from imapeval.study.number_format import format_decimal, format_percent
 def cutoff(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
+    metric: MetricName,
     right_from: Annotated[
         float, typer.Option(metavar="RATING", help="Count an answer as acceptable if its rating is no lower.")
     ],
@@ -22,7 +22,7 @@ def cutoff(
         float | None, typer.Option(metavar="SCORE", help="Measure this cut-off.  [default: choose the best one]")
     ] = None,
     dimension: Dimension = None,
-    options: Annotated[StudyOptions, ("ratings", "scores", "scales", "mapping", "labels")],
+    options: Annotated[StudyOptions, ONE_METRIC],
     seed: Seed = 0,
     json_output: Json = False,
 ) -> None:

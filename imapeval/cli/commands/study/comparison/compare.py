@@ -71,17 +71,16 @@ def compare(
     from imapeval.study.correlation.coefficients import all_coefficients
 
     # Checked before anything is read, which may take long.
-    if test is not None:
-        choose_one(test, "--test", TESTS)
-    choose_one(level, "--level", get_args(Level))
+    wanted = None if test is None else choose_one(test, "--test", TESTS)
+    grouping = choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", tuple(all_coefficients()))
-    choose_test(coefficient, level, test)  # pyright: ignore[reportArgumentType]  # checked above
+    choose_test(coefficient, grouping, wanted)
     rows = compute(
         options.read(folders).rated,
         against=against,
-        coefficient=coefficient,  # pyright: ignore[reportArgumentType]  # checked above
-        level=level,  # pyright: ignore[reportArgumentType]
-        test=test,  # pyright: ignore[reportArgumentType]
+        coefficient=coefficient,
+        level=grouping,
+        test=wanted,
         margin=margin,
         seed=seed,
         resamples=resamples,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, MetricName, RunFolders, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
@@ -25,7 +25,7 @@ _SHOWN = 400
 def disagreements(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
+    metric: MetricName,
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     count: Annotated[int, typer.Option(min=1, metavar="N", help="Number of answers for each dimension.")] = 10,
     json_output: Json = False,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import Coefficient, RunFolders, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 
@@ -28,9 +28,7 @@ def slices(
     bins: Annotated[
         int, typer.Option(min=2, metavar="N", help="Number of equally large groups of a numeric property.")
     ] = 4,
-    coefficient: Annotated[
-        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
-    ] = "spearman",
+    coefficient: Coefficient = "spearman",
     json_output: Json = False,
 ) -> None:
     """Correlate metrics with ratings within groups of answers: by task, language, system, dimension, length ..."""
