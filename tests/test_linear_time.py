@@ -43,7 +43,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare
 from imapeval.explain.context import write_context
 from imapeval.extraction import entries, parsing
-from imapeval.extraction.lexicon import clauses, cues, headings, scope, statements
+from imapeval.extraction.lexicon import clauses, cues, headings, scope, statements, tables
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
@@ -513,6 +513,10 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         ]
         for find in (headings.find_list_governor, headings.find_listing_verb, headings.govern_sentences)
     },
+    "extraction.lexicon.tables.split_tables": lambda text: [
+        [list(tables.read_table(table, lang)) for *_, table in tables.split_tables(text, lang) if table]
+        for lang in FACT_LANGS
+    ],
     "extraction.lexicon.scope.is_clause": lambda text: [scope.is_clause(text, lang) for lang in FACT_LANGS],
     "extraction.lexicon.statements.read_statements": lambda text: [
         list(statements.read_statements(text, lang)) for lang in FACT_LANGS

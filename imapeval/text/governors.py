@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.text.hazards import CHINESE_HAZARD, CHINESE_REMEDY
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,16 +20,17 @@ _GOVERNOR = re.compile(
     r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
     r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
-    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
+    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there(?: (?:is|are|was|were)|['’]s) no|(?:try|tries|tried|be careful|be sure|make sure|remember|take care|(?:it['’]s|it is) (?:best|better|important)) not to(?: (?:take|use|eat|drink|give|do|have|apply|start|smoke|touch|get|skip|miss))?|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
     "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
-    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用于?|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
+    rf"(?:避免(?!{CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用于?|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
     r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
     re.IGNORECASE,
 )
+_UNSUITABLE = "(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged)"
 _PREDICATE = re.compile(
     r"(?:(?:is|are|was|were|should|must|may|can|need|needs)\s+(?:both |all |also |usually |currently )*(?:not|never)\b[^,;]*|(?:should|must|need to|needs to|are to|is to|has to|have to|can) (?:both |all |also )*be "
     r"(?:avoided|stopped|discontinued|withheld|omitted|skipped|limited)\b[^,;]*"
-    r"|(?:is|are) (?:both |all |also |strictly )*(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged|n['’]t"
+    rf"|(?:is|are) (?:both |all |also |strictly )*(?:{_UNSUITABLE}|n['’]t"
     r"|(?:(?:very|highly|rather|quite|most) )?unlikely)\b[^,;]*"
     r"|(?:isn|aren|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
     r"|(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|禁忌|要停|应停|没有?必要|除外)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$",
@@ -47,7 +50,7 @@ _DENIED_VERB = re.compile(
     r"(?: (?:taking|using|eating|drinking|doing))?|never|neither)(?: (?:any|either))?(?=\s)"
     r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|考虑|伴有?|需要?)|并非|没有?必要|没有|无需"
     r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?(?!异常|好转|缓解|改善|减轻)"
-    r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色糖盐脂华精食光苔缓好改]|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
+    r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色盐脂华精食光苔缓好改]|糖(?!尿)|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
     r"|(?:[应需]要?|必须|注意|尽量)(?:尽量|严格)?(?:避免|忌|禁食|禁用|停用|远离))"
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,
@@ -114,7 +117,8 @@ def find_governor(text: str) -> str:
 # The negator at the start of a governor: "do not" of "do not take".
 _NEGATOR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t)\b)?", re.IGNORECASE
+        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to)\b)?",
+        re.IGNORECASE,
     ),
     "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),
 }
@@ -134,3 +138,12 @@ def find_denying_predicate(text: str) -> str:
     """
     found = _PREDICATE.search(text)
     return found[0] if found and found.start() > 0 else ""
+
+
+def is_unsuitable(text: str) -> bool:
+    """Return whether an English text without a verb calls something unsuitable.
+
+    >>> is_unsuitable("contraindicated in pregnancy"), is_unsuitable("safe in pregnancy")
+    (True, False)
+    """
+    return re.match(rf"(?:strictly )?{_UNSUITABLE}\b", text, re.IGNORECASE) is not None

@@ -51,7 +51,10 @@ _CYRILLIC = re.compile("[\u0400-\u052f]")
 _BLOCKS = "p|br|li|ul|ol|div|h[1-6]|tr|table|thead|tbody|hr|blockquote|pre|section|article|dl|dt|dd"
 _INLINE = "b|i|u|s|a|em|strong|span|mark|small|sub|sup|code|font|td|th|img|abbr|cite|del|ins|q|kbd|samp|var"
 # Attributes have a maximum length to keep matching linear after an unclosed "<".
-_TAG = re.compile(rf"<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>", re.I | re.S)
+_TAG = re.compile(
+    rf"(?P<cell></t[dh]>\s{{0,80}}<t[dh](?:\s[^<>]{{0,500}})?>)|<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>",
+    re.I | re.S,
+)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _MARKDOWN = re.compile(
     r"!?\[(?P<label>[^\[\]\n]{1,200})\]\([^()\s]{1,500}\)"  # links and images
@@ -163,6 +166,8 @@ def _find_html(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _replace_tag(tag: re.Match[str]) -> str:
+    if tag["cell"]:
+        return "\t"
     if not tag["block"]:
         return ""
     return "\n- " if tag[0][:3].lower() == "<li" else "\n"

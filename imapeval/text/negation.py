@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from imapeval.text.hazards import CHINESE_HAZARD, CHINESE_REMEDY
 from imapeval.text.language import HAN
 from imapeval.text.opposites import LOWER
 from imapeval.text.yes_no import strip_answer
@@ -35,8 +36,11 @@ by spaces, the Chinese ones as alternatives of a pattern."""
 _HARMLESS = re.compile(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
-    # What is done "to avoid" something is advised.
-    r"|^(?:drink|eat|wear|apply|keep(?! trying)|wash|clean|cover|use(?! caution| care)|take(?! care| steps| measures| precautions)|get|elevate|stretch)\b(?: (?!no\b|not\b|never\b|without\b)[\w'’-]+){0,8}? to avoid\b|(?<=\w )(?:in order|so as) to avoid\b|(?<=\w)以(?:避免|免)"
+    # What is done so that something is avoided, or avoids it by itself.
+    r"|(?<=\w )(?:in order|so as) to avoid\b|\b(?:designed|intended|meant|used) to avoid\b|\b(?:that|which|who) (?:(?:can|may|will) )?avoids?\b"
+    r"|\bhelp(?:s|ed|ing)? (?:(?:you|them|him|her|us|people|patients|to) ){0,2}avoid(?:ing)?\b|\bso (?:that )?(?:you|they|he|she|it|we) (?:(?:can|may|will) )?avoid\b"
+    rf"|(?<=\w)以(?:避免|免)|(?:(?<=可)|(?<=可以)|(?<=能够)|(?<=(?<!可)能)|(?<=从而)|(?<=有效)|(?<=有助于)|(?<=有利于)|(?<=帮助)|(?<=用于)|(?<=[^将未近后本]来))避免"
+    rf"|避免(?={CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
@@ -50,6 +54,24 @@ _HARMLESS = re.compile(
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
+    re.IGNORECASE,
+)
+# "To avoid" behind an action is its purpose, and advice behind some words: "it is better to avoid milk".
+_PURPOSE = re.compile(
+    r"^(?P<main>(?:(?:please|always|also|then|just|and|regularly|gently|slowly|(?:you|they|we|patients?|people) (?:should|can|may|must|could|need to|have to)|(?:try|make sure|remember|be sure) to"
+    r"|it(?:['’]s| is) (?:best|better|important|advisable|recommended|a good idea) to) )*"
+    # An action, what is given or used, or advice against something.
+    r"(?:(?:adjust|appl|bath|breath|brush|chang|chew|check|choos|clean|complet|consum|continu|cook|cover|cut|do(?! not|n['’]t)|drain|drink|eat|elevat|exercis|finish|floss|follow|gargl|get|giv|hold"
+    r"|ice|inject|keep(?! trying)|lie|lift|lower|maintain|manag|massag|moisturi[sz]|mov|perform|practi[cs]|reduc|remov|replac|rest|rins|rotat|shower|sit|sleep|soak|split|stand|start|stay|store"
+    r"|stretch|support|swallow|take(?! care| steps| measures| precautions)|tak(?=ing)|treat|trim|use(?! caution| care)|us(?=ing)|vaccinat|walk|warm|wash|wear)(?:e|ing|y)?\b"
+    r"|(?:[\w'’-]+ ){0,8}?(?:(?:is|are|was|were|be|been) (?:\w+ly )?(?:added|adjusted|applied|changed|combined|done|given|performed|prescribed|reduced|started|taken|treated|used)"
+    r"|antibiotics|diet|drugs|exercises|fluids|foods|medications?|medicines?|physiotherapy|sunscreen|surgery|therapy|treatment"
+    r"|(?:do(?:es)?|can|could|may|must|should)(?: not|n['’]?t)|cannot|never|no|avoid\w*|limit\w*|quit\w*|refrain\w*|stop\w*))\b"
+    r"(?: (?!(?:able|about|advised|asked|attempts?|benefit|best|better|careful|cause|enough|essential|evidence|going|good|grounds|h[aei]r?[dsvm]e?|how|idea|important|indication|late|learn|like|necessary"
+    r"|need(?:s|ed)?|needless|or|ought|people|patients?|plan|point|prudent|reasons?|recommended|required|safe(?:r|st)?|sensible|sure|them|told|tr(?:y|ies|ied|ying)|us|want(?:s|ed)?|ways?|wise|women|you) to avoid\b)"
+    r"[\w'’%/-]+){0,12}?)(?P<purpose> to avoid)(?= (?!(?:after|and|are|as|at|because|before|due|during|for|if|in|include[ds]?|including|is|like|on|or|such|the following|these|until|when|while|with)\b)\w)"
+    rf"|^(?P<main_zh>(?:多[吃喝饮]|适[当量度]|坚持|保持|勤|定期|按时|规律|佩?戴|穿|涂|使?用|服用|口服|吃|喝|做|进行|加强|补充|食用|调整|选择|及时|尽[早快]|运动|锻炼|休息|每[天日]|早期|接种|注射|清洁|抬高)"
+    rf"[^，,。；;：:避时期间]{{0,12}}?(?<![要应请需])(?<!建议|注意|尽量|必须|最好|务必|同时|患者))(?P<purpose_zh>避免)(?=(?:发生|出现|引起)?{CHINESE_HAZARD})",
     re.IGNORECASE,
 )
 
@@ -86,16 +108,16 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
 
 # Each match flips the polarity.
 _DENIAL = re.compile(
-    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
+    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|nothing|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
-    r"\b(?:avoid(?:s|ed|ing|ance(?: of)?)?|refrain(?:s|ed|ing)?(?: from)?|abstain(?:s|ed|ing)?(?: from)?|abstinence(?: from)?|(?<!to )stop(?:s|ped|ping)?|quit(?:s|ting)?"
+    r"\b(?:avoid(?:s|ed|ing|ance(?: of)?)?|refrain(?:s|ed|ing)?(?: from)?|abstain(?:s|ed|ing)?(?: from)?|abstinence(?: from)?|(?:(?<!to )|(?<=ha[sd] to )|(?<=have to )|(?<=needs to )|(?<=need to )|(?<=told to )|(?<=advised to )|(?<=asked to )|(?<=best to )|(?<=important to )|(?<=necessary to ))stop(?:s|ped|ping)?|quit(?:s|ting)?"
     r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?"
     r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
-    r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bgive up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
+    r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bg(?:ive[sn]?|ave|iving) up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
     r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|(?<![诊判推阻间隔])断(?=[药烟酒]|不[了掉])|远离|杜绝|拒绝|慎用|别(?=["
     + HAN
     + "])|不宜",
@@ -167,14 +189,18 @@ def read_stance(text: str) -> Stance:
     """
     kept: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(found[0])
+    def keep(words: str) -> str:
+        kept.append(words)
         return chr(_PLACEHOLDER_START + len(kept) - 1)
 
     # Each harmless phrase becomes one placeholder, so that nothing is found inside it. "No, it is not" and "neither A nor
     # B" deny once.
     text = _NOR.sub(_join_denials, strip_answer(text[:_MAX_CHARACTERS]))
-    rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", text))
+    rest = _PLACEHOLDER.sub(" ", text)
+    if purpose := _PURPOSE.match(rest):
+        start, end = purpose.span("purpose" if purpose["purpose"] else "purpose_zh")
+        rest = rest[:start] + keep(rest[start:end]) + rest[end:]
+    rest = _HARMLESS.sub(lambda found: keep(found[0]), rest)
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
         stripped = pattern.sub(_keep_subject, rest)

@@ -42,7 +42,8 @@ _BEFORE = re.compile(
 )
 
 _ONLY_CONDITION = re.compile(
-    rf"^{_CONDITION}\s|^{_CONDITION_ZH}|(?:的话|情况下)$|^.{{2,}}(?<![小同随按定暂及])时$", re.IGNORECASE
+    rf"^(?!while\b[^,]*(?:n['’]t|\bnot)\b){_CONDITION}\s|^{_CONDITION_ZH}|(?:的话|情况下)$|^.{{2,}}(?<![小同随按定暂及])时$",
+    re.IGNORECASE,
 )
 
 # The words that only introduce a condition; "unless" denies what follows.

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from imapeval.types import Lang
 
 # A yes or no to the question, before the statement itself.
 _LEADING_ANSWER = re.compile(
@@ -26,6 +30,20 @@ _ASSENT = re.compile(
     r"\b(?:yes|can|may|could|should|safe(?:ly)?|fine|ok(?:ay)?|allowed|possible|possibly|recommend\w*|advis\w*|normal|need\w*"
     r"|necessary|likely|probably|must|sure|definitely|certainly)\b|能|可|是|会|需|应|要|建议|推荐|必"
 )
+
+# A cell of a table that says yes or no to its header, in words or as a mark.
+_YES_CELL = re.compile(
+    r"(?:[✓✔✅√☑]\ufe0f?\s*)?(?:yes|y|true|ok(?:ay)?|是|能|可以?|有|对)|[✓✔✅√☑]\ufe0f?", re.IGNORECASE
+)
+_NO_CELL = re.compile(
+    r"(?:[✗✘✖❌🚫⛔×]\ufe0f?\s*)?(?:no|n|n/a|none|false|never|不|否|无|不能|不可以?|不行|没有)|[✗✘✖❌🚫⛔×xX]\ufe0f?",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"^(?:is|are|was|were|does|do) (?:it|they|this|these|i|you|we)\b\s*|[?？吗呢]+\s*$", re.IGNORECASE
+)
+_CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
+_MODAL = re.compile(r"^(?P<modal>can|may|should|must) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)
 
 
 def strip_answer(text: str) -> str:
@@ -67,3 +85,50 @@ def strip_answer_words(folded: str) -> str:
 def mentions_assent(folded: str) -> bool:
     """Return whether a text in lower case has any word that may mean yes."""
     return _ASSENT.search(folded) is not None
+
+
+def read_verdict(cell: str) -> bool | None:
+    """Return what a cell of a table says to its header: True for yes, False for no, None for anything else.
+
+    >>> read_verdict("Yes"), read_verdict("❌"), read_verdict("不可以"), read_verdict("500 mg")
+    (True, False, False, None)
+    """
+    if _YES_CELL.fullmatch(cell):
+        return True
+    return False if _NO_CELL.fullmatch(cell) else None
+
+
+def strip_question(header: str) -> str:
+    """Return a header without what makes it a question.
+
+    >>> strip_question("Is it safe?"), strip_question("是否允许"), strip_question("孕期能不能吃")
+    ('safe', '允许', '孕期能吃')
+    """
+    words = _QUESTION.sub("", _MODAL.sub(r"\g<modal> ", _QUESTION.sub("", header.strip()))).strip()
+    return _CHINESE_QUESTION.sub(lambda found: _find_verb(found[0]), words, count=1)
+
+
+def _find_verb(question: str) -> str:
+    """Return the verb of a Chinese yes-no question, 可以 of 可不可以; "" for 是否."""
+    if question == "是否":
+        return ""
+    return question.partition("不")[2] or question[0]
+
+
+def answer_header(header: str, *, yes: bool, lang: Lang) -> str:
+    """Return the predicate that a yes or no to a header means.
+
+    >>> answer_header("Allowed?", yes=False, lang="en"), answer_header("Can I eat it?", yes=False, lang="en")
+    ('not allowed', 'can not eat it')
+    >>> answer_header("孕期能否食用", yes=False, lang="zh"), answer_header("有无发热", yes=False, lang="zh")
+    ('孕期不能食用', '没有发热')
+    """
+    words = strip_question(header)
+    if lang == "zh":
+        found = _CHINESE_QUESTION.search(header)
+        place = found.start() if found else 0
+        return words if yes else f"{words[:place]}{'没' if words.startswith('有', place) else '不'}{words[place:]}"
+    words = words[:1].lower() + words[1:]
+    if yes:
+        return words
+    return words.replace(" ", " not ", 1) if _MODAL.match(header) else f"not {words}".strip()

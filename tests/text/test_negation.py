@@ -19,6 +19,10 @@ it is not, and will never be, cancer | 戒烟戒酒 | 忌烟忌酒 | 不吸烟�
 the patient denies fever | 未见明显异常 | 没有症状的患者不需要手术
 gallstones without symptoms need no operation | a cold without fever is no reason to wait
 断药 | 没有必要手术 | 无必要手术 | X线诊断不了骨折 | 减少不了疼痛
+do not lift weights to avoid injury | it is best to avoid salt | you need to avoid beer | try to avoid milk
+patients are advised to avoid alcohol | exercises to avoid during pregnancy | take care to avoid infection
+nothing serious | she has given up alcohol | patients need to stop smoking
+规律作息避免熬夜 | 保持清淡饮食避免辛辣 | 避免加重便秘的食物 | 尽量避免感染 | 今后注意避免感染
 """
 AFFIRMED = """
 心脏骤停 | 突发骤停 | 激素不可骤停 | 激素切勿骤停 | 避免骤停激素 | 钙通道阻断药 | 诊断酒精性肝病 | 间断药物治疗
@@ -31,6 +35,10 @@ no problem | non-steroidal drugs | to stop bleeding | notable pain | nose drops 
 没关系 | 禁忌症 | 特别注意 | 级别 | 心脏骤停 | 停经 | 戒断反应 | 少量饮水 | 无创通气 | 无需担心 | 避孕药 | 不手术也不行
 gallstones without symptoms need an operation | a cold without fever is a reason to wait
 patients with no symptoms need surgery | 没有症状的患者需要手术 | 未怀孕的女性可以服用
+eat bran to avoid constipation | rest to avoid injury | exercises to avoid stiffness | you do not have to avoid milk
+it is taken with food to avoid nausea | a diet that avoids gluten | a diet designed to avoid gluten | it helps avoid gas
+wear gloves so you avoid burns | you don't have to stop breastfeeding | no need to avoid milk
+多喝水避免便秘 | 戴口罩可避免感染 | 避免便秘的食物 | 吃些能避免便秘的水果 | 适当运动避免血栓
 do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险
 """
 

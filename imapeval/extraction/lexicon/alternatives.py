@@ -11,7 +11,7 @@ from imapeval.text.negation import is_negated
 from imapeval.text.phrases import is_condition, split_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from imapeval.extraction.lexicon.clauses import Piece
     from imapeval.types import Lang
@@ -38,6 +38,7 @@ _REPLACED = re.compile(
     r"(?<=[\w）)])(?:来|去)?(?:代替|替代|取代)了?(?=\w)(?!治疗|疗法|方案|品|药|物|医|者|性)"
     r"|(?<![然反因从进故])(?:而(?=不[是用要能宜应可会需必])|而非(?!常))|(?<![然反因从进故])而(?=[是用改应选宜吃喝采要])"
 )
+_CHOSEN = re.compile("(?:[还倒])?不如|宁[可愿]")
 _USE = re.compile("[用以选换吃喝服]")
 _ABLE = re.compile("(?:可以?|能够?)$")  # 豆浆可以代替牛奶 advises nothing
 _CAUSE = re.compile("因|由于|为")
@@ -49,6 +50,9 @@ _OUTSIDE = re.compile("[以之]?外")
 _OTHERS = re.compile("其[他它余]|别的|所有|一切|任何|[都均]")
 _BESIDES = re.compile("[还也又另]|同时|更|再|需要?|应")
 _PERMITTED = re.compile("可以?(?!引起|导致|造成|出现)|能[吃喝用做]|允许|适合|没问题|都行|正常|阴性|好")
+
+
+_REJECTING: Mapping[Lang, tuple[re.Pattern[str], ...]] = {"en": (_INSTEAD,), "zh": (_REPLACED, re.compile("与其"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Part:
 def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
     """Yield the items of a sentence that is no question, and apart from each what it names only to reject it."""
     exception = _Exception.find(sentence) if lang == "zh" else None
-    if exception is None and not (_REPLACED if lang == "zh" else _INSTEAD).search(sentence.text):
+    if exception is None and not any(pattern.search(sentence.text) for pattern in _REJECTING[lang]):
         yield from map(Part, split_items(sentence))
         return
     previous = ""
@@ -91,7 +95,7 @@ def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
         if exception and item.start < exception.end:
             parts = exception.split(item)
         elif not is_condition(item.text):
-            parts = _split_chinese(item) if lang == "zh" else _split_english(item, sentence, previous)
+            parts = _split_chinese(item, sentence) if lang == "zh" else _split_english(item, sentence, previous)
         yield from filter(None, parts or [Part(item)])
         previous = item.text
 
@@ -130,7 +134,16 @@ def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | N
     return [chosen and Part(chosen), Part(other, "" if affirmed else "not", opens=opens)]
 
 
-def _split_chinese(item: Piece) -> list[Part | None]:
+def _split_chinese(item: Piece, sentence: Piece) -> list[Part | None]:
+    chosen = _CHOSEN.search(item.text)
+    if item.text.startswith("与其") and _CHOSEN.search(sentence.text, item.start - sentence.start):
+        # 与其吃药，不如休息 rejects the drugs.
+        end = chosen.start() if chosen else len(item.text)
+        other, rest = _cut(item, len("与其"), end), chosen and _cut(item, chosen.end(), len(item.text))
+        return [other and Part(other, "不", opens=chosen is None), rest and Part(rest, chosen=True)]
+    if chosen and not chosen.start() and "与其" in sentence.text[: item.start - sentence.start]:
+        rest = _cut(item, chosen.end(), len(item.text))
+        return [rest and Part(rest, chosen=True)]
     divided = _divide(item, _REPLACED)
     if divided is None:
         return []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
-from imapeval.extraction.lexicon.lists import Line, List, locate_sentences
+from imapeval.extraction.lexicon.lists import MAX_PLAIN_CHARACTERS, Line, List, locate_sentences
 from imapeval.text.governors import find_governor, find_negator
 from imapeval.text.negation import CHINESE_ADVICE_AGAINST, NEGATING_CHARACTERS, advises_against, is_negated, read_stance
 from imapeval.text.phrases import is_condition
@@ -29,7 +29,7 @@ _CATEGORY = (
     r"|事[项情]?|食物|食品|食材|水果|蔬菜|饮品|饮料|药物?|药品)"
 )
 _FUNCTION_WORDS = (
-    r"(?:\b(?:all of|also|any|are|be|certain|common|do|done|eat|eaten|eating|else|example|following|here|include"
+    r"(?:\b(?:all of|also|any|are|be|ca|certain|common|do|done|eat|eaten|eating|else|example|following|here|include"
     r"|includes|including|is|like|must|other|patients?|please|recommended|advised|advisable|allowed|should|some"
     r"|such as|take|taken|taking|that|the|these|those|to|try|use|used|using|what|which|you|your)\b"
     r"|以下|下列|这些|这类|如下|几[点种类个项]|哪些|什么|患者|病人|您|你|饮食|请|建议|推荐|适[合宜]|应[该当]?|需要?|要|做|去|的|吃|喝|服|用|尽量|注意"
@@ -99,6 +99,9 @@ _DANGLING = re.compile(
 )
 _COLON = re.compile(r"[)）]?[:：]")
 _LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：?？])?+[ \t]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
+_COLONS = (":", "：")
+_PLAIN_ITEM = re.compile(rf"[ \t]*\n[ \t]*\S[^\n.!?。！？:：;；]{{0,{MAX_PLAIN_CHARACTERS}}}(?=\n|\Z)")
+"""A line without the marker of an item, which is none if it has the punctuation of a sentence."""
 _INLINE = re.compile(
     r"[^\S\n]*+(?P<colon>[:：])?+[^\S\n]*+(?P<number>[①-⑳]|[(（](?:\d{1,2}|[a-h])[)）]|\d{1,2}[)）.、．])"
 )
@@ -128,11 +131,13 @@ class GovernedSentence:
         sentence: The sentence.
         governor: Words that deny, or advise against, the item at its beginning; "" for none.
         heading: The heading in it.
+        bare: Whether the governor is a mere "do not", which applies to all items.
     """
 
     sentence: Piece
     governor: str = ""
     heading: Heading | None = None
+    bare: bool = False
 
 
 def find_list_governor(text: str, lang: Lang) -> str:
@@ -209,11 +214,15 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
     """Yield the sentences of a text without markup, but not its headings, each with the words that apply to it."""
     current = List("")
     for place in locate_sentences(text):
-        governor = current.govern(place)
+        governor, bare = current.govern(place), current.bare
+        if place.crossed:
+            governor = governor or _AVOID[lang]  # "❌ Coffee"
         introduced, rest, heading = _find_heading(place, text, lang, governed=bool(governor))
         current = introduced or current
         if rest is not None:
-            yield GovernedSentence(rest, governor, heading)
+            # "Do not: take aspirin; if you drive, drink", but not "do not: take aspirin; avoid coffee"
+            bare = bare and not find_governor(rest.text)
+            yield GovernedSentence(rest, governor, heading, bare=bare)
 
 
 def _find_heading(
@@ -243,14 +252,16 @@ def _find_heading(
             rest = replace(sentence, text=text[sentence.start : end], end=end)
             return List(governor, line), rest if before else None, None
     heading = find_heading_before_colon(sentence, text, lang)
-    return List(heading.governor) if heading else None, sentence, heading
+    return List(heading.governor, bare=heading.bare) if heading else None, sentence, heading
 
 
 def _find_item_below(sentence: Piece, line: Line, text: str) -> tuple[Line | None, bool]:
     """Return how the item behind the line of a sentence begins, None for none, and whether a colon introduces it."""
     if ending := _LINE_END.match(text, sentence.end):
         below = Line.read(ending["next"])
-        return below if below.kind else None, ending["colon"] is not None
+        if not below.kind and not (ending["colon"] in _COLONS and _PLAIN_ITEM.match(text, ending.end("colon"))):
+            below = None
+        return below, ending["colon"] is not None
     number = _INLINE.match(text, sentence.end)
     below = line.read_inline(number["number"]) if number else None
     return (below, number["colon"] is not None) if number and below and below.starts_over else (None, False)

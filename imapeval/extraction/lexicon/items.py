@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.headings import is_category
-from imapeval.text.governors import find_governor, find_negator, strip_final_verb
+from imapeval.extraction.lexicon.headings import find_list_governor, is_category
+from imapeval.text.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
+from imapeval.text.hazards import is_hazard
 from imapeval.text.negation import advises_against, is_negated
-from imapeval.text.phrases import is_condition
+from imapeval.text.phrases import is_condition, split_condition
+from imapeval.text.yes_no import read_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from imapeval.extraction.lexicon.clauses import Piece
     from imapeval.extraction.lexicon.headings import GovernedSentence
@@ -29,8 +31,19 @@ _LISTING: Mapping[Lang, re.Pattern[str]] = {
 _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
 _COLONS = (":", "：")
+_SPEAKER = re.compile(
+    r"patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]|患者|病人|医生|护士|家属|[问答]|回答|结论",
+    re.IGNORECASE,
+)
+_NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
+# Between a name and what is said of it.
+_LABEL_END = re.compile(r"[)）]?(?:[:：]|\s*[–—-]+)\s*")
+_MAX_NAME_CHARACTERS = 30
+"""Longest name before a verdict, in characters."""
 _CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
 _REASON = re.compile(r"\bbecause\b|因为|由于", re.IGNORECASE)
+# At the beginning of what happens otherwise.
+_OTHERWISE = re.compile(r"(?:otherwise|or else|so as not to|lest)\b|以[免防]|免得|否则", re.IGNORECASE)
 # Before an example, and at its beginning behind a comma or bracket.
 _EXAMPLE = re.compile(r"\b(?:such as|including|for example|e\.g)\b|包括|例如|比如", re.IGNORECASE)
 _EXAMPLE_LEAD = re.compile(
@@ -61,7 +74,7 @@ _REASONS = re.compile(
 )
 # What begins advice for something, such as what prevents an item of a list of what to avoid.
 _REMEDY = re.compile(
-    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|[可应]以?|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|保暖|佩?戴|低[盐脂糖]|给予|抬高|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|应|可(?![乐可卡待疑])|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|保暖|佩?戴|低[盐脂糖]|给予|抬高|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
     re.IGNORECASE,
 )
 # Behind the colon of an item that is to be avoided: what it includes, not why or what to do instead.
@@ -151,9 +164,9 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     """Yield the items of a sentence; `courtesies` says whether polite phrases are among them."""
     links = _drop_labels(governed, text, lang, courtesies=courtesies)
     introduced = False
-    for link, item in _find_examples(links, governed, text, lang):
+    for link, item in _complete_labels(_find_examples(links, governed, text, lang), lang):
         # The reason for what a colon introduced is not governed as well.
-        is_reason = introduced and _REASON.search(link.between)
+        is_reason = introduced and (_REASON.search(link.between) or _OTHERWISE.match(item.piece.text))
         contrast = bool(link.part.chosen or _CONTRAST.search(link.between) or is_reason)
         if link.part.rejected:
             rejected = replace(item.piece, text=link.part.name(lang))
@@ -169,7 +182,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
 def _drop_labels(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool) -> Iterator[_Link]:
     """Yield the parts of a sentence without its heading, the names of categories, and, if so told, polite phrases."""
     sentence, heading = governed.sentence, governed.heading
-    governor, bare, detached = governed.governor, False, False
+    governor, bare, detached = governed.governor, governed.bare, False
     # "Should I use heat instead of ice?" rejects neither, and "do not: use heat instead of ice" not the ice.
     undivided = governor or heading or text.startswith(("?", "？"), sentence.end)
     end = sentence.start
@@ -182,6 +195,9 @@ def _drop_labels(governed: GovernedSentence, text: str, lang: Lang, *, courtesie
             pass  # "Avoid:", and below it "Drinks: coffee, alcohol"
         elif not courtesies and is_courtesy(item.text, lang=lang):
             detached = detached or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
+        elif governor and is_condition(item.text):
+            yield _Link(part, between, "", bare, detached)  # "Avoid: if you drive, alcohol"
+            detached = part.opens
         else:
             yield _Link(part, between, governor, bare, detached)
             governor, detached = "", part.opens
@@ -232,10 +248,56 @@ def _find_examples(
         )
 
 
+def _complete_labels(found: Iterable[tuple[_Link, Item]], lang: Lang) -> Iterator[tuple[_Link, Item]]:
+    """Yield the items, and a verdict behind a list of names with each of them: "coffee and tea: avoid"."""
+    names: list[tuple[_Link, Item]] = []
+    after_verdict = False
+    for link, item in found:
+        if names and _LABEL_END.fullmatch(link.between) and (join := _read_verdict(item.piece.text, lang)):
+            yield from ((name, replace(named, piece=join(named.piece))) for name, named in names)
+            names, after_verdict = [], True
+            continue
+        if not item.listed or after_verdict or not _is_name(item.piece.text):
+            yield from names
+            names = []
+        # A list ends with the verdict on it.
+        item = replace(item, listed=item.listed and not after_verdict)
+        after_verdict = False
+        if _is_name(item.piece.text):
+            names.append((link, item))
+        else:
+            yield link, item
+    yield from names
+
+
+def _read_verdict(text: str, lang: Lang) -> Callable[[Piece], Piece] | None:
+    """Return what completes a name with the verdict behind it; None if a text is no verdict."""
+    core, condition = split_condition(text)
+    answer = read_verdict(text)
+    if answer is not None:
+        before, behind = "" if answer else _NONE[lang], ""
+    elif find_governor(core) == core:
+        before, behind = core, condition
+    elif find_list_governor(core, lang) or is_unsuitable(core):
+        before, behind = "", text
+    else:
+        return None
+    space = "" if lang == "zh" else " "
+    return lambda name: replace(name, text=space.join(filter(None, (before, name.text, behind))))
+
+
+def _is_name(text: str) -> bool:
+    if len(text) > _MAX_NAME_CHARACTERS or _SPEAKER.fullmatch(text):
+        return False
+    return not (is_condition(text) or is_negated(text))
+
+
 def _introduces_members(link: _Link, text: str, end: int) -> bool:
     """Return whether an item with a colon behind it is a class whose members follow, up to the end of its sentence."""
     item = link.part.piece
-    is_class = link.governor or (_CLASS.search(item.text) and advises_against(find_governor(item.text)))
+    # "Caffeine: coffee, tea" below "avoid", but not "infection: masks, gloves".
+    named = link.governor and not is_hazard(item.text)
+    is_class = named or (_CLASS.search(item.text) and advises_against(find_governor(item.text)))
     return bool(is_class) and _lists_members(text[item.end : min(end, item.end + _MAX_MEMBERS_CHARACTERS + 1)])
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The beginning of a line, with the marker of a list item.
 _LINE = re.compile(
-    r"(?P<indent>[ \t]*)(?P<kind>[-*•·●▪–—]|(?P<circled>[①-⑳])"
+    r"(?P<indent>[ \t]*)(?P<kind>[-*•·●▪–—✅✓✔☑❌✗✘✖🚫⛔]|(?P<circled>[①-⑳])"
     r"|(?P<open>[(（]?)(?:(?P<digits>\d{1,2})|(?P<chinese>[一二三四五六七八九十]{1,2}))(?P<close>[.、)）．])|)"
 )
 _NUMBERS = ("digits", "chinese", "circled")
@@ -25,6 +25,10 @@ _MAX_NUMBER_CHARACTERS = 10
 _PRONOUN = re.compile(r"(?:it|this|that|they|these|there|you|we|I)\b|[这它]", re.IGNORECASE)
 _SEMICOLON = re.compile(r"\s*[;；]\s*")
 _COLON = re.compile(r"[)）]?[:：]")
+_CROSS = re.compile("[❌✗✘✖🚫⛔]")
+MAX_PLAIN_CHARACTERS = 60
+"""Longest item without a marker, in characters; a longer line is a sentence."""
+_PLAIN_END = re.compile(r"[ \t]*+[,，、;；]?[ \t]*+(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +80,16 @@ class Place:
         between: The text between it and the sentence before it.
         line: How its line begins.
         item: How the item that it begins does; None if it is within an item.
+        plain: Whether it is a short line of its own without a full stop, which may be an item without a marker.
+        crossed: Whether its marker is a cross.
     """
 
     sentence: Piece
     between: str
     line: Line
     item: Line | None
+    plain: bool = False
+    crossed: bool = False
 
 
 @dataclass(slots=True)
@@ -93,12 +101,14 @@ class List:
         heading: The line of the heading, if the list is below it.
         first: The line of the first item.
         goes_on: Whether the last sentence belongs to the list.
+        bare: Whether the heading is a mere "do not".
     """
 
     governor: str
     heading: Line | None = None
     first: Line | None = None
     goes_on: bool = True
+    bare: bool = False
 
     def govern(self, place: Place) -> str:
         """Return the words that apply to the next sentence; "" if it does not belong to the list."""
@@ -115,7 +125,13 @@ class List:
             # "Avoid: alcohol; eat: rice"
             own = _COLON.search(place.sentence.text) or _PRONOUN.match(place.sentence.text)
             return bool(follows) and not own
-        if not self.heading or not item.kind or (item.starts_over and self.first and self.first.inline):
+        if not self.heading or (item.starts_over and self.first and self.first.inline):
+            return False
+        if not (self.first or item).kind:
+            # Items without markers stand directly below their heading, and below each other.
+            self.first = item
+            return not item.kind and place.plain and place.between.count("\n") == 1
+        if not item.kind:
             return False
         self.first = self.first or item
         return item.is_below(self.heading) and (item.kind == self.first.kind or item.indent > self.first.indent)
@@ -132,5 +148,13 @@ def locate_sentences(text: str) -> Iterator[Place]:
             continue  # the number of an item that is indented
         if opens_line:
             line = Line.read(between.rpartition("\n")[2])
-        yield Place(sentence, between, line, line if opens_line else line.read_inline(between))
+        plain = opens_line and _is_plain_item(text, sentence.start, sentence.end)
+        crossed = opens_line and _CROSS.search(between, between.rfind("\n") + 1) is not None
+        item = line if opens_line else line.read_inline(between)
+        yield Place(sentence, between, line, item, plain=plain, crossed=crossed)
         end = sentence.end
+
+
+def _is_plain_item(text: str, start: int, end: int) -> bool:
+    """Return whether a stretch at the beginning of a line is short and ends the line without a full stop."""
+    return end - start <= MAX_PLAIN_CHARACTERS and _PLAIN_END.match(text, end) is not None

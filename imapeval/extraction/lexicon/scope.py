@@ -65,15 +65,9 @@ def apply_governors(found: list[Item], lang: Lang) -> Iterator[Piece]:
         if item.aside and groups and not groups[-1][0].introduced:
             asides.append([item])
             continue
-        starts = (
-            not groups
-            # What a colon introduces goes on to the end of the sentence.
-            or not (item.listed or groups[-1][0].introduced)
-            or item.introduced
-            or item.after_contrast
-            or is_condition(item.piece.text)
-        )
-        if starts or is_condition(groups[-1][-1].piece.text):
+        # What a colon introduces goes on to the end of the sentence.
+        goes_on = groups and (groups[-1][0].introduced or _continues_list(item, groups[-1][-1]))
+        if not goes_on or item.introduced or item.after_contrast:
             groups.append([item])
         else:
             groups[-1].append(item)
@@ -82,6 +76,10 @@ def apply_governors(found: list[Item], lang: Lang) -> Iterator[Piece]:
         completed = _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
         pieces += _apply_hedges(completed, lang)
     yield from sorted(pieces, key=attrgetter("start"))
+
+
+def _continues_list(item: Item, last: Item) -> bool:
+    return item.listed and not (is_condition(item.piece.text) or is_condition(last.piece.text))
 
 
 def _apply_hedges(pieces: Iterable[Piece], lang: Lang) -> Iterator[Piece]:
@@ -126,7 +124,8 @@ class _Scope:
             return cls("" if is_clause(text[len(verb) :], lang) else verb, loose=loose)
         if governor == text:
             # A lone "No" answers the question and governs nothing, unlike "do not smoke".
-            return cls(find_negator(governor, lang) if strip_final_verb(governor) != governor else "")
+            words = find_negator(governor, lang) if strip_final_verb(governor) != governor else ""
+            return cls(words, introduced=item.introduced)
         # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it.
         own = is_clause(text[len(governor) :], lang)
         rejecting = item.rejected or governor.lower() == "not"
@@ -141,24 +140,31 @@ class _Scope:
     def reaches(self, item: Item, lang: Lang, *, past_or: bool, last: bool) -> bool:
         """Return whether it applies to an item, given whether no "or" follows, and whether this is the last item."""
         text = item.piece.text
-        if not self.words or _OWN_FINDING.match(text) or (reports_denial(self.words) and _HISTORY.match(text)):
-            return False
-        if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
+        if not self.words or (reports_denial(self.words) and _HISTORY.match(text)):
             return False
         if self.introduced:
             return True
+        if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
+            return False
+        if _OWN_FINDING.match(text):
+            return False
         completes = self.shares_predicate and last and not _opens_clause(text, lang)
         return (completes or not is_clause(text, lang)) and (lang == "en" or not is_remedy(text))
 
 
 def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
-    scope = _Scope()
+    scope = introduced = _Scope()
     conjoined = False
     last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
     pieces: list[Piece] = []
     for place, item in enumerate(group):
         piece = item.piece
-        if item.comma and lang == "zh" and not item.example and (conjoined or denies_being(scope.words)):
+        if introduced.words and is_condition(piece.text):
+            pieces.append(piece)
+            continue
+        if introduced.words and item.comma:
+            scope = introduced  # "Do not: drive, avoid dehydration, drink beer"
+        elif item.comma and lang == "zh" and not item.example and (conjoined or denies_being(scope.words)):
             scope = _Scope()  # 无发热、皮疹，头痛三天: the list ends at the comma
         conjoined = conjoined or item.conjoined
         if item.example:
@@ -177,6 +183,7 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             piece = prepend_governor(piece, negator if own and scope.introduced and negator else scope.words, lang)
         else:
             scope = _Scope.open(item, governor, lang, first=place == 0)
+            introduced = scope if scope.introduced else introduced
         pieces.append(piece)
     return pieces
 

@@ -16,6 +16,9 @@ from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
 from imapeval.extraction.lexicon.items import split_into_items
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
+from imapeval.extraction.lexicon.tables import read_table, split_tables
+from imapeval.text.governors import find_governor
+from imapeval.text.hazards import is_hazard
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.phrases import is_condition
 
@@ -31,7 +34,7 @@ MAX_STATEMENT_CHARACTERS = 200
 # Openings that add nothing to a statement.
 _LEAD: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"^(?:(?:and|or|but|so|then|also|however|therefore|additionally|in addition|first(?:ly)?|second(?:ly)?|finally|yet"
+        r"^(?:(?:and|or|but|so|then|while|also|however|therefore|additionally|in addition|first(?:ly)?|second(?:ly)?|finally|yet"
         r"|if possible|please|kindly|usually|generally|typically|overall|in general|in (?:this|your|some|most|many|severe|rare) cases?"
         r"|sometimes|often|especially|particularly|for now|at present|as well)[, ]+"
         r"|(?:i|we) (?:would |will |do |can |strongly )*(?:suggest|recommend|advise|think|believe|feel|see)(?: that| you| to)*\s+"
@@ -67,6 +70,13 @@ _MAIN_CLAUSE_START = re.compile(
     rf"|(?<=[{HAN}])则",
     re.IGNORECASE,
 )
+# 只有培养阳性才需要抗生素 is a condition and a statement.
+_WITH_MAIN_CLAUSE = re.compile(
+    "(?:只有[^才]+才|[^才就]+(?:(?<!小)时|后)才|[^就]+就)(?=[能会需要可应考用做是该得去必立])"
+)
+_ONLY_WHEN = re.compile("[^才就，]{2,}(?:(?<!小)时|情况下|的话)才(?=[能会需要可应考用])")
+_PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来|从而)(?:避免|预防|防止)", re.IGNORECASE)
+"""Before what an action prevents."""
 
 
 def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
@@ -74,9 +84,19 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
 
     A statement completed with the governor of its list, or with its condition, is longer than its span.
     """
-    for governed in govern_sentences(text, lang):
-        if not is_disclaimer(governed.sentence.text, lang=lang):
-            yield from _read_sentence(governed, text, lang)
+    for start, end, table in split_tables(text, lang):
+        if table is not None:
+            for found in read_table(table, lang):
+                if isinstance(found, Piece):
+                    yield replace(found, text=found.text[:MAX_STATEMENT_CHARACTERS])
+                else:
+                    yield from _read_sentence(found, text, lang)
+            continue
+        part = text[start:end]
+        for governed in govern_sentences(part, lang):
+            if not is_disclaimer(governed.sentence.text, lang=lang):
+                for piece in _read_sentence(governed, part, lang):
+                    yield replace(piece, start=piece.start + start, end=piece.end + start)
 
 
 def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
@@ -90,15 +110,19 @@ def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 
 
 def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterator[Piece]:
-    found = _join_conditions(list(split_into_items(governed, text, lang)), text, lang)
+    found = _join_clauses(list(split_into_items(governed, text, lang)), text, lang)
     condition = ""
     statements: list[Piece] = []
     for piece in apply_governors(found, lang):
-        if is_condition(piece.text):
-            condition = piece.text
-            continue
+        stated, main = _split_main_clause(piece.text)
+        if main or is_condition(piece.text):
+            condition = stated
+            if not main:
+                continue
+            piece = replace(piece, text=main)
         stripped = _strip_lead_and_tail(piece, lang)
         if stripped is None or is_courtesy(stripped.text, lang=lang):
+            condition = "" if main else condition
             continue
         if condition:
             stripped = _append_condition(stripped, condition)
@@ -116,8 +140,18 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
     yield from statements
 
 
-def _join_conditions(items: list[Item], text: str, lang: Lang) -> list[Item]:
-    """Return the items, joining a condition that continues after "or" or with examples: "if it swells or reddens"."""
+def _split_main_clause(text: str) -> tuple[str, str]:
+    """Return a Chinese condition and the statement behind it, "" if there is none."""
+    pattern = _WITH_MAIN_CLAUSE if is_condition(text) else _ONLY_WHEN
+    both = None if find_governor(text) else pattern.match(text)
+    return (both[0][:-1], text[both.end() :]) if both else (text, "")
+
+
+def _join_clauses(items: list[Item], text: str, lang: Lang) -> list[Item]:
+    """Return the items, joining a condition that continues after "or" or with examples: "if it swells or reddens".
+
+    So is what else is prevented: "drink water to prevent constipation, dehydration and stones".
+    """
     joined: list[Item] = []
     # Index behind the last of several examples.
     examples = 0
@@ -125,14 +159,11 @@ def _join_conditions(items: list[Item], text: str, lang: Lang) -> list[Item]:
         start, end = joined[-1].piece.start if joined else 0, item.piece.end
         if item.example:
             examples = _find_last_example(items, place, lang) + 1
-        goes_on = (
-            joined
-            and item.listed
-            and (place < examples or not item.comma)
-            and not item.after_contrast
-            and end - start <= MAX_STATEMENT_CHARACTERS
-        )
-        if goes_on and is_condition(joined[-1].piece.text):
+        goes_on = joined and item.listed and not item.after_contrast and end - start <= MAX_STATEMENT_CHARACTERS
+        completes_condition = goes_on and (place < examples or not item.comma) and is_condition(joined[-1].piece.text)
+        if completes_condition or (
+            goes_on and is_hazard(item.piece.text) and _PREVENTION.search(joined[-1].piece.text)
+        ):
             joined[-1] = replace(joined[-1], piece=Piece(text[start:end], start, end))
         else:
             joined.append(item)

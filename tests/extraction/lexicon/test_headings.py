@@ -51,6 +51,19 @@ TEXTS = [
     ("忌口：辣椒；酒。多喝水。", "zh", ["忌辣椒", "忌酒", "多喝水"]),
     ("Avoid: alcohol; eat: rice; take: vitamins.", "en", ["Avoid alcohol", "eat", "rice", "take", "vitamins"]),
     ("忌：辛辣；宜：清淡。", "zh", ["忌辛辣", "清淡"]),
+    (
+        "Do not: take aspirin; if you drive, drink beer; smoke, vape. Rest.",
+        "en",
+        ["Do not take aspirin", "Do not drink beer (if you drive)", "Do not smoke", "Do not vape", "Rest"],
+    ),
+    ("Do not: smoke, avoid thirst, drink beer.", "en", ["Do not smoke", "avoid thirst", "Do not drink beer"]),
+    (
+        "不要：喝酒；熬夜，考虑手术；如果发烧，洗澡。多喝水。",
+        "zh",
+        ["不要喝酒", "不要熬夜", "不要考虑手术", "不要洗澡（如果发烧）", "多喝水"],
+    ),
+    ("不要：喝酒；不要熬夜；吸烟。", "zh", ["不要喝酒", "不要熬夜", "不要吸烟"]),
+    ("不要：提重物，以免再次损伤。", "zh", ["不要提重物", "以免再次损伤"]),
     # A remedy in a list of what to avoid.
     ("Avoid:\n- Coffee; drink decaf\n- Take breaks", "en", ["Avoid Coffee", "drink decaf", "Take breaks"]),
     # What is below a colon or in brackets in such a list.
@@ -70,6 +83,29 @@ TEXTS = [
         "en",
         ["Do not share needles", "Do not reuse syringes", "Do not smoke"],
     ),
+    # What a category that is a hazard includes is what to do about it.
+    (
+        "Avoid:\n- **Stress:** meditation, yoga\n- **Caffeine:** coffee, tea",
+        "en",
+        ["Avoid Stress", "meditation", "yoga", "Avoid Caffeine", "Avoid coffee", "Avoid tea"],
+    ),
+    ("避免：\n- 便秘：香蕉、燕麦", "zh", ["避免便秘", "香蕉", "燕麦"]),
+    ("避免便秘的食物：香蕉、燕麦。", "zh", ["避免便秘的食物", "香蕉", "燕麦"]),
+    # Without markers, up to an empty line or a sentence.
+    (
+        "Foods to avoid:\nCoffee\nTea and cola\n\nDrink water.",
+        "en",
+        ["avoid Coffee", "avoid Tea", "avoid cola", "Drink water"],
+    ),
+    ("Avoid:\nCoffee\nSalt.\nSugar", "en", ["Avoid Coffee", "Salt", "Sugar"]),
+    ("Avoid:\nThis is a sentence.\nSugar", "en", ["Avoid", "a sentence", "Sugar"]),
+    ("1. Do not:\nDrive\n2. Rest", "en", ["Do not Drive", "Rest"]),
+    ("You should not:\nDrive\nYou can:\nWalk", "en", ["not Drive", "can", "Walk"]),
+    ("忌口：\n咖啡\n浓茶\n可以吃：\n燕麦", "zh", ["忌咖啡", "忌浓茶", "燕麦"]),
+    # With crosses and ticks.
+    ("❌ Alcohol\n- ❌ Nuts\n✅ Water", "en", ["avoid Alcohol", "avoid Nuts", "Water"]),
+    ("❌ 不要饮酒\n✅ 白开水", "zh", ["不要饮酒", "白开水"]),
+    ("Foods you can't eat\n- nuts", "en", ["avoid nuts"]),
     # With a topic.
     (
         "Foods to avoid with gout:\n- beer\n\nFoods you can eat:\n- rice",

@@ -120,6 +120,18 @@ ENGLISH = {
         "pulse 72",
         "cough for three days",
     ],
+    # A verdict behind a name says it of the name.
+    "Coffee and tea: avoid, they irritate.": ["avoid Coffee", "avoid tea", "irritate"],
+    "Ibuprofen: avoid if you have ulcers.": ["avoid Ibuprofen if you have ulcers"],
+    "Aspirin – not recommended. Naproxen – with food.": ["Aspirin not recommended", "Naproxen", "with food"],
+    "Vaccines: contraindicated in pregnancy.": ["Vaccines contraindicated in pregnancy"],
+    "Fever: no. Cough: yes.": ["no Fever", "Cough"],
+    "Patient: No.": ["Patient", "No"],
+    "Exercise: avoid heavy lifting.": ["Exercise", "avoid heavy lifting"],
+    "There's no need for an X-ray or blood tests.": ["no need for an X-ray", "no blood tests"],
+    "Try not to scratch, rub or cover it.": ["Try not to scratch", "Try not to rub", "Try not to cover it"],
+    "Exercise to prevent cramps, falls and stroke.": ["Exercise to prevent cramps, falls and stroke"],
+    "While surgery isn't needed, a scan is.": ["surgery isn't needed", "a scan is"],
     "Foods to avoid include coffee, tea and chocolate.": [
         "Foods to avoid include coffee",
         "Foods to avoid include tea",
@@ -250,6 +262,10 @@ CHINESE = {
     "阿司匹林、布洛芬禁用。": ["阿司匹林禁用", "布洛芬禁用"],
     "手术和化疗都不需要。": ["手术都不需要", "化疗都不需要"],
     "冷敷，咖啡、浓茶都不能喝，可以喝水。": ["冷敷", "咖啡都不能喝", "浓茶都不能喝", "喝水"],
+    "咖啡、浓茶：避免。": ["避免咖啡", "避免浓茶"],
+    "布洛芬：肾病患者避免使用。": ["布洛芬肾病患者避免使用"],
+    "发热：无。": ["无发热"],
+    "既往无糖尿病、高血压。": ["既往无糖尿病", "既往无高血压"],
     # With verbs of their own.
     "避免饮酒和吸烟。": ["避免饮酒", "避免吸烟"],
     "避免饮酒、熬夜，保持清洁。": ["避免饮酒", "避免熬夜", "保持清洁"],
@@ -275,6 +291,8 @@ CHINESE = {
     "不用阿司匹林而用布洛芬。": ["不用阿司匹林", "用布洛芬"],
     "除海鲜、牛肉以外，其他食物都可以吃。": ["海鲜除外", "牛肉除外", "其他食物都可以吃"],
     "水果都可以吃，榴莲、荔枝除外。": ["水果都可以吃", "榴莲除外", "荔枝除外"],
+    "与其吃药，不如休息。": ["不吃药", "休息"],
+    "与其吃药不如休息。": ["不吃药", "休息"],
     "除白开水外，什么都不能喝。": ["白开水", "什么都不能喝"],
     "除皮疹外，其余均正常。": ["皮疹", "其余均正常"],
     # What looks like it, and rejects nothing.
@@ -293,6 +311,9 @@ CHINESE = {
     "请看医生，如果发烧。": ["看医生（如果发烧）"],
     "高烧不退时，及时就医。": ["就医（高烧不退时）"],
     "除非怀孕，可以吃布洛芬。": ["吃布洛芬（除非怀孕）"],
+    "只有培养阳性才需要用抗生素。": ["用抗生素（只有培养阳性）"],
+    "皮肤没有破损时才可以涂药膏。": ["涂药膏（皮肤没有破损时）"],
+    "不要等发烧时才考虑就诊。": ["不要等发烧时才考虑就诊"],
     "一旦出血，立即停药。": ["立即停药（一旦出血）"],
     "若疼痛加重或红肿，停止运动。": ["停止运动（若疼痛加重或红肿）"],
     # Nothing that is added.
