@@ -67,17 +67,13 @@ def write_markdown(
     worst = choose(MAX_WORST, go_through(), key=itemgetter(0))
     parts = [
         f"## imapeval: {escape_markdown(name)}",
-        _list_verdicts(verdicts),
+        "\n".join(f"- {'✅' if verdict.met else '❌'} {escape_markdown(str(verdict))}" for verdict in verdicts),
         _tabulate_means(rows),
         *describe_mean_limits(row.resampled for row in rows[:MAX_ROWS]),
         unscored.tabulate(of=len(answers)),
         _tabulate_worst(worst, metric, several=len(systems) > 1),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _list_verdicts(verdicts: Sequence[AnyVerdict]) -> str:
-    return "\n".join(f"- {'✅' if verdict.met else '❌'} {escape_markdown(str(verdict))}" for verdict in verdicts)
 
 
 def _tabulate_means(rows: Sequence[SummaryRow]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions, format_mean_interval
+from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.number_format import find_digits, write_decimal
 from imapeval.types import Score
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from imapeval.types import Outcome
 
 VerdictWord = Literal["pass", "fail", "too close to call"]
-
-CONFIDENCE = 0.95
-"""Confidence of the intervals that decide whether a verdict is too close to call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Threshold:
         values = list_repetitions(score)
         if len(values) < 2:
             return AnswerVerdict(self, score.value)
-        reach = student_quantile(1 - (1 - CONFIDENCE) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+        reach = student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
         return AnswerVerdict(self, score.value, len(values), score.value - reach, score.value + reach)
 
     def format_value(self, value: float) -> str:

@@ -177,12 +177,12 @@ def render_orders(rows: Sequence[OrderEffect]) -> Markup:
             render_note("1 2 3 is the order in which a question was first seen; 2 1 3 has its second option first."),
             render_table(
                 ["model", "task", "order", "right"],
-                [[row.model, name_task(row.task), *cell] for row in rows for cell in _list_orders(row)],
+                [
+                    [row.model, name_task(row.task), order, format_percent(share, digits=3)]
+                    for row in rows
+                    for order, share in row.by_order.items()
+                ],
                 texts=(0, 1, 2),
             ),
         ),
     )
-
-
-def _list_orders(row: OrderEffect) -> list[tuple[str, str]]:
-    return [(order, format_percent(share, digits=3)) for order, share in row.by_order.items()]

@@ -122,9 +122,7 @@ def _measure(
     packed, counts = sort_ratings(ratings)
     codes = encode(packed, categories)
     credits_ = category_weights(categories, weighting)
-    agreed = average_pairs(
-        codes.astype(np.float64), counts, lambda a, b: credits_[a.astype(np.int64), b.astype(np.int64)]
-    )
+    agreed = average_pairs(codes, counts, lambda first, second: credits_[first, second])
     used = count_categories(codes, len(categories)) / np.maximum(counts, 1)[:, None]
 
     def combine(sums: Floats) -> Floats:

@@ -117,9 +117,7 @@ def _find_distances(values: Floats, level: Measurement) -> Floats:
 
 def _count(packed: Floats, counts: Floats, values: Floats, distances: Floats) -> Floats:
     codes = encode(packed, values)
-    apart = average_pairs(
-        codes.astype(np.float64), counts, lambda a, b: distances[a.astype(np.int64), b.astype(np.int64)]
-    )
+    apart = average_pairs(codes, counts, lambda first, second: distances[first, second])
     return np.column_stack((apart * counts / 2, counts, count_categories(codes, len(values))))
 
 

@@ -13,7 +13,7 @@ from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_k
 from imapeval.study.agreement.krippendorff import measure_alpha
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
 from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
-from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, find_intervals
+from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, count_raters, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import Agreement
 from imapeval.study.intervals import ends_of
@@ -124,11 +124,10 @@ def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...
 
     The ICC is the two-way one where all raters rated all answers, and the one-way one otherwise.
     """
-    table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
     icc = ("icc_2_1", "icc_2_k") if _is_complete(ratings) else ("icc_1_1", "icc_1_k")
     step = None if scale is None else scale.step
     if has_two_categories(ratings, scale):
-        kappa = "cohen_kappa" if table.shape[1] == 2 else "fleiss_kappa"
+        kappa = "cohen_kappa" if count_raters(ratings) == 2 else "fleiss_kappa"
         return ("exact", kappa, "gwet_ac1", "krippendorff_alpha_nominal")
     if step is not None:
         alphas = ("krippendorff_alpha_ordinal", "krippendorff_alpha_interval")
@@ -194,7 +193,7 @@ def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
     """
     table = rated.by_rater[dimension]
     used = ~np.isnan(table).all(axis=1)
-    return table[used], number_clusters(rated.questions[used].tolist())
+    return table[used], number_clusters(rated.questions[used])
 
 
 def describe_left_out(rated: Rated) -> str:

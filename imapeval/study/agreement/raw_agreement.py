@@ -7,7 +7,7 @@ are left out.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.scales import Scale
+
+    Numbers = TypeVar("Numbers", Floats, Counts)
 
 STEP_TOLERANCE = 1e-6
 """Tolerance, as a share of a scale's step, for equal differences (0.3 - 0.1 is not 0.2 in binary)."""
@@ -49,7 +51,7 @@ def measure_distance(ratings: Floats) -> AgreementStatistic | Undefined:
     return _average(ratings, lambda apart: apart, bounds=(0.0, span))
 
 
-def average_pairs(packed: Floats, counts: Floats, of_pair: Callable[[Floats, Floats], Floats]) -> Floats:
+def average_pairs(packed: Numbers, counts: Floats, of_pair: Callable[[Numbers, Numbers], Floats]) -> Floats:
     """Return, by answer, the mean of a number over its pairs of ratings; 0 where there is no pair. Shape (answers,).
 
     `packed` are ratings from `statistic.sort_ratings`, or codes in their place, `counts` how many each answer has.

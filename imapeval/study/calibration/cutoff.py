@@ -107,7 +107,7 @@ def find_cutoff(
     every, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     there = np.isfinite(every) & np.isfinite(ratings)
     scores, acceptable = every[there], ratings[there] >= right_from
-    codes = number_clusters(rated.questions[there].tolist())
+    codes = number_clusters(rated.questions[there])
     questions = int(codes.max(initial=-1)) + 1
     if questions < MIN_QUESTIONS:
         raise UsageError(f"{questions} questions are fewer than {MIN_QUESTIONS}. Rate more answers.")

@@ -257,7 +257,7 @@ def _test_metric(rated: Rated, metric: str, dimension: str, *, epsilon: float, s
         return replace(nothing, reason=f"fewer than {MIN_RATERS} raters")
     mean = rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(scores) & np.isfinite(mean))
-    questions = number_clusters(rated.questions[rows].tolist())
+    questions = number_clusters(rated.questions[rows])
     if int(questions.max(initial=-1)) + 1 < MIN_QUESTIONS:
         return replace(nothing, reason=f"fewer than {MIN_QUESTIONS} questions")
     if np.ptp(scores[rows]) == 0:
@@ -297,7 +297,7 @@ def compare_with_each_rater(
     for place, rater in enumerate(raters):
         own, others = ratings[:, place], np.delete(ratings, place, axis=1)
         used = np.flatnonzero(np.isfinite(own) & np.isfinite(others).any(axis=1))
-        clusters = number_clusters(questions[used].tolist())
+        clusters = number_clusters(questions[used])
         if int(clusters.max(initial=-1)) + 1 < MIN_QUESTIONS:
             continue
         by_metric, by_rater = (np.nanmean((side[used, None] - others[used]) ** 2, axis=1) for side in (predicted, own))

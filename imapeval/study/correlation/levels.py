@@ -184,7 +184,7 @@ class _RowBuilder:
         self._write_mean(self._sum, ALL, dimensions, np.arange(len(self._rated)))
 
     def _write_mean(self, sums: Estimates, label: str, dimensions: list[int], rated: Counts) -> None:
-        total = _add_up(sums, dimensions)
+        total = _average_dimensions(sums, dimensions)
         cells = int(self._cells[dimensions].sum())
         count = self._count(rated)
         ends = self._find_ends(total, count.questions[:, None], count.systems[:, None])
@@ -330,7 +330,7 @@ def _add(before: Estimates | None, estimates: Estimates) -> Estimates:
     )
 
 
-def _add_up(total: Estimates, dimensions: list[int]) -> Estimates:
+def _average_dimensions(total: Estimates, dimensions: list[int]) -> Estimates:
     """Return means over some dimensions from sums over systems: shapes (m, 1)."""
     groups = total.groups[:, dimensions].sum(axis=1, keepdims=True)
     size = np.where(groups > 0, groups, np.nan)

@@ -196,3 +196,10 @@ def number_clusters(clusters: Sequence[Hashable] | Counts) -> Counts:
         return np.argsort(np.argsort(first))[codes]
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)
+
+
+def sum_by_code(columns: Floats, codes: Counts) -> Floats:
+    """Return the sums, over the last axis, of numbers with the same code; codes are numbers from 0 without gaps."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(int(codes.max()) + 1))
+    return np.add.reduceat(columns[..., order], starts, axis=-1)

@@ -21,12 +21,13 @@ from imapeval.study.intervals.bootstrap import (
     draw_resamples,
     number_clusters,
     percentile_interval,
+    sum_by_code,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
 
 SHARES = (0.1, 0.2, 0.3)
@@ -98,7 +99,7 @@ def measure_abstention(
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(scores) & np.isfinite(ratings) & np.isfinite(stability))
-    questions = number_clusters(rated.questions[rows].tolist())
+    questions = number_clusters(rated.questions[rows])
     count = int(questions.max(initial=-1)) + 1
     if count < MIN_QUESTIONS:
         raise UsageError(
@@ -141,21 +142,13 @@ def measure_abstention(
 
 def _average_remaining(errors: Floats, doubt: Floats, weights: Floats, share: float) -> Floats:
     """Return the mean error without the share of most doubtful answers, by rows of weights, shape (resamples,)."""
-    levels, tied = np.unique(doubt, return_inverse=True)
-    number: Counts = tied
-    sizes, sums = (_add_up(number, columns, len(levels)) for columns in (weights, weights * errors))
+    _, tied = np.unique(doubt, return_inverse=True)
+    sizes, sums = (sum_by_code(columns, tied) for columns in (weights, weights * errors))
     kept = (1 - share) * weights.sum(axis=1, keepdims=True)
     room = kept - (np.cumsum(sizes, axis=1) - sizes)
     # Of a level that nobody was drawn from, nothing is taken.
     taken = np.clip(room / np.where(sizes > 0, sizes, 1.0), 0.0, 1.0)
     return (taken * sums).sum(axis=1) / kept[:, 0]
-
-
-def _add_up(number: Counts, columns: Floats, levels: int) -> Floats:
-    """Return the sums of columns with the same number, shape (rows, levels)."""
-    order = np.argsort(number, kind="stable")
-    starts = np.searchsorted(number[order], np.arange(levels))
-    return np.add.reduceat(columns[:, order], starts, axis=1)
 
 
 def list_doubtful(rated: Rated, metric: str, stability: Floats) -> list[DoubtfulAnswer]:

@@ -103,17 +103,13 @@ def summarise_stability(
         return []
     rated, stability = rated.take(known), stability[known]
     groups: list[tuple[str, str, Counts]] = [(ALL_ANSWERS, "", np.arange(len(known)))]
-    for facet, members in divide_answers(rated, facets=_name_facets(rated)).items():
+    for facet, members in divide_answers(rated, facets=["system", *rated.facets, *rated.covariates]).items():
         if len(members) > 1:
             groups.extend((facet, group, rows) for group, rows in members.items())
     return [
         _summarise(metric, facet, group, stability[rows], rated.questions[rows], seed=seed, resamples=resamples)
         for facet, group, rows in groups
     ]
-
-
-def _name_facets(rated: Rated) -> list[str]:
-    return ["system", *rated.facets, *rated.covariates]
 
 
 def _summarise(
@@ -160,7 +156,7 @@ def _relate(
         return find_coefficient("spearman").weighted(stable, error, weights)
 
     value = float(correlate(np.ones((1, len(rows))))[0])
-    codes = number_clusters(rated.questions[rows].tolist())
+    codes = number_clusters(rated.questions[rows])
     if codes.max() == 0:
         return StabilityError(metric, dimension, value, None, None, len(rows), "one question alone has no interval")
     replicates = compute_replicates(

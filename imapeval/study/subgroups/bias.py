@@ -240,7 +240,7 @@ class _Pairs:
     def number_questions(self, there: np.ndarray, key: bytes) -> Counts:
         """Return the questions of some answers, from 0; `key` stands for these answers."""
         if key not in self._clusters:
-            self._clusters[key] = number_clusters(self._questions[there].tolist())
+            self._clusters[key] = number_clusters(self._questions[there])
         return self._clusters[key]
 
     def correlate(self, first: str, second: str, x: Floats, y: Floats, key: bytes) -> tuple[float, Floats]:

@@ -7,6 +7,7 @@ optional `task`, `run` (or `seed`), `question`, `group` and `options` (a list, a
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
@@ -113,15 +114,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
             yield answer
         else:
             labels = complete_labels(tasks[answer.task])
-            yield ClosedAnswer(
-                *(answer.task, answer.model, answer.item, answer.run, answer.question),
-                labels=labels,
-                options=(),
-                gold=answer.gold,
-                text=answer.text,
-                choice=choose(answer.text, labels, ()),
-                group=answer.group,
-            )
+            yield replace(answer, labels=labels, choice=choose(answer.text, labels, ()))
 
 
 def _read_place(given: Any) -> int | None:

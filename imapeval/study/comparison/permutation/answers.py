@@ -18,6 +18,7 @@ from imapeval.study.comparison.permutation.swaps import (
 )
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 from imapeval.study.intervals import CONFIDENCE
+from imapeval.study.intervals.bootstrap import sum_by_code
 from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _build(answers: ComparedAnswers, *, by_system: bool, coefficient: Coefficien
 
 def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], coefficient: CoefficientName) -> _Cell:
     scores, ratings = answers.scores[rows], answers.ratings[rows][:, dimensions]
-    metrics, of_question = scores.shape[1], answers.questions[rows]
+    metrics = scores.shape[1]
     values = np.zeros((len(dimensions), metrics))
     by_row = np.zeros((len(dimensions), metrics, len(rows)))
     for m in range(metrics):
@@ -179,16 +180,9 @@ def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], c
             values[d, m], by_row[d, m] = find_coefficient(coefficient).with_influences(scores[:, m], ratings[:, d])
     defined = ~np.isnan(values)
     values = np.where(defined, values, 0.0)
-    _, added = _add_up(by_row + values[..., None] / len(rows), of_question)
-    return _Cell(dimensions, values, defined, *_add_up(by_row, of_question), added.astype(np.float32))
-
-
-def _add_up(columns: Floats, questions: Counts) -> tuple[Counts, Floats]:
-    """Return the different questions, and the columns (the last axis) added up by them."""
-    different, codes = np.unique(questions, return_inverse=True)
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(different)))
-    return different, np.add.reduceat(columns[..., order], starts, axis=-1)
+    questions, codes = np.unique(answers.questions[rows], return_inverse=True)
+    added = sum_by_code(by_row + values[..., None] / len(rows), codes).astype(np.float32)
+    return _Cell(dimensions, values, defined, questions, sum_by_code(by_row, codes), added)
 
 
 def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
