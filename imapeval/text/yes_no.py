@@ -40,7 +40,7 @@ _NO_CELL = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
-    r"^(?:is|are|was|were|does|do) (?:it|they|this|these|i|you|we)\b\s*|[?？吗呢]+\s*$", re.IGNORECASE
+    r"^(?:is|are|was|were|does|do) (?:it|they|this|these|i|you|we)\b\s*|(?<![?？吗呢])[?？吗呢]++\s*+$", re.IGNORECASE
 )
 _CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
 _MODAL = re.compile(r"^(?P<modal>can|may|should|must) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)

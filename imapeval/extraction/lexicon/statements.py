@@ -142,8 +142,9 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
 
 def _split_main_clause(text: str) -> tuple[str, str]:
     """Return a Chinese condition and the statement behind it, "" if there is none."""
-    pattern = _WITH_MAIN_CLAUSE if is_condition(text) else _ONLY_WHEN
-    both = None if find_governor(text) else pattern.match(text)
+    both = _WITH_MAIN_CLAUSE.match(text) if is_condition(text) else _ONLY_WHEN.match(text)
+    if find_governor(text):
+        both = None
     return (both[0][:-1], text[both.end() :]) if both else (text, "")
 
 
