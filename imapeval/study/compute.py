@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
-    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Slice
+    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level
     from imapeval.study.data.rated import Rated
+    from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 _COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
 
@@ -111,21 +112,7 @@ def compute_study(
     shifts = measure_shifts(rated, altered or {}, seed=seed, resamples=resamples)
     levels = available_levels(rated)
     chosen = level or ("within-system" if "within-system" in levels else "global")
-    correlations: list[Correlation] = []
-    for one in dict.fromkeys((chosen, *levels)):
-        correlations += correlate(
-            rated,
-            coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
-            levels=(one,),
-            # How a metric ranks these systems says nothing unless it would rank others as well.
-            units="systems" if one == "system" else "questions",
-            seed=seed,
-            resamples=resamples,
-        )
-    if "system" in levels:
-        correlations += correlate(
-            rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
-        )
+    correlations = _correlate_levels(rated, chosen, levels, coefficient, seed=seed, resamples=resamples)
     ranked = rank_metrics(correlations, level=chosen, coefficient=coefficient)
     best = _choose_metrics(ranked, against, MAX_METRICS_BY_GROUP)
     comparisons: list[Comparison] = []
@@ -158,11 +145,9 @@ def compute_study(
         comparisons += compare(
             rated, metrics=to_rank, against=against, coefficient=accuracy, level=at, seed=seed, resamples=resamples
         )
-    outliers = (
-        correlate_without_outliers(rated, coefficients=dict.fromkeys(("pearson", coefficient)))
-        if "system" in levels
-        else []
-    )
+    outliers: list[WithoutOutliers] = []
+    if "system" in levels:
+        outliers = correlate_without_outliers(rated, coefficients=dict.fromkeys(("pearson", coefficient)))
     baselines = compare_with_baseline(rated, coefficient, correlations=correlations, seed=seed)
     agreements = measure_agreement(rated)
     ceilings = find_ceilings(rated)
@@ -173,9 +158,7 @@ def compute_study(
         beside = compare_with_raters(rated, metrics=best, coefficient=coefficient, level=chosen)
         tests = run_alternative_annotator_test(rated, metrics=best, seed=seed)
         worth = count_worth(rated, metrics=best, ceilings=ceilings)
-    slices: list[Slice] = []
-    if best:
-        slices = slice_answers(rated, metrics=best, coefficient=coefficient)
+    slices = slice_answers(rated, metrics=best, coefficient=coefficient) if best else []
     heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
     quoted = [find_headline([row for row in agreements if row.dimension == name]) for name in rated.dimensions]
     ceiling = [row for row in ceilings if (row.level, row.coefficient) == (chosen, coefficient)]
@@ -234,6 +217,34 @@ def compute_study(
         alternative_annotators=tuple(tests),
         worth_in_raters=tuple(worth),
     )
+
+
+def _correlate_levels(
+    rated: Rated,
+    chosen: Level,
+    levels: Sequence[Level],
+    coefficient: CoefficientName,
+    *,
+    seed: int,
+    resamples: int,
+) -> list[Correlation]:
+    """Return all correlations, those at the level of the conclusions first."""
+    found: list[Correlation] = []
+    for level in dict.fromkeys((chosen, *levels)):
+        found += correlate(
+            rated,
+            coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
+            levels=(level,),
+            # How a metric ranks these systems says nothing unless it would rank others as well.
+            units="systems" if level == "system" else "questions",
+            seed=seed,
+            resamples=resamples,
+        )
+    if "system" in levels:
+        found += correlate(
+            rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
+        )
+    return found
 
 
 def _choose_metrics(ranked: Sequence[Correlation], against: str | None, most: int) -> list[str]:
