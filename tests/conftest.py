@@ -132,6 +132,20 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
+@pytest.fixture(scope="session")
+def make_cache(shipped_ngrams: Callable[[], Path]) -> Callable[[Path], str]:
+    """Return a function that makes a cache of a test's own, for a process to which building the index is no matter."""
+
+    def make(folder: Path) -> str:
+        with Graph.open() as shipped:
+            index = folder / "grams" / shipped.hash[:16]
+        index.parent.mkdir(parents=True)
+        index.symlink_to(shipped_ngrams(), target_is_directory=True)
+        return str(folder)
+
+    return make
+
+
 @pytest.fixture
 def mount_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """Mount a disk of so many bytes, which takes root; a second call gives the disk of that name another size."""

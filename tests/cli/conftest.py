@@ -118,8 +118,8 @@ def serve(run_server: Callable[..., Any]) -> Callable[..., Stub]:
 
 
 @pytest.fixture
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_cache: Callable[[Path], str]) -> None:
     """Keep completions in a folder of the test's, and no key of the user's."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("IMAPEVAL_CACHE", make_cache(tmp_path / "cache"))

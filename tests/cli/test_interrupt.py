@@ -82,10 +82,14 @@ def ask(slow: SlowServer, command: tuple[str, ...]) -> list[str]:
 
 @pytest.fixture
 def start(
-    slow: SlowServer, tmp_path: Path, write_data: WriteData, monkeypatch: pytest.MonkeyPatch
+    slow: SlowServer,
+    tmp_path: Path,
+    write_data: WriteData,
+    make_cache: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Process]:
     write_data(SAMPLES)
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("IMAPEVAL_CACHE", make_cache(tmp_path / "cache"))
 
     # Whoever runs the tests in the background may have them ignore signals, and a process inherits that.
     before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}

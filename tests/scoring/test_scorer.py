@@ -31,7 +31,7 @@ from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ABSCESS = {
@@ -48,8 +48,8 @@ def scorer() -> Iterator[Scorer]:
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, make_cache: Callable[[Path], str]) -> None:
+    monkeypatch.setenv("IMAPEVAL_CACHE", make_cache(tmp_path / "cache"))
 
 
 def by_id(folder: Path) -> dict[tuple[str, str], float | None]:

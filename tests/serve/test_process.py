@@ -180,7 +180,9 @@ class _Model(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def port_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], int]]:
+def port_of(
+    tmp_path_factory: pytest.TempPathFactory, make_cache: Callable[[Path], str]
+) -> Iterator[Callable[[str], int]]:
     """The port of a server that reads answers "offline", or with a "model": one of each, started when it is wanted."""
     with ExitStack() as stack:
 
@@ -192,7 +194,7 @@ def port_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
                 threading.Thread(target=model.serve_forever, daemon=True).start()
                 stack.callback(model.shutdown)
                 options = ["--llm", "openai:x", "--base-url", f"http://127.0.0.1:{model.server_port}/v1"]
-            cache = str(tmp_path_factory.mktemp("cache"))
+            cache = make_cache(tmp_path_factory.mktemp("cache"))
             return stack.enter_context(started(*options, OPENAI_API_KEY="x", IMAPEVAL_CACHE=cache))[1]
 
         yield start

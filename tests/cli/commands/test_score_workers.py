@@ -121,12 +121,16 @@ LLM = ("--llm", "openai:m", "--price", "1,1", "--base-url")
 @pytest.mark.slow
 @pytest.mark.usefixtures("apart", "small_batches")
 def test_workers_share_a_model(
-    imapeval: Command, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    imapeval: Command,
+    serve: Callable[..., Any],
+    tmp_path: Path,
+    make_cache: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     replies: dict[str, Replies] = {}
     for name, options in {"plain": (), "spread": ("--workers", "2")}.items():
         replies[name] = Replies()
-        monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / f"cache-{name}"))
+        monkeypatch.setenv("IMAPEVAL_CACHE", make_cache(tmp_path / f"cache-{name}"))
         url = serve(replies[name]).url
         command = ("score", "sample-en", "--limit", "24", "--metrics", "imapscore,judge,rouge1", *LLM, url)
         done = imapeval(*command, "--out", name, *options)

@@ -19,10 +19,10 @@ Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, make_cache: Callable[[Path], str]) -> Run:
     """Write a file of tests and run pytest on it as a process of its own."""
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(pytester.path / "cache"))
+    monkeypatch.setenv("IMAPEVAL_CACHE", make_cache(pytester.path / "cache"))
     # What is printed stays the same, whatever other plugins are installed.
     pytester.makeini("[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function\n")
 
