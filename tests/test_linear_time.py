@@ -239,12 +239,12 @@ def grows(work: Callable[[str], object], make: Callable[[int], str], *, longest:
             gc.enable()
 
     length = SHORTEST
-    measure(length)  # the first call opens and imports what later ones use
+    first = measure(length)  # opens and imports what later calls use
     # What takes the same time for every text would hide what grows.
     enough = ENOUGH if longest <= LONGEST else max(ENOUGH, 4 * min(measure(length) for _ in range(3)))
     # The shortest first: what is slow for it would take longer for the longest than for all that follows. The longest
     # next only where its time may be too short as well.
-    taken = measure(length)
+    taken = first if first * longest < enough * length else measure(length)
     if taken * longest < enough * length and measure(longest) < enough:
         return 1.0
     while taken < enough:
