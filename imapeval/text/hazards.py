@@ -17,7 +17,7 @@ CHINESE_HAZARD = (
     r"|(?![引导致发诱])[^\W\d_a-z]{1,4}?(?:炎|(?<![致发])病|症))"
 )
 """Patterns of such names, English and Chinese."""
-CHINESE_REMEDY = r"(?:食[物品材]|水果|蔬菜|药物?|方法|办法|措施|方式|运动|锻炼|动作|[体睡坐]姿|姿势|体位|饮食|建议|技巧|习惯|手段|关键)"
+CHINESE_REMEDY = r"(?:(?:最[好佳有效]{1,2}|主要|有效|常[用见])的?)?(?:食[物品材]|水果|蔬菜|药物?|方法|办法|措施|方式|运动|锻炼|动作|[体睡坐]姿|姿势|体位|饮食|建议|技巧|习惯|手段|关键)"
 """Names of what is eaten or done to avoid a hazard: 避免便秘的食物."""
 
 _NAME = re.compile(rf"(?:\w+ ){{0,2}}{HAZARD}|{CHINESE_HAZARD}", re.IGNORECASE)

@@ -38,6 +38,7 @@ _HARMLESS = re.compile(
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
     # What is done so that something is avoided, or avoids it by itself.
     r"|(?<=\w )(?:in order|so as) to avoid\b|\b(?:designed|intended|meant|used) to avoid\b|\b(?:that|which|who) (?:(?:can|may|will) )?avoids?\b"
+    r"|\b(?:ways?|methods?|keys?) (?:to avoid|of avoiding)\b(?=[\w\s'’-]{1,40} (?:is|are)\b)"
     r"|\bhelp(?:s|ed|ing)? (?:(?:you|them|him|her|us|people|patients|to) ){0,2}avoid(?:ing)?\b|\bso (?:that )?(?:you|they|he|she|it|we) (?:(?:can|may|will) )?avoid\b"
     rf"|(?<=\w)以(?:避免|免)|(?:(?<=可)|(?<=可以)|(?<=能够)|(?<=(?<!可)能)|(?<=从而)|(?<=有效)|(?<=有助于)|(?<=有利于)|(?<=帮助)|(?<=用于)|(?<=[^将未近后本]来))避免"
     rf"|避免(?={CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})"
@@ -70,8 +71,8 @@ _PURPOSE = re.compile(
     r"(?: (?!(?:able|about|advised|asked|attempts?|benefit|best|better|careful|cause|enough|essential|evidence|going|good|grounds|h[aei]r?[dsvm]e?|how|idea|important|indication|late|learn|like|necessary"
     r"|need(?:s|ed)?|needless|or|ought|people|patients?|plan|point|prudent|reasons?|recommended|required|safe(?:r|st)?|sensible|sure|them|told|tr(?:y|ies|ied|ying)|us|want(?:s|ed)?|ways?|wise|women|you) to avoid\b)"
     r"[\w'’%/-]+){0,12}?)(?P<purpose> to avoid)(?= (?!(?:after|and|are|as|at|because|before|due|during|for|if|in|include[ds]?|including|is|like|on|or|such|the following|these|until|when|while|with)\b)\w)"
-    rf"|^(?P<main_zh>(?:多[吃喝饮]|适[当量度]|坚持|保持|勤|定期|按时|规律|佩?戴|穿|涂|使?用|服用|口服|吃|喝|做|进行|加强|补充|食用|调整|选择|及时|尽[早快]|运动|锻炼|休息|每[天日]|早期|接种|注射|清洁|抬高)"
-    rf"[^，,。；;：:避时期间]{{0,12}}?(?<![要应请需])(?<!建议|注意|尽量|必须|最好|务必|同时|患者))(?P<purpose_zh>避免)(?=(?:发生|出现|引起)?{CHINESE_HAZARD})",
+    # In Chinese, whatever precedes a hazard, unless it says who should avoid it, or when.
+    rf"|^(?P<main_zh>(?:(?!避免)[^，,。；;：:]){{2,14}}?(?<![要应请需者人们您你时内前后中期间季天])(?<!建议|注意|尽量|必须|最好|务必|同时|患者|孕妇|儿童|宝宝|孩子|平时|日常|严格|继续))(?P<purpose_zh>避免)(?=(?:发生|出现|引起)?{CHINESE_HAZARD})",
     re.IGNORECASE,
 )
 

@@ -23,6 +23,7 @@ do not lift weights to avoid injury | it is best to avoid salt | you need to avo
 patients are advised to avoid alcohol | exercises to avoid during pregnancy | take care to avoid infection
 nothing serious | she has given up alcohol | patients need to stop smoking
 规律作息避免熬夜 | 保持清淡饮食避免辛辣 | 避免加重便秘的食物 | 尽量避免感染 | 今后注意避免感染
+孕妇避免感冒 | 术后避免感染 | 不要揉搓避免感染
 """
 AFFIRMED = """
 心脏骤停 | 突发骤停 | 激素不可骤停 | 激素切勿骤停 | 避免骤停激素 | 钙通道阻断药 | 诊断酒精性肝病 | 间断药物治疗
@@ -36,9 +37,11 @@ no problem | non-steroidal drugs | to stop bleeding | notable pain | nose drops 
 gallstones without symptoms need an operation | a cold without fever is a reason to wait
 patients with no symptoms need surgery | 没有症状的患者需要手术 | 未怀孕的女性可以服用
 eat bran to avoid constipation | rest to avoid injury | exercises to avoid stiffness | you do not have to avoid milk
-it is taken with food to avoid nausea | a diet that avoids gluten | a diet designed to avoid gluten | it helps avoid gas
+it is taken with food to avoid nausea
+the best way to avoid flu is rest | a diet that avoids gluten | a diet designed to avoid gluten | it helps avoid gas
 wear gloves so you avoid burns | you don't have to stop breastfeeding | no need to avoid milk
-多喝水避免便秘 | 戴口罩可避免感染 | 避免便秘的食物 | 吃些能避免便秘的水果 | 适当运动避免血栓
+多喝水避免便秘 | 戴口罩可避免感染 | 避免便秘的食物 | 避免感染的最好方法是洗手 | 避孕套避免感染
+吃些能避免便秘的水果 | 适当运动避免血栓
 do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险
 """
 

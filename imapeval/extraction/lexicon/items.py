@@ -13,7 +13,7 @@ from imapeval.extraction.lexicon.headings import find_list_governor, is_category
 from imapeval.text.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
 from imapeval.text.hazards import is_hazard
 from imapeval.text.negation import advises_against, is_negated
-from imapeval.text.phrases import is_condition, split_condition
+from imapeval.text.phrases import is_condition, parse_phrase, split_condition
 from imapeval.text.yes_no import read_verdict
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def _read_verdict(text: str, lang: Lang) -> Callable[[Piece], Piece] | None:
         before, behind = "" if answer else _NONE[lang], ""
     elif find_governor(core) == core:
         before, behind = core, condition
-    elif find_list_governor(core, lang) or is_unsuitable(core):
+    elif find_list_governor(core, lang) or is_unsuitable(core) or (is_negated(core) and not parse_phrase(core).words):
         before, behind = "", text
     else:
         return None

@@ -126,6 +126,7 @@ ENGLISH = {
     "Aspirin – not recommended. Naproxen – with food.": ["Aspirin not recommended", "Naproxen", "with food"],
     "Vaccines: contraindicated in pregnancy.": ["Vaccines contraindicated in pregnancy"],
     "Fever: no. Cough: yes.": ["no Fever", "Cough"],
+    "Cough: absent.": ["Cough absent"],
     "Patient: No.": ["Patient", "No"],
     "Exercise: avoid heavy lifting.": ["Exercise", "avoid heavy lifting"],
     "There's no need for an X-ray or blood tests.": ["no need for an X-ray", "no blood tests"],
