@@ -73,7 +73,7 @@ from imapeval.study.data.about import read_about
 from imapeval.study.data.ratings.reading import read_ratings
 from imapeval.study.data.scores_file import read_scores
 from imapeval.study.robustness.rewording import read_rewording
-from imapeval.text import comparison, governors, opposites
+from imapeval.text import comparison, governors, opposites, similarity
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.language import FACT_LANGS
@@ -481,7 +481,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.amounts.units.read_number": lambda text: units.read_number(text, 0),
     "text.amounts.units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
     "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
-    "text.comparison.measure_wording_similarity": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
+    "text.similarity.measure_wording_similarity": lambda text: similarity.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
     "text.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
     "text.normalise.normalise_unicode": lambda text: normalise_unicode(text, "NFKC"),

@@ -5,12 +5,13 @@
 3. graph: both values are linked to concepts, and is-a or part-of decides, or contradicts if the polarity differs;
 4. text again: one value is the other preceded by words that only narrow it (`wording`, with low confidence);
 5. graph again: the values differ in one place, and the graph relates what stands there (with low confidence);
-6. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
+6. text with names of the graph: names of one thing, or of something narrower, are made the same (with low confidence);
+7. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
 in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
 which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
-frame of words holds two different things (`imapeval.text.comparison.measure_wording_similarity`). Its four digits
+frame of words holds two different things (`imapeval.text.similarity.measure_wording_similarity`). Its four digits
 depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 """
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated, relate_links
+from imapeval.matching.names import NameRelater
 from imapeval.matching.wording import find_replacement, names_finding, relate_by_head
 from imapeval.signature import signature
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
@@ -34,9 +36,9 @@ from imapeval.text.comparison import (
     WordingVerdict,
     compare_conditions,
     compare_wordings,
-    measure_wording_similarity,
 )
 from imapeval.text.phrases import parse_phrase
+from imapeval.text.similarity import measure_wording_similarity
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
+    from imapeval.graph.linking.mentions import Mention
     from imapeval.graph.model import Link, LinkKind
     from imapeval.graph.store.graph import Graph
     from imapeval.text.phrases import Phrase
@@ -84,9 +87,11 @@ class HybridMatcher:
     encoder: Encoder
     index: NameIndex
     _linker: Linker = field(init=False, repr=False)
+    _names: NameRelater = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_linker", Linker(self.graph, self.encoder, self.index))
+        object.__setattr__(self, "_names", NameRelater(self.graph))
 
     @property
     def signature(self) -> str:
@@ -101,7 +106,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="17",
+            v="18",
         )
 
     async def match(
@@ -121,7 +126,7 @@ class HybridMatcher:
         for case, lang in zip(cases, langs, strict=True):
             by_lang.setdefault(lang, []).append(case)
         known = {lang: self._prepare_values(some, lang) for lang, some in by_lang.items()}
-        return [tuple(_match_facts(case, known[lang], self._linker)) for case, lang in zip(cases, langs, strict=True)]
+        return [tuple(self._match_facts(case, known[lang])) for case, lang in zip(cases, langs, strict=True)]
 
     def _prepare_values(self, cases: Sequence[_FactSets], lang: Lang) -> _BatchValues:
         values: dict[str, None] = {}
@@ -142,10 +147,43 @@ class HybridMatcher:
         links = self._link(undecided, lang)
         # In lower case, because the encoder is sensitive to capitals.
         vectors = self.index.centre(self.encoder.encode([value.lower() for value in values]), lang)
-        return _BatchValues(list(values), vectors, partial(self._encode_alone, lang), verdicts, links)
+        names = self._names.find_names(undecided, lang)
+        return _BatchValues(list(values), vectors, partial(self._encode_alone, lang), verdicts, links, names)
 
     def _encode_alone(self, lang: Lang, values: Sequence[str]) -> Vectors:
         return self.index.centre(self.encoder.encode_alone([value.lower() for value in values]), lang)
+
+    def _match_facts(self, case: _FactSets, values: _BatchValues) -> list[Match]:
+        if not (case.reference and case.response):
+            return []
+        matches: list[Match] = []
+        similarities = values.similarities([v for _, v in case.reference], [w for _, w in case.response])
+        for reference, row in zip(case.reference, similarities, strict=True):
+            for response, similarity in zip(case.response, row, strict=True):
+                if case.recorded is not None:
+                    relation = case.recorded.get((reference, response), Relation.UNMATCHED)
+                    match = Match(*reference, response[1], relation, float(similarity), "recorded")
+                else:
+                    match = self._match_pair(*reference, response[1], values, float(similarity))
+                matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
+        return matches
+
+    def _match_pair(self, term: str, reference: str, response: str, values: _BatchValues, similarity: float) -> Match:
+        verdict = values.verdicts[reference, response]
+        if verdict is not None:
+            evidence = {"why": verdict.value}
+            return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
+        ours, theirs = values.links[reference], values.links[response]
+        if decision := _relate_linked(self.graph, ours, theirs):
+            return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+        if decision := relate_by_head(self.graph, reference, response):
+            return Match(term, reference, response, decision[0], similarity, "text", decision[1])
+        if decision := _relate_replaced(self._linker, reference, response):
+            return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+        if decision := self._names.relate(reference, response, values.names[reference], values.names[response]):
+            return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+        evidence = explain_unrelated(self.graph, ours.links, theirs.links)
+        return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)
 
     def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
         """Link values to concepts by their wording, else by what they are about: "aspirin" in "avoid aspirin"."""
@@ -232,12 +270,14 @@ class _BatchValues:
         encode_alone: Callable[[Sequence[str]], Vectors],
         verdicts: Mapping[tuple[str, str], WordingVerdict | None],
         links: Mapping[str, _Linked],
+        names: Mapping[str, Sequence[Mention]],
     ) -> None:
         self._rows = {value: row for row, value in enumerate(values)}
         self._vectors = vectors
         self._encode_alone = encode_alone
         self.verdicts = verdicts
         self.links = links
+        self.names = names
 
     def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the similarity of every reference value to every response value, shape (reference, response).
@@ -260,40 +300,6 @@ def _combine(
     cosines: npt.NDArray[np.float64], overlaps: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     return np.round((np.clip(cosines, 0.0, 1.0) + overlaps) / 2 * weights, 4)
-
-
-def _match_facts(case: _FactSets, values: _BatchValues, linker: Linker) -> list[Match]:
-    if not (case.reference and case.response):
-        return []
-    matches: list[Match] = []
-    similarities = values.similarities([v for _, v in case.reference], [w for _, w in case.response])
-    for reference, row in zip(case.reference, similarities, strict=True):
-        for response, similarity in zip(case.response, row, strict=True):
-            if case.recorded is not None:
-                relation = case.recorded.get((reference, response), Relation.UNMATCHED)
-                match = Match(*reference, response[1], relation, float(similarity), "recorded")
-            else:
-                match = _match_pair(*reference, response[1], values, linker, float(similarity))
-            matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
-    return matches
-
-
-def _match_pair(
-    term: str, reference: str, response: str, values: _BatchValues, linker: Linker, similarity: float
-) -> Match:
-    verdict = values.verdicts[reference, response]
-    if verdict is not None:
-        evidence = {"why": verdict.value}
-        return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
-    ours, theirs = values.links[reference], values.links[response]
-    if decision := _relate_linked(linker.graph, ours, theirs):
-        return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
-    if decision := relate_by_head(linker.graph, reference, response):
-        return Match(term, reference, response, decision[0], similarity, "text", decision[1])
-    if decision := _relate_replaced(linker, reference, response):
-        return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
-    evidence = explain_unrelated(linker.graph, ours.links, theirs.links)
-    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)
 
 
 def _relate_linked(graph: Graph, reference: _Linked, response: _Linked) -> tuple[Relation, dict[str, Any]] | None:

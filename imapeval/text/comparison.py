@@ -8,16 +8,18 @@ chronic). Under different conditions, phrases are neither the same nor contradic
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
-from imapeval.text.language import HAN
+from imapeval.text.dimensions.table import RESULT, START, TIME_OF_DAY
+from imapeval.text.gist import find_gist
+from imapeval.text.language import HAN, has_chinese
 from imapeval.text.normalise import is_short_name, stem
-from imapeval.text.opposites import RESULT, TIME_OF_DAY, are_antonyms, are_complements, are_opposed, find_opposites
+from imapeval.text.opposites import are_antonyms, are_complements, are_opposed, find_opposites
 from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase, split_list
+from imapeval.text.similarity import measure_overlap
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
@@ -30,13 +32,15 @@ polarity, amount or side contradicts. A lower threshold would find more contradi
 deficiency anemia" for the opposite of "anemia"."""
 
 
-SAME_FRAME = 0.4
-"""Two phrases, each with words that the other lacks, are the same frame with a different filling if they share at least
-this part of their words."""
-
-
+_CLAUSES = re.compile(r"[,，;；]")
 _RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
 """Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
+
+
+_PART = re.compile(
+    r"[,，;；、]|\b(?:and|but)\b|(?<=\w)\s(?=(?:without|with no)\b)|(?<=[^有])(?=[无没])|但是?", re.IGNORECASE
+)
+"""What stands between the parts of a list."""
 
 
 class WordingVerdict(Enum):
@@ -50,6 +54,9 @@ class WordingVerdict(Enum):
     OTHER_SIDE = "they take different sides, such as acute and chronic"
     OTHER_ORDER = "the same two things change places"
 
+
+_MOST_EXTRA_WORDS = 3
+"""Of two phrases with a side that stands alone, one may name so many things besides: "keep it dry" and "soak the wound"."""
 
 CONTRADICTIONS = frozenset(
     {WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT, WordingVerdict.OTHER_SIDE, WordingVerdict.OTHER_ORDER}
@@ -92,7 +99,7 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     conditions = compare_conditions(a, b)
     if conditions is ConditionRelation.OTHER:
         return None
-    verdict = _compare_cores(a, b)
+    verdict = _compare_cores(a, b) or _compare_gists(a, b)
     if conditions is ConditionRelation.OTHER_AMOUNT:
         return WordingVerdict.OTHER_AMOUNT if verdict is WordingVerdict.SAME else None
     return _combine(verdict, _BY_CONDITIONS.get(conditions, WordingVerdict.SAME))
@@ -127,6 +134,8 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two phrases without their conditions."""
     if a.whole == b.whole != "":
         return WordingVerdict.SAME
+    if a.words == b.words and (verdict := _compare_parts(a, b)):
+        return verdict
     same_stance = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
@@ -144,10 +153,28 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if agree and _same_name(a, b):
         return _compare_times_of_day(a, b)
     if amounts is AmountRelation.DIFFERENT:
-        return WordingVerdict.OTHER_AMOUNT if _overlap(a.words, b.words) >= SAME_SUBJECT else None
+        return WordingVerdict.OTHER_AMOUNT if measure_overlap(a.words, b.words) >= SAME_SUBJECT else None
     if a.words != b.words:
         return None
     return _combine(_compare_by_amounts(a, b, amounts), _compare_times_of_day(a, b))
+
+
+def _compare_parts(a: Phrase, b: Phrase) -> WordingVerdict | None:
+    """Compare two lists part by part: "TSH raised, T4 normal" is not "TSH normal, T4 raised"; None if the rest decides."""
+    ours, theirs = map(_list_parts, (a, b))
+    if len(ours) < 2 or ours.keys() != theirs.keys():
+        return None
+    verdicts = [_compare_cores(part, theirs[about]) for about, part in ours.items()]
+    return next((verdict for verdict in verdicts if verdict in CONTRADICTIONS), None) or (
+        WordingVerdict.SAME if set(verdicts) == {WordingVerdict.SAME} else None
+    )
+
+
+def _list_parts(phrase: Phrase) -> dict[frozenset[str], Phrase]:
+    """Return the parts of a list by what each is about, without sides; empty if two are about the same."""
+    parts = [parse_phrase(part) for text in _PART.split(phrase.text) if (part := text.strip())]
+    by_subject = {parse_phrase(find_opposites(part.amounts.rest).rest).words: part for part in parts}
+    return by_subject if len(by_subject) == len(parts) else {}
 
 
 def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
@@ -161,7 +188,7 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return WordingVerdict.SAME if same and are_complements(ours, theirs) else None
     denied, affirmed = (a, b) if a.stance.denies else (b, a)
     about_the_same = (
-        (_overlap(a.words, b.words) >= SAME_SUBJECT and (bool(a.words) or _may_be_about_the_same(a, b)))
+        (measure_overlap(a.words, b.words) >= SAME_SUBJECT and (bool(a.words) or _may_be_about_the_same(a, b)))
         or a.subject == b.subject != ""
         # 阴性 and 阳性: the denial itself is a side.
         or _differ_by_opposite(a, b)
@@ -169,12 +196,62 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         or (
             bool(ours.sides)
             and ours.sides == theirs.sides
-            and _overlap(find_content_words(ours.rest), find_content_words(theirs.rest)) >= SAME_SUBJECT
+            and measure_overlap(find_content_words(ours.rest), find_content_words(theirs.rest)) >= SAME_SUBJECT
         )
         # "Neither X-ray nor CT" denies both.
         or any(find_content_words(part) == affirmed.words != frozenset() for part in split_list(denied.stance.subject))
     )
     return WordingVerdict.OPPOSITE if about_the_same else None
+
+
+def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
+    """Compare two phrases by their gists; None if these, too, do not determine a relation."""
+    # What two clauses say has no common gist.
+    if _CLAUSES.search(a.core) or _CLAUSES.search(b.core):
+        return None
+    ours, theirs = find_gist(a.core), find_gist(b.core)
+    extra = ours.words ^ theirs.words
+    same_words = not extra
+    about = measure_overlap(ours.words, theirs.words) >= SAME_SUBJECT or (
+        ours.standalone == theirs.standalone != frozenset()
+        and len(extra) <= _MOST_EXTRA_WORDS
+        and (ours.words <= theirs.words or theirs.words <= ours.words)
+    )
+    if (
+        not about
+        or _name_other_codes(ours.words, theirs.words)
+        or not all(gist.words or gist.opposites.sides or one.amounts.items for gist, one in ((ours, a), (theirs, b)))
+    ):
+        return None
+    opposed = are_opposed(ours.opposites, theirs.opposites)
+    amounts = compare_amounts(a.amounts, b.amounts)
+    agree = amounts in (None, AmountRelation.SAME)
+    denies = a.stance.denies != ours.reversed
+    if denies != (b.stance.denies != theirs.reversed):
+        if a.stance.asks_for_less or b.stance.asks_for_less:
+            return None
+        if opposed:
+            named = bool(ours.words) or ours.standalone == theirs.standalone != frozenset()
+            same = named and same_words and agree and are_complements(ours.opposites, theirs.opposites)
+            return WordingVerdict.SAME if same else None
+        denied, affirmed = (ours, theirs) if denies else (theirs, ours)
+        # Who denies something denies its kinds, but not the reverse.
+        broader = denied.opposites.sides.items() <= affirmed.opposites.sides.items() and len(
+            denied.words - affirmed.words
+        ) <= len(affirmed.words - denied.words)
+        return WordingVerdict.OPPOSITE if broader else None
+    if opposed:
+        return WordingVerdict.OTHER_SIDE
+    if not (same_words and _have_same_roles(a, b) and _rank_amounts(a) == _rank_amounts(b)):
+        return None
+    if amounts is AmountRelation.DIFFERENT:
+        return WordingVerdict.OTHER_AMOUNT
+    sides, other_sides = (
+        {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
+    )
+    if sides != other_sides:
+        return None
+    return WordingVerdict.SAME if agree else _compare_by_amounts(a, b, amounts)
 
 
 def _may_be_about_the_same(a: Phrase, b: Phrase) -> bool:
@@ -252,38 +329,6 @@ def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
     return {dimension: [sorted(some).index(size) for size in some] for dimension, some in sizes.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class WordingSimilarity:
-    """How similar two wordings are.
-
-    Attributes:
-        overlap: Dice coefficient of their tokens, 0..1: English content words, Chinese bigrams.
-        weight: Factor for any measure of similarity, 0..1: 0 if one phrase affirms and the other denies, below 1 if the
-            same frame has a different filling ("hold the tooth by the crown" and "by the root").
-    """
-
-    overlap: float
-    weight: float
-
-
-def measure_wording_similarity(reference: str, response: str) -> WordingSimilarity:
-    """Measure how similar two wordings are.
-
-    >>> measure_wording_similarity("steam inhalation", "some steam inhalation for ten minutes")
-    WordingSimilarity(overlap=1.0, weight=1.0)
-    >>> measure_wording_similarity("rest the knee", "do not rest the knee").weight
-    0.0
-    """
-    a, b = parse_phrase(reference), parse_phrase(response)
-    overlap = 2 * len(a.tokens & b.tokens) / (len(a.tokens) + len(b.tokens)) if a.tokens and b.tokens else 0.0
-    # Advice to have less of something contradicts neither allowing it nor advising against it.
-    if a.stance.denies != b.stance.denies and not (a.stance.asks_for_less or b.stance.asks_for_less):
-        return WordingSimilarity(overlap, 0.0)
-    frame = _overlap(a.words, b.words)
-    replaced = frame >= SAME_FRAME and a.words - b.words and b.words - a.words
-    return WordingSimilarity(overlap, 1 - frame / 2 if replaced else 1.0)
-
-
 def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
     """Return whether two phrases name different sides of a dimension and otherwise differ little."""
     first, second = find_opposites(a.text), find_opposites(b.text)
@@ -292,7 +337,13 @@ def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
     light = _RESULT_WORDS if RESULT in first.sides and RESULT in second.sides else frozenset[str]()
     # Without the amounts, which may name a side too: "every morning".
     ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words - light for phrase in (a, b))
-    return _overlap(ours, theirs) >= SAME_SUBJECT
+    return measure_overlap(ours, theirs) >= SAME_SUBJECT and not _name_other_codes(ours, theirs)
+
+
+def _name_other_codes(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Return whether two Chinese phrases, as characters, name different things in Latin letters: 维生素B12 and 维生素D."""
+    is_chinese = any(has_chinese(word) for word in a & b)
+    return is_chinese and all(any(map(str.isascii, words)) for words in (a - b, b - a))
 
 
 def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
@@ -333,8 +384,3 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
         one.outside in other.inside and (not other.qualified or is_short_name(other.outside))
         for one, other in ((a, b), (b, a))
     )
-
-
-def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the share of the larger set that is in the other; 1 if both are empty."""
-    return len(a & b) / max(len(a), len(b)) if a or b else 1.0

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from imapeval.text.dimensions.general import LOWER
 from imapeval.text.hazards import CHINESE_HAZARD, CHINESE_REMEDY
 from imapeval.text.language import HAN
-from imapeval.text.opposites import LOWER
 from imapeval.text.yes_no import strip_answer
 
 if TYPE_CHECKING:

@@ -211,12 +211,13 @@ _CHINESE = """
 """
 
 
-def _read_table(table: str) -> dict[str, str]:
+def read_table(table: str) -> dict[str, str]:
+    """Return the unified form of each other form in a table of lines `unified form: other|other`."""
     rows = (line.partition(": ") for line in table.strip().splitlines())
     return {other.lower(): kept for kept, _, others in rows for other in others.split("|")}
 
 
-def _alternatives(words: Iterable[str]) -> str:
+def join_alternatives(words: Iterable[str]) -> str:
     """Return a pattern for any of the words, the longest first; by first letters, which makes the search fast."""
     by_letter: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):
@@ -224,17 +225,17 @@ def _alternatives(words: Iterable[str]) -> str:
     return "|".join(f"{re.escape(letter)}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
 
 
-_WORDS, _LAST_WORDS, _CHINESE_WORDS = map(_read_table, (_ENGLISH, _AT_THE_END, _CHINESE))
+_WORDS, _LAST_WORDS, _CHINESE_WORDS = map(read_table, (_ENGLISH, _AT_THE_END, _CHINESE))
 # The unified form is matched too, because it may contain one of the others.
 _WORDS.update({kept: kept for kept in _WORDS.values()})
 _CHINESE_WORDS.update({kept: kept for kept in _CHINESE_WORDS.values()})
 _KEPT = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
 _PATTERN = re.compile(
     # The IV of "stage IV" and "factor IV" is a number.
-    rf"(?<![a-z0-9.&/-])(?:{_alternatives(_WORDS)})(?![a-z0-9&/-])"
-    rf"|(?<=\s)(?<!stage\s)(?<!grade\s)(?<!class\s)(?<!type\s)(?<!phase\s)(?<!factor\s)(?:{_alternatives(_LAST_WORDS)})"
+    rf"(?<![a-z0-9.&/-])(?:{join_alternatives(_WORDS)})(?![a-z0-9&/-])"
+    rf"|(?<=\s)(?<!stage\s)(?<!grade\s)(?<!class\s)(?<!type\s)(?<!phase\s)(?<!factor\s)(?:{join_alternatives(_LAST_WORDS)})"
     r"(?=$|\s(?:once|twice|every|daily|[bt]id|qid|q\s?\d|for|x?\d|as needed|prn)\b)"
-    rf"|^(?:{_alternatives(_LAST_WORDS)})$|{_alternatives(_CHINESE_WORDS)}",
+    rf"|^(?:{join_alternatives(_LAST_WORDS)})$|{join_alternatives(_CHINESE_WORDS)}",
     re.IGNORECASE,
 )
 

@@ -71,6 +71,9 @@ def test_table_is_large_and_balanced():
         "unseen-2026-11-26-2",
         "unseen-2026-11-27",
         "unseen-2026-11-28",
+        "unseen-2026-11-28-2",
+        "unseen-2026-11-28-3",
+        "unseen-2026-11-28-4",
     }
     assert sum(row["split"] == "held" for row in ROWS) >= 260
     assert sum(row["sort"] not in EASY for row in ROWS) * 2 >= len(ROWS)

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.comparison import WordingVerdict, compare_wordings, measure_wording_similarity
+from imapeval.text.comparison import WordingVerdict, compare_wordings
+from imapeval.text.similarity import measure_wording_similarity
 
 SAME = [
     ("azithromycin first day 500 mg", "azithromycin 500 mg first day"),

@@ -1,0 +1,134 @@
+"""Relate two values by the names in them, after names of one thing are made the same.
+
+"Fracture of the left wrist" and "right wrist fractured" need no graph, but "Lasix in the morning" and "furosemide at
+night" name one drug, and "impetigo on the face" is a skin infection on the face.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from imapeval.graph.linking.mentions import MentionScanner
+from imapeval.graph.model import Link
+from imapeval.matching.graph import relate_links
+from imapeval.matching.wording import names_finding
+from imapeval.text.comparison import CONTRADICTIONS, WordingVerdict, compare_wordings
+from imapeval.text.normalise import normalise
+from imapeval.text.phrases import parse_phrase
+from imapeval.types import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from imapeval.graph.linking.mentions import Mention
+    from imapeval.graph.store.graph import Graph
+    from imapeval.types import Lang
+
+_Related = tuple[Relation, dict[str, Any]]
+_INVERSE = {Relation.CONTAINMENT: Relation.BELONGING, Relation.BELONGING: Relation.CONTAINMENT}
+
+
+class NameRelater:
+    """Relates values by their wordings, with names of one thing made the same."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._scanner = MentionScanner(graph)
+        # The same few names occur in pair after pair.
+        self._relate_concepts = lru_cache(maxsize=1 << 16)(partial(_relate_concepts, graph))
+
+    def find_names(self, values: Iterable[str], lang: Lang) -> dict[str, list[Mention]]:
+        """Return the names of the graph in each value."""
+        return {value: self._scanner.scan(value, lang=lang) for value in values}
+
+    def relate(
+        self, reference: str, response: str, ours: Sequence[Mention], theirs: Sequence[Mention]
+    ) -> _Related | None:
+        """Relate two values after each name in one is replaced by the other's name of the same.
+
+        A name of a narrower or wider concept is replaced too, if no others go the other way: the value is then narrower
+        or wider as a whole.
+
+        Args:
+            reference: The reference's value.
+            response: The response's value.
+            ours: The names in the reference's value.
+            theirs: Those in the response's value.
+
+        Returns:
+            The relation and the evidence of a pair of names that are not the same, with low `confidence`. None if no
+            names are replaced, or if the wordings then determine no relation.
+        """
+        names, others = ({normalise(mention.text) for mention in mentions} for mentions in (ours, theirs))
+        pairs = [
+            (one, other, decision)
+            for one in ours
+            if normalise(one.text) not in others
+            for other in theirs
+            if normalise(other.text) not in names and (decision := self._relate_names(one, other, reference))
+        ]
+        if not pairs:
+            return None
+        # The same names first, then those with the shortest path.
+        pairs.sort(key=lambda pair: (pair[2][0] is not Relation.EXACT, len(pair[2][1]["path"])))
+        forward = _relate_renamed(
+            reference, response, {other: (one.text, found) for one, other, found in reversed(pairs)}
+        )
+        inverse = {
+            one: (other.text, (_INVERSE.get(found[0], found[0]), found[1])) for one, other, found in reversed(pairs)
+        }
+        backward = _relate_renamed(response, reference, inverse)
+        if backward is not None:
+            backward = _INVERSE.get(backward, backward)
+        relation = forward or backward
+        if relation is None or (forward and backward and forward is not backward):
+            return None
+        return relation, {**pairs[0][2][1], "confidence": "low"}
+
+    def _relate_names(self, one: Mention, other: Mention, reference: str) -> _Related | None:
+        decision = self._relate_concepts((one.text, one.concepts), (other.text, other.concepts))
+        # An infection of the bladder is one of the urinary tract, but an amputation of the finger is none of the arm.
+        if decision is None or ("part of" in decision[1]["steps"] and not names_finding(reference)):
+            return None
+        return decision
+
+
+def _relate_concepts(
+    graph: Graph, one: tuple[str, tuple[str, ...]], other: tuple[str, tuple[str, ...]]
+) -> _Related | None:
+    ours, theirs = (
+        [Link(concept, text, "exact", 1.0, None) for concept in concepts] for text, concepts in (one, other)
+    )
+    return relate_links(graph, ours, theirs)
+
+
+def _relate_renamed(kept: str, renamed: str, replacements: Mapping[Mention, tuple[str, _Related]]) -> Relation | None:
+    """Relate two values after the names in the second are replaced."""
+    directions = {relation for _, (relation, _) in replacements.values()} - {Relation.EXACT}
+    if len(directions) > 1:
+        return None
+    for mention, (text, _) in sorted(replacements.items(), key=lambda item: -item[0].start):
+        renamed = f"{renamed[: mention.start]}{text}{renamed[mention.end :]}"
+    return _combine(compare_wordings(kept, renamed), next(iter(directions), Relation.EXACT), kept)
+
+
+def _combine(verdict: WordingVerdict | None, direction: Relation, kept: str) -> Relation | None:
+    """Combine the relation of the names with that of the wordings around them."""
+    if verdict is None:
+        return None
+    if direction is Relation.EXACT:
+        return _BY_VERDICT.get(verdict, Relation.CONTRADICTION)
+    if verdict is WordingVerdict.OPPOSITE:
+        # Advice against ibuprofen may allow another NSAID.
+        broader_denied = Relation.CONTAINMENT if parse_phrase(kept).stance.denies else Relation.BELONGING
+        return Relation.CONTRADICTION if direction is broader_denied else None
+    if verdict in CONTRADICTIONS:
+        return None
+    return direction if _BY_VERDICT[verdict] in (Relation.EXACT, direction) else None
+
+
+_BY_VERDICT = {
+    WordingVerdict.SAME: Relation.EXACT,
+    WordingVerdict.NARROWER: Relation.CONTAINMENT,
+    WordingVerdict.BROADER: Relation.BELONGING,
+}

@@ -1,0 +1,1 @@
+"""Dimensions of what a value says, and the words that name their sides."""

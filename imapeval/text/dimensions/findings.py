@@ -1,0 +1,453 @@
+r"""Dimensions of what a fact may say about a disease, a finding, a result or a prognosis.
+
+Rule followed: a side never contains a word that `imapeval.text.negation` counts as a denial (不, 无, 未, 没, not, no, without,
+negative), unless that module calls the expression harmless (不规则, 无症状, 不良, non-...). Where a denial stands inside an expression
+(治不好, 无痛, "no pain", 测不出), the expression is on the side that it denies, because the stance supplies the denial.
+"""
+
+_NON = r"(?<!non-)(?<!non )(?<!non)(?<!un)(?<!un-)"
+_ORGAN_NODES = r"(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other (?:organs?|parts|areas)|distant|nearby|surrounding|neighbou?ring|elsewhere|another part)"
+_BEAT = r"(?:pulse|heart ?beats?|heart ?rate|heart)"
+_HEART_ZH = r"(?:心率|心跳|脉搏|脉率|脉)"
+_RHYTHM = r"(?:periods?|cycles?|menses|menstruation|pulse|heart ?beats?|heart ?rate|rhythm|breathing)"
+_EDGE = r"(?:borders?|margins?|edges?|outlines?|contours?)"
+_CHILD = r"(?:children|infants|babies|toddlers|newborns|adolescents|teenagers)"
+_MAINLY = (
+    r"\b(?:mainly|mostly|chiefly|primarily|predominantly|typically|usually|commonest|most common|most commonly|most often|more common|more often)"
+    r" (?:seen |found |occurs |diagnosed )?(?:affects |affect |affecting |strikes |in |among |a disease of )"
+)
+_MAINLY_ZH = r"(?:多见于|常见于|多发于|好发于|多发生于|多发生在|常发生于|多为|主要见于|主要发生在|主要影响)"
+_PREGNANCY = r"(?:f(?:o)?etus|pregnancy|embryo|baby)"
+_FEVER_NAMES = "".join(
+    rf"(?<!{name} )"
+    for name in [
+        "hay",
+        "dengue",
+        "scarlet",
+        "yellow",
+        "rheumatic",
+        "typhoid",
+        "paratyphoid",
+        "q",
+        "lassa",
+        "glandular",
+        "trench",
+        "valley",
+        "spotted",
+        "mediterranean",
+        "haemorrhagic",
+        "hemorrhagic",
+        "relapsing",
+        "childbed",
+        "puerperal",
+        "enteric",
+        "ebola",
+        "swine",
+        "tick-bite",
+        "bite",
+        "oroya",
+        "recurrent",
+    ]
+)
+
+# Sides that exclude each other and say what they are about; something may be on neither.
+STANDALONE = (
+    # Constant or intermittent.
+    (
+        r"\b(?:constant(?:ly)?|continuous(?:ly)?(?! (?:positive|passive|ambulatory|renal|glucose|subcut|infusion|monitor))|persistent(?:ly)?(?! (?:vegetative|left|pulmonary|fetal|truncus|infection))|unremitting|incessant(?:ly)?|nonstop|ever-present|(?:a)?round the clock|all the time)\b"
+        r"|持续性|持续(?=疼|痛|发热|发烧|高热|高烧|咳|出血|呕吐|存在|不断|不退|不缓解)|一直(?=[疼痛咳]|发烧|发热|存在)|时时刻刻|从早到晚",
+        r"\b(?:intermittent(?:ly)?(?! (?:positive|pneumatic|claudication|fasting|cathet|porphyria))|episodic(?:ally)?(?! ataxia)|sporadic(?:ally)?(?! (?:creutz|amyot|hemip|breast|case))|(?:comes?|came|coming|went) and go(?:es|ing)?|on and off|off and on|on-and-off"
+        r"|now and (?:then|again)|from time to time|in (?:bouts|spells|waves|episodes|attacks)|paroxysmal(?! nocturnal)|every so often)\b"
+        r"|间歇性?(?!跛行)|间断性?|阵发性?(?!睡眠)|一阵一阵|一阵阵|时断时续|断断续续|时好时坏|时轻时重",
+    ),
+    # First episode or recurrent.
+    (
+        r"\b(?:first|initial|single|isolated|one-off)[- ](?:ever )?(?:episode|attack|occurrence|event|seizure|bout)\b|\bfirst-ever\b|\bnew[- ]onset\b|\bnewly diagnosed\b"
+        r"|\bfirst time\b(?= (?:it|this|he|she|they|I) )|首次发[作病]|第一次(?:发[作病]|得这|患|犯)|初次发[作病]|初发|首发(?!症状)|新发(?!现)",
+        r"\b(?:recurrent|recurring|repeated|frequent|previous|multiple|second|third) (?:episodes?|attacks?|seizures?|bouts?|infections?)\b"
+        r"|反复(?:发作|出现|感染)|多次发作|屡次|屡发|第[二三]次发[作病]|复发性",
+    ),
+    # Course: stable, worse, better.
+    (
+        r"(?<!hemodynamically )(?<!haemodynamically )\b(?:stable|unchanged|static|plateaued)\b(?! (?:angina|isotope|fracture|joint))|(?<!不)稳定(?!型|性|斑块|剂|期)|平稳|维持现状",
+        r"\b(?:progress(?:ed|es|ing)|progression|deteriorat\w+|worsen\w*|(?:get(?:s|ting)?|got|became|becom(?:es|ing)|grow(?:s|ing)) worse|going downhill)\b"
+        r"|病情(?:进展|恶化|加重|变重)|恶化|有(?:所)?进展|进展(?=了|迅速|较?快)|越来越(?:重|差|严重|厉害)|每况愈下",
+        r"\b(?:improv(?:ed|es|ing|ement)|(?:get(?:s|ting)?|got|becom(?:es|ing)|feel(?:s|ing)?) better|on the mend|recovering)\b"
+        r"|(?:有所|明显|逐渐|病情|症状)(?:好转|改善|减轻)|越来越(?:好|轻)|一天比一天好",
+    ),
+    # Grows fast or slowly.
+    (
+        r"\b(?:fast|rapid|rapidly|quick|quickly)[- ](?:grow|progress|spread)\w*|\b(?:grow|grows|grew|progress|progresses|spreads) (?:very |quite )?(?:fast|quickly|rapidly)\b|(?<!passive-)\baggressive\b(?! (?:fibromat|person|behavi|treatment|therapy|outburst))"
+        r"|长得(?:很|比较|非常)?快|生长(?:迅速|较?快|很快)|进展(?:迅速|较?快|很快)|短期内(?:明显)?(?:增大|长大)",
+        r"\b(?:slow|slowly)[- ](?:grow|progress)\w*|\b(?:grow|grows|grew|progress|progresses) (?:very |quite )?slowly\b|\bindolent\b"
+        r"|长得(?:很|比较|非常)?慢|生长(?:缓慢|较?慢|很慢)|进展(?:缓慢|较?慢|很慢)|发展缓慢",
+    ),
+    # Active disease or remission.
+    (
+        r"\bactive (?=disease|tuberculosis|tb\b|infection|inflammation|phase|hepatitis|colitis|arthritis|bleeding)|\b(?:disease|infection|tb|tuberculosis) is (?:still )?active\b|\bin (?:a )?flare\b"
+        r"|活动期|发作期|活动性(?=肺?结核|感染|出血|病变|炎症)|处于活动",
+        r"\b(?:in|into|achiev\w+) (?:complete |partial |full |clinical )?remission\b|\bquiescent\b|\bdormant\b|\blatent\b|\binactive (?=disease|phase|infection|tuberculosis|tb\b|carrier)"
+        r"|缓解期|静止期|间歇期|潜伏性|潜伏感染|病情缓解",
+    ),
+    # Size of an organ or lump.
+    (
+        r"\benlarge(?:d|s|ment)?\b(?! prostate)|\b(?:bigger|larger) than normal\b|\boversized\b|肿大|增大|变大|偏大|长大了",
+        r"\bnormal[- ]sized?\b|\bnormal in size\b|\bof normal size\b|\bsize (?:is |was |and shape )?(?:are )?(?:normal|within normal limits)\b|(?:大小|体积)(?:、?形态)?(?:尚|均|都|是|都是)?正常|正常大小",
+        r"\b(?:shrunken|shrunk|shrank|shrinks?|shrinking|shrinkage)\b|\b(?:smaller) than normal\b|\batrophied\b|缩小|变小|偏小|萎缩(?!性|侧索)",
+    ),
+    # Weight.
+    (
+        r"\bweight (?:gain(?:ed|s|ing)?|has gone up|is going up|went up|goes up|increas\w+)\b|\b(?:gain|gains|gained|gaining|put on|puts on|putting on) (?:some |any |extra |a lot of )?weight\b|\b(?:get|gets|got|getting) fat(?:ter)?\b"
+        r"|体重(?:明显|逐渐)?(?:增加|上升|增长|上涨)|发胖|长胖|变胖|增重|长肉",
+        r"\bweight (?:loss|lost|has gone down|is going down|went down|goes down|drop\w*|fell|falls|reduction)\b|\b(?:lose|loses|losing|lost|shed|sheds|shedding) (?:some |any |a lot of )?(?:weight|pounds|kilos)\b|\bslim(?:s|med|ming)? down\b"
+        r"|体重(?:明显|逐渐)?(?:减轻|下降|减少|降低)|消瘦|变瘦|瘦了|减重|掉秤",
+    ),
+    (
+        r"\bover-?weight\b|\bobese\b|超重|过胖|太胖|偏胖",
+        r"\bunder-?weight\b|\btoo thin\b|体重不足|过瘦|太瘦|偏瘦",
+        r"\b(?:normal|healthy|ideal) (?:body )?weight\b|体重正常|正常体重|标准体重",
+    ),
+    # Pulse and heart beat.
+    (
+        rf"\b(?:fast|rapid|racing|quick|pounding)(?= {_BEAT}\b)|(?<=pulse) (?:is |was |feels )?(?:too |very |rather )?(?:fast|rapid|racing|quick)\b|\b(?:heart ?beats?|heart ?rate|heart) (?:is |was |beats )?(?:too |very |rather )?(?:fast|rapid|racing|quick)\b"
+        rf"|{_HEART_ZH}(?:跳得)?(?:过|偏|较|很|太|加|增|有点)?快",
+        rf"\bslow(?= {_BEAT}\b)|(?<=pulse) (?:is |was |feels )?(?:too |very |rather )?slow\b|\b(?:heart ?beats?|heart ?rate|heart) (?:is |was |beats )?(?:too |very |rather )?slow(?:ly)?\b"
+        rf"|{_HEART_ZH}(?:跳得)?(?:过|偏|较|很|太|减|变|有点)?慢",
+    ),
+    # Blood groups.
+    (
+        r"\bblood (?:group|type)(?: is|:)? a(?=$|[+,.;-]| (?:rh|pos|neg))|\b(?:type|group) a blood\b|(?<![a-z])A型血|血型[是为：:]?\s?A(?!B)",
+        r"\bblood (?:group|type)(?: is|:)? b(?=$|[+,.;-]| (?:rh|pos|neg))|\b(?:type|group) b blood\b|(?<![a-z])B型血|血型[是为：:]?\s?B",
+        r"\bblood (?:group|type)(?: is|:)? ab\b|\b(?:type|group) ab blood\b|(?<![a-z])AB型血|血型[是为：:]?\s?AB",
+        r"\bblood (?:group|type)(?: is|:)? o\b|\b(?:type|group) o blood\b|(?<![a-z])[OＯ]型血|血型[是为：:]?\s?O",
+    ),
+    # Sharp or dull pain.
+    (
+        r"\b(?:sharp|stabbing|knife-?like|piercing|shooting|lancinating)(?=,? (?:\w+ )?pains?\b)|\bpains? (?:is|was|feels) (?:sharp|stabbing|piercing|shooting)\b|刺痛|锐痛|刀割样|刀割一样|针[扎刺](?:样|一样|似的)|电击样|撕裂样",
+        r"\bdull aches?\b|\bdull\b(?=,? (?:\w+ )?pains?\b)|\bpains? (?:is|was|feels) dull\b|钝痛|隐痛|隐隐作痛|闷痛|酸痛|胀痛",
+    ),
+    # On exertion or at rest.
+    (
+        r"\b(?:on|with|during|upon) (?:physical )?(?:exertion|effort)\b|\bexertional\b|\beffort-induced\b|活动(?:后|时)|劳累(?:后|时|性)|劳力性|用力时|爬楼时",
+        r"\b(?:even )?at rest\b|\bwhile resting\b|\bresting (?=pain|angina|dyspn|tremor)|\brest pain\b|静息(?:时|性|状态)?(?!心率|心电)|休息(?:时|状态下)|安静(?:时|状态)",
+    ),
+    # Menstrual flow and date.
+    (
+        r"\bheavy (?=periods?\b|menstrual|menses|flow)|\bperiods? (?:is|are|was|were) (?:very |too |quite )?heavy\b|(?:月经量?|经量|例假量?)(?:过|偏|较|很|太)?多",
+        r"\b(?:light|scanty|scant) (?=periods?\b|menstrual|menses|flow)|\bperiods? (?:is|are|was|were) (?:very |quite )?(?:light|scanty)\b|(?:月经量?|经量|例假量?)(?:过|偏|较|很|太)?少",
+    ),
+    (
+        r"\bperiods? (?:is |are |came |comes |come |arrived )?(?:too )?early\b|\bearly periods?\b|(?:月经|例假|经期)(?:会|总是|常)?提[前早]",
+        r"\b(?:late|delayed|overdue) periods?\b|\bperiods? (?:is |are |came |comes |come )?(?:late|delayed|overdue)\b|(?:月经|例假|经期)(?:会|总是|常)?(?:推迟|延后|延迟|错后)",
+    ),
+    # Kinds of findings that exclude each other.
+    (
+        r"\bconductive\b(?= (?:hearing|deafness|loss)|$)|传导性(?=耳聋|听力|聋)|传音性",
+        r"\bsensori-?neural\b|感音(?:神经)?性|神经性(?=耳聋|听力)",
+        r"\bmixed (?=hearing)|混合性(?=耳聋|听力|聋)",
+    ),
+    (
+        r"\bmicrocytic\b|小细胞(?=低色素)|小细胞性(?=贫血)",
+        r"\bmacrocytic\b|大细胞性?(?=贫血)",
+        r"\bnormocytic\b|正细胞性?(?=贫血|正色素)",
+    ),
+    (
+        r"\bcystic\b(?! (?:fibrosis|duct|artery|acne))|囊性(?!纤维)",
+        r"\bsolid(?= (?:lumps?|mass|nodules?|tumou?rs?|lesions?)\b)|\b(?:lump|mass|nodule|tumou?r|lesion) is solid\b|实性",
+    ),
+    (r"\bhot nodules?\b|热结节", r"\bcold nodules?\b|冷结节"),
+    (
+        r"中枢性|\bcentral (?=facial|vertigo|sleep apn|diabetes insip|cyanosis|hypothyr)",
+        r"(?:周围|外周|末梢)性|\bperipheral (?=facial|vertigo|cyanosis)",
+    ),
+    (
+        r"器质性|\borganic (?=causes?\b|disease|lesion|disorder|problem)",
+        r"功能性(?!食品)|\bfunctional (?=disorder|dyspepsia|disease|problem|constipation|abdominal|symptoms?)",
+    ),
+    (
+        r"\braised (?=lesions?\b|rash|spots?\b|moles?\b|borders?\b|bumps?\b|patch)|\bbumpy\b|凸起|隆起|高出皮[肤面]|突出皮[肤面]",
+        r"\bflat (?=lesions?\b|rash|spots?\b|moles?\b|patch)|平坦|与皮肤齐平",
+    ),
+    (r"高危(?!妊娠|型|孕期)|高风险", r"低危(?!型)|低风险", r"中危|中等风险"),
+    # Whom it affects mainly.
+    (
+        rf"{_MAINLY}(?:young |small )?{_CHILD}\b|\b(?:childhood|juvenile|paediatric|pediatric)[- ]onset\b|\bchildhood (?:illness|disease)\b|{_MAINLY_ZH}(?:婴幼儿|婴儿|小儿|儿童|幼儿|孩子|新生儿|青少年)",
+        rf"{_MAINLY}(?:young |middle-aged )?adults?\b|\badult[- ]onset\b|{_MAINLY_ZH}(?:中青年|青壮年|成年?人|青年|中年)",
+        rf"{_MAINLY}(?:the )?(?:elderly|older (?:people|adults|patients)|old people|seniors)\b|\blate[- ]onset\b|{_MAINLY_ZH}(?:老年|老人|中老年)",
+    ),
+    (
+        rf"{_MAINLY}(?:young |older |middle-aged )?(?:men|males|boys)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年)?(?:男性|男人|男孩)|男性(?:多于女性|更?(?:多见|常见|高发))",
+        rf"{_MAINLY}(?:young |older |middle-aged )?(?:women|females|girls)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年|育龄)?(?:女性|妇女|女孩)|女性(?:多于男性|更?(?:多见|常见|高发))",
+    ),
+    # Birth.
+    (
+        r"\b(?:pre-?term|premature(?:ly)?)(?= (?:bab(?:y|ies)|infants?|births?|deliver\w+|labou?r|newborns?)\b)|\b(?:born|delivered|birth (?:is|was)|baby (?:is|was)) (?:pre-?term|prematurely|premature|too early)\b|早产",
+        r"(?<!pre-)(?<!post-)\bterm (?=bab(?:y|ies)|infants?|births?|deliver\w+|newborns?)|\bfull[- ]term\b|\b(?:born|delivered) at term\b|足月",
+        r"\bpost-?term\b|\b(?:past|after|beyond) (?:the|her|your) due date\b|过期(?:妊娠|产儿?|儿|孕期)|过预产期",
+    ),
+)
+
+# The same, where one always applies: denying one side affirms the other. Some have only one side: its denial is the other.
+STANDALONE_COMPLEMENTS = (
+    # Recurrence.
+    (
+        r"\brecur(?:s|red|ring|rences?)?\b|\brelaps(?:e|es|ed|ing)\b(?! (?:fever|polychondritis)|-remitting)|\breappear\w*\b|\bflare(?:s|d)? up\b|\bflare-ups?\b|\b(?:happens?|occurs?) again\b"
+        r"|\b(?:comes?|came|coming|grows?|grew|growing) back\b(?! (?:to|in|if|for|when|after|within|tomorrow|next|as|and see|immediately|positive|negative|normal|clear|abnormal)\b)"
+        r"|复发(?!性)|再发|再犯|又犯|反复发作|卷土重来|再次?发作|死灰复燃",
+    ),
+    # Prognosis.
+    (
+        r"\b(?:good|excellent|favou?rable|bright|very good) (?:prognosis|outlook|outcomes?)\b|\b(?:prognosis|outlook|outcomes?) (?:is |are |remains )?(?:usually |generally |very |quite |overall |mostly |still |not )?(?:very |so )?(?:good|excellent|favou?rable|bright)\b"
+        r"|\b(?:full|complete|good) recovery\b|\brecovers? (?:fully|completely|well)\b|\b(?:do|does) (?:very )?well\b"
+        r"|预后[^不，,。；]{0,5}(?:良好|[较很]好|佳|理想|乐观)|预后好|完全康复|恢复得(?:很|较|比较)?好|恢复良好",
+        r"\b(?:poor|bad|dismal|grim|unfavou?rable|guarded|bleak) (?:prognosis|outlook|outcomes?)\b|\b(?:prognosis|outlook|outcomes?) (?:is |are |remains )?(?:usually |generally |very |quite |overall |mostly )?(?:poor|bad|dismal|grim|unfavou?rable|guarded|bleak)\b"
+        r"|\bincomplete recovery\b|\b(?:do|does) (?:very )?poorly\b|预后[^不，,。；]{0,5}(?:较差|很差|极差|凶险|恶劣|不良|不佳)|预后差|恢复(?:得?(?:很|较)?差|不佳|不良)",
+    ),
+    # Spread of a tumour.
+    (
+        r"\bmetasta(?:sis|ses|tic|si[sz]ed|si[sz]e|si[sz]es|si[sz]ing)\b|\b(?:has|have|had|already|not|n['’]t|yet) spread\b(?! to (?:others|people|anyone|someone|your|family|her |his ))"
+        rf"|\bspread(?:s|ing)? (?:in)?to (?:the |your |his |her )?{_ORGAN_NODES}|\bspread(?:s|ing)? beyond\b|\bsecondaries\b|\bsecondary (?:tumou?rs?|deposits)\b"
+        r"|(?:发生|出现|已经?|有|无|没有?|未|未见|远处|淋巴结?|肝|骨|脑|肺)转移(?!因子|酶)|扩散|播散|转移灶|转移了",
+        r"\bconfined to\b|\bcarcinoma in situ\b|\bhas stayed in\b|\blimited to (?:the |one |a single )|局限(?:于|在)|原位癌",
+    ),
+    # Invasive or not.
+    (
+        r"(?<!non-)(?<!non)(?<!non )(?<!minimally )(?<!less )\binvasive(?= (?:cancer|carcinoma|tumou?r|ductal|lobular|disease|growth|mole)|$)|(?<!非)浸润性|(?<!非)侵袭性(?!真菌|曲霉|葡萄胎|肺)",
+        r"\bnon-?invasive (?=cancer|carcinoma|tumou?r|ductal|disease)|\bpre-?invasive\b|非浸润性?|非侵袭性",
+    ),
+    (
+        r"(?<!un)(?<!non-)\b(?:resectable|operable)\b|\bcan be (?:removed surgically|operated(?: on)?|resected)\b|[可能](?:够|以)?(?:手术)?切除",
+        r"\b(?:un|non-?)resectable\b|\binoperable\b",
+    ),
+    # Fractures.
+    (
+        rf"{_NON}\bdisplaced\b|{_NON}\bdisplacement\b|\bout of (?:place|alignment|position|line)\b|\b(?:mis|mal)-?aligned\b|\b(?:ends|bones?|fragments|pieces) (?:have |has )?(?:moved|shifted)\b|移位|错位|错开|对位(?:不良|不佳|较?差)|成角畸形",
+        r"\b(?:un|non-?)displaced\b|\bnon displaced\b|\bminimally displaced\b|\b(?:well|perfectly|properly|correctly|still)[- ]aligned\b|\bin (?:good |normal |perfect |satisfactory |anatomical )(?:alignment|position)\b|\bhairline (?=fractures?|cracks?)|对位(?:、?对线)?(?:情况)?(?:良好|[较很]?好|尚可|满意|佳)|对得(?:很)?[齐好]|裂纹骨折|骨裂",
+    ),
+    (
+        r"\b(?:open|compound)(?= fractures?\b)|\bfractures? (?:is|was) (?:open|compound)\b|\bbones? (?:\w+ ){0,3}?through the skin\b|开放性(?=骨折|损伤|伤|气胸)|开放骨折",
+        r"\b(?:closed|simple)(?= fractures?\b)|\bfractures? (?:is|was) closed\b|\bskin (?:is |was |remains |over \w+ \w+ is )?(?:intact|unbroken)\b|闭合性(?=骨折|损伤|伤|气胸)|闭合骨折|皮肤(?:完整|完好)",
+    ),
+    (
+        r"\bstable(?= (?:fractures?|joints?|knee|spine|condition|vital)\b)|\b(?:haemo|hemo)dynamically stable\b|\b(?:fracture|joint|knee|spine|ankle|shoulder|vital signs|condition|blood pressure) (?:is|are|was|remains?) stable\b|(?<!不)稳定(?!型|性斑|斑块|剂|期)|平稳",
+        r"\bunstable\b(?! angina)|不稳定?(?!型心绞痛|型|性心绞痛)",
+    ),
+    (
+        rf"{_NON}\bdislocat(?:ed|ion)\b|\bout of (?:the|its|his|her) socket\b|脱位|脱臼|脱了?臼",
+        r"\bin (?:the|its) socket\b|已(?:经)?复位|复位(?:成功|良好|满意)",
+    ),
+    # Wounds, infection and inflammation.
+    (
+        rf"{_NON}\binfected\b(?! (?:with|by|people|person|persons|patients|individuals|cells|animals?|mosquito\w*|ticks?|blood)\b)|\b(?:wound|incision|skin|surgical site) infection\b|\bfester\w*\b|\b(?:oozing|full of|draining|discharging|contains?|no|any|with) pus\b|\bpurulent\b|(?:伤口|切口|创面|创口|刀口|伤处|局部|继发|合并|发生|已经?|没有?|无)感染|化脓|流脓|溃脓",
+        r"\b(?:wound|incision|cut|graze|stitches) (?:is |looks |appears |remains |are |look )?(?:clean|sterile)\b|\bclean (?=wounds?\b|incision|cuts?\b)|\buninfected\b|(?:伤口|切口|创面|创口|刀口)(?:很|比较|保持|处)?(?:干净|清洁)|甲级愈合",
+    ),
+    (r"(?<!non-)(?<!non)\binflamed\b|\binflammation\b|发炎|(?:有|无|没有?|明显|局部|急性|慢性)炎症",),
+    (
+        r"(?<!un)(?<!un-)\bhealed\b|\bheal(?:s|ing)? (?:well|nicely|up|over|completely|properly|normally)\b|愈合(?!不良|不佳|[较很]?差|缓慢)|长不?好|长好|收口|结痂",
+        r"\bun-?healed\b|\bnon-?healing\b|\bnon-?union\b|\b(?:slow|poor|delayed|impaired)(?:ly)? (?:to heal|heal(?:ing|s)?|wound healing)\b|\bdehisce(?:d|nce)\b|愈合(?:不良|不佳|[较很]?差|缓慢)|(?:伤口|切口|刀口)(?:又)?(?:裂开|崩开)",
+    ),
+    (
+        r"\bviable (?=tissue|bowel|teeth|tooth|muscle|testi)|血运(?:良好|[较很]?好|尚可|正常)",
+        r"\bnecrotic (?=tissue|bowel|skin|area|muscle|wound)|\b(?:tissue|bowel|skin|toe|foot|testi\w+) (?:is|has become|was) (?:necrotic|dead|gangrenous)\b|\bnon-?viable (?=tissue|bowel|muscle)|组织坏死|已经?坏死|血运(?:差|较差|障碍|不佳)|发黑坏死",
+    ),
+    # Swelling, redness, itch, pain.
+    (
+        r"\bswollen\b|\bswells?\b(?: up)?|\bswelling\b(?! (?:has |have )?(?:gone|went|goes|subsid|settled))|\bpuff(?:y|iness|ed up)\b|肿胀|红肿|浮肿|肿(?:了|起来|得|着)|[不没发]肿(?!瘤|块|物|大)",
+        r"\bswelling (?:has |have )?(?:gone|went|goes|subsided|settled)(?: down)?\b|消肿|肿(?:已经?|都)?[消退]了",
+    ),
+    (
+        r"(?<!non-)(?<!non )(?<!non)\b(?:itch(?:y|es|ing|ed)?|pruritic)\b|(?<!止)(?<!抗)痒(?!症|疹)",
+        r"\bnon-?(?:itchy|itching|pruritic)\b|\bitch-free\b",
+    ),
+    (
+        rf"\bpainful(?:ly)?\b|\bhurt(?:s|ing)?\b(?! (?:yourself|himself|herself|the baby|your baby))|(?<!cold )(?<!canker )(?<!bed )(?<!pressure )(?<!mouth )\bsore\b(?! throat)|{_NON}\btender\b(?!ness)|\btenderness\b|\b(?:no|any|without|free of) pain\b"
+        r"|会(?:有点|很)?[疼痛]|(?:很|非常|特别|有点|感到|觉得|触之|一碰就|一按就|按着|摸着|明显)[疼痛]|不(?:怎么|太)?[疼痛]|[疼痛]得厉害|压痛|触痛|无痛(?!性|分娩|胃镜|肠镜|人流|内镜|苦)|[疼痛]痛?(?:感)?明显",
+        r"\bpainless(?:ly)?\b(?! (?:abortion|colonoscopy|gastroscopy|deliver|labou?r|childbirth|thyroiditis))|\bpain[- ]free\b|\bnon-?tender\b|无痛性",
+    ),
+    (
+        r"\bradiat(?:es|e|ed|ing)\b(?= |$)(?! oncolog)|\bspreads? (?:down |in)?to (?:the |your |his |her )?(?:left |right )?(?:arm|leg|jaw|back|shoulder|neck|groin)\b|\b(?:shoots?|travels?|shooting) (?:down|into|up) (?:the |your |his |her )?(?:left |right )?(?:leg|arm|neck|jaw|back)\b|放射(?:到|至|痛)|不放射(?!科|性|治)|向[^，,。]{1,6}放射|牵涉痛|窜到",
+        r"\b(?:stays?|remains?) in one (?:place|spot)\b|(?:疼痛|痛)(?:点|处)?(?:固定|局限)",
+    ),
+    (
+        r"\bpulsatile\b|\bpulsating\b|\bthrobbing\b|搏动性|搏动样|跳痛|一跳一跳",
+        r"\bnon-?(?:pulsatile|pulsating|throbbing)\b|\bpressing (?=headache|pain)|\bband-?like\b|紧箍样|压迫样|紧箍感",
+    ),
+    # Symptoms in general.
+    (
+        r"(?<!a)(?<!pre)(?<!pre-)\bsymptomatic\b(?! (?:treatment|relief|therapy|management|care))|\b(?:causes?|has|have|had|with|no|any|without|producing?) (?:any |no )?symptoms\b|[有无没](?:任何|明显)?(?<!无)症状|出现症状|症状(?:明显|典型)",
+        r"\basymptomatic\b|\bsymptom[- ]free\b|\bsub-?clinical\b|无症状|亚临床",
+    ),
+    # Cough.
+    (
+        r"\b(?:dry|hacking|tickly|non-?productive|unproductive)(?= (?:\w+ )?cough)|\bcough (?:is|was) (?:dry|non-?productive|unproductive)\b|(?<!\d)干(?=咳)|刺激性(?=干?咳)",
+        rf"\b(?:wet|chesty|phlegmy|moist|{_NON}productive)(?= (?:\w+ )?cough)|\bcough (?:is|was) (?:wet|chesty|{_NON}productive)\b|\b(?:bring|brings|bringing|cough|coughs|coughing|coughed) up (?:\w+ )?(?:phlegm|sputum|mucus)\b|\b(?:phlegm|sputum)\b|湿(?=咳)|咳不?出?痰|[有无没带伴]痰|痰多",
+    ),
+    # Fever.
+    (
+        rf"{_FEVER_NAMES}\bfever(?:s|ish)?\b(?! (?:blisters?|reducers?|clinic|seizures?|convulsions?|neutrop\w+|fits?))|(?<!a)\bfebrile\b(?! (?:seizures?|convulsions?|neutrop|fits?))|\b(?:running|runs|run|has|have|had|having) a (?:high |slight |raised )?temperature\b|\b(?:high|raised|elevated) temperature\b|(?<=temperature )(?:is|was) (?:high|raised|elevated|up)\b|\bpyrexia\b"
+        r"|\b(?:thirty-(?:eight|nine)|forty)(?: point \w+)? degrees\b|\b(?:a |one )hundred (?:and )?(?:one|two|three|four)(?: point \w+)? degrees\b|(?<!\d)(?:3[89]|4[01])(?:\.\d)?\s?(?:°\s?C|℃|degrees? C)|(?<!\d)10[1-5](?:\.\d)?\s?(?:°\s?F|℉|degrees? F)"
+        r"|发热(?!门诊|伴血小板)|发烧|高[烧热](?!量|带)|低[烧热](?!量)|(?<=体温)(?:明显)?(?:升高|增高|偏高|过高|[很较]高)|体温[达到在为有]{0,2}\s?(?:3[89]|4[01])|三十[八九]度|四十度",
+        r"\bafebrile\b|\bapyrexial?\b|\bfever-?free\b|(?<=temperature )(?:is|was|has|remains)(?: now| been)? (?:back to |returned to |settled to |gone back to )?normal\b|\bnormal (?:body )?temperature\b|\bfever (?:has )?(?:gone|broken|broke|settled|subsided|resolved)\b"
+        r"|(?<=体温)(?:已经?|一直|都|是)?(?:恢复|降至|降到|回到)?正常|(?:烧|热)(?:已经?)?退了|退[烧热]了|热退",
+    ),
+    # Hydration.
+    (
+        r"\bdehydrat(?:ed|ion)\b|脱水(?![药剂治机])",
+        r"(?<!de)\b(?:well |adequately |properly )?hydrated\b|\beuvol(?:a)?emic\b|水分充足",
+    ),
+    # Immunity.
+    (
+        r"(?<!auto)\bimmune (?:to|against)\b|\b(?:is|are|be|becomes?|not|already|am|you['’]re) immune\b|\bimmunity (?:to|against)\b|\b(?:has|have|had|gives?|confers?|provides?|no|lifelong|lasting) immunity\b|\bprotected against\b(?= (?:measles|rubella|hepatitis|infection|chickenpox|tetanus|the (?:virus|disease|infection)))"
+        r"|(?:有|无|没有?|产生|具有|形成)(?:了|保护性|足够的?)?(?:抗体|免疫力)|(?:获得|终[身生])免疫|有免疫",
+        r"\bnon-?immune\b|\bsusceptible to (?=measles|rubella|hepatitis|infection|chickenpox|varicella)|\bunprotected against\b|缺乏(?:免疫力|抗体)|易感(?!性|基因)",
+    ),
+    (
+        r"\brh(?:esus)?[ -]?(?:factor )?(?:is )?(?:\(?d\)?[ -]?)?(?:positive\b|pos\b|\+)|Rh\s?[(（]?D?[)）]?\s?(?:血型)?(?:是|为)?(?:阳性?|＋|\+)",
+        r"\brh(?:esus)?[ -]?(?:factor )?(?:is )?(?:\(?d\)?[ -]?)?(?:negative\b|neg\b|[-−–](?![a-z\d(]))|Rh\s?[(（]?D?[)）]?\s?(?:血型)?(?:是|为)?(?:阴性?|－)|熊猫血",
+    ),
+    (
+        r"\bdiagnosis (?:is|was|has been) (?:confirmed|certain|definite|established|proven|clear)\b|\b(?:confirmed|definite|definitive|established) diagnosis\b|(?<!待)确诊|诊断(?:已经?)?明确",
+        r"\bdiagnosis (?:is|was|remains) (?:still )?(?:uncertain|unclear|unconfirmed|only suspected|tentative|provisional)\b|\b(?:suspected|provisional|tentative|presumptive|working) diagnosis\b|疑诊|拟诊|待确诊|疑似病例|诊断待定",
+    ),
+    (
+        r"(?<!im)(?<!non-)(?<!non)\bpalpable\b|\bcan(?:not)? be felt\b|(?:可|能|未|可以|可能)?(?:触及|扪及)|摸[得不]?[到着]",
+        r"\b(?:im|non-?)palpable\b",
+    ),
+    (
+        r"(?<!in)\bvisible\b|\bvisuali[sz]ed\b|肉眼可见|看得[见到]|看不[见到]",
+        r"\binvisible\b|\bhidden from view\b|肉眼难辨",
+    ),
+    # Shape, consistency, mobility.
+    (
+        r"(?<!a)\bsymmetric(?:al|ally)?\b|(?<!a)\bsymmetry\b|对称",
+        r"\basymmetr(?:ic|ical|ically|y)\b|\blop-?sided\b|一大一小|一高一低",
+    ),
+    (
+        r"\bsoft(?= (?:lumps?|mass|nodules?|swelling|abdomen|belly|stools?|cervix)\b)|\b(?:lump|mass|nodule|it|swelling|abdomen|belly|stools?|consistency) (?:is|feels|was|are) (?:quite |very )?(?:soft|squishy)\b|质地?(?:较|偏|很)?(?:柔?软)|腹(?:部)?(?:平)?软|大便(?:较|很|偏)?软",
+        r"\b(?:hard|firm)(?= (?:lumps?|mass|nodules?|swelling|abdomen|belly|stools?)\b)|\b(?:lump|mass|nodule|it|swelling|abdomen|belly|stools?|consistency) (?:is|feels|was|are) (?:quite |very |rock |stony )?(?:hard|firm)\b|\b(?:rock|stony) hard\b|\bindurated\b|质地?(?:较|偏|很|坚|中等偏)?硬|坚硬|发硬|板状腹|大便(?:较|很|偏|干|太)?硬",
+    ),
+    (
+        r"\b(?:freely )?mov(?:e)?able\b(?! type)|(?<!im)\bmobile(?= (?:lumps?|mass|nodules?)\b|$)|\bfreely mobile\b|\bmoves? (?:freely|easily|around|about|under the (?:skin|fingers?))\b|活动度(?:尚|较|很)?(?:好|可|佳|良好)|推[得不]动|[可能](?:以|够)?(?:被)?推动|可活动(?!性)",
+        r"\bfixed(?= (?:lumps?|mass|nodules?|to the (?:skin|chest|underlying|deeper|tissue))\b)|\b(?:lump|mass|nodule|it) (?:is|feels|was) (?:fixed|tethered)\b|\bimmobile (?=lump|mass|nodule)|\bimmovable\b|活动度(?:较|很)?(?:差|欠佳|不佳)|(?<=肿块|包块|结节|位置)(?:是|比较|较)?固定|与[^，,。]{1,6}粘连",
+    ),
+    (
+        rf"(?<!ir)\bregular(?= {_RHYTHM}\b)|\b{_RHYTHM} (?:is|are|was|were)(?: not|n['’]t)? (?:very |quite |always )?regular\b|(?:月经|经期|周期|例假|大姨妈|心律|脉搏|心跳|脉律|节律)(?:周期|一直|很|比较|非常|还算)?不?(?:准时?|规律|规则|整齐|齐)(?<!不规律)(?<!不规则)(?<!不齐)(?<!不整齐)|(?<!不)律齐",
+        r"\birregular(?:ly)?(?! (?:astigmatism|diet|sleep|bones?|meals|borders?|margins?|edges?|outlines?|contours?|shape))\b|\barrhythmic\b|\bskips? (?:a )?beats?\b|\b(?:erratic|unpredictable) (?=periods?|cycles?)|(?:月经|经期|周期|例假|心律|脉搏|心跳|脉律|节律)(?:周期|很|一直)?(?:不规律|不规则|不齐|不整|紊乱|不调)|(?:月经|例假)(?:乱了|很乱)|心律失常",
+    ),
+    (
+        rf"\b(?:regular|smooth|sharp|clear|well-?defined|even|distinct)(?= {_EDGE}\b)|\b{_EDGE} (?:is|are|was|were) (?:regular|smooth|sharp|well-?defined|clear|even)\b|\bwell[- ](?:defined|circumscribed|demarcated)\b|边[缘界](?:较|很|比较)?(?:光滑|光整|整齐|规则)|边[缘界](?:较|很|比较)?清[楚晰]?|形态规则",
+        rf"\b(?:irregular|jagged|ragged|blurred|ill-?defined|uneven|indistinct|notched)(?= {_EDGE}\b)|\b{_EDGE} (?:is|are|was|were) (?:irregular|jagged|ragged|blurred|ill-?defined|uneven|indistinct)\b|\b(?:ill|poorly)[- ](?:defined|circumscribed|demarcated)\b|\bspiculated\b|边[缘界](?:模糊|不清[楚晰]?|不规则|不整齐?|欠清|毛糙|粗糙)|毛刺|形态不规则",
+    ),
+    (
+        r"(?<!non-)(?<!non)\bblanch(?:es|ing|able)?\b|\bfades? (?:under|on|when|with) (?:pressure|press\w*|a glass)\b|(?:压之|按压后?|加压后?)(?:可|会|能)?不?[褪退]色",
+        r"\bnon-?blanch(?:ing|able)\b",
+    ),
+    (
+        r"\bcloudy\b|\bturbid\b|\bmurky\b|浑浊|混浊(?!症)",
+        r"\bclear(?= (?:urine|discharge|fluid|liquid|mucus)\b)|(?<=urine )(?:is |was |looks )?clear\b|(?<=discharge )(?:is |was )?clear\b|(?<=fluid )(?:is |was )?clear\b|清亮|清澈",
+    ),
+    (
+        r"\b(?:foul|bad|unpleasant|fishy|strong|offensive)[- ](?:smell(?:ing)?|odou?r)\b|\bsmelly\b|\bmalodorous\b|\bstinks?\b|臭味|异味|腥臭|恶臭|有味",
+        r"\bodou?r(?:less|-free)\b",
+    ),
+    # Vessels, tubes, hernias, cervix.
+    (
+        r"\breducible\b(?<!irreducible)|\b(?:goes|go|slips?|pops?|(?:can|cannot|can['’]t) be pushed) back in\b|[可能](?:以|够)?(?:自行)?(?:回纳|还纳|推回去?|塞回去?)|自行回纳|(?:推|按|塞)[得不]回去?",
+        r"\birreducible\b|\bincarcerated (?=hernia)|\bstrangulated\b|\bhernia is (?:incarcerated|stuck)\b|嵌顿|绞窄",
+    ),
+    (
+        r"\bcervix (?:is|was|has) (?:\w+ )?(?:open|dilated|opened)\b|\bopen cervix\b|宫口(?:已经?|尚?未|还?没有?)?(?:开|扩张)",
+        r"\bcervix (?:is|was|remains) (?:long and |still )?closed\b|\bclosed cervix\b|宫口(?:仍|还)?(?:关闭|闭合|紧闭)",
+    ),
+    # How serious and urgent.
+    (
+        r"(?<!nothing )\bserious(?:ly)?\b|\blife[- ]threatening\b|\bworr(?:ying|isome)\b|\balarming\b|(?<!nothing )\bsinister\b|(?<!nothing )\bto worry about\b|\b(?:cause|reason) for (?:concern|alarm|worry)\b|(?<!disease )\bcritically ill\b"
+        r"|(?<!症状)严重(?!急性呼吸)|危重|凶险|危及生命|生命危险|要命|大碍|碍事|大问题|(?<!不)(?<!无关)要紧(?!事)",
+        r"\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题|问题不大",
+    ),
+    (
+        rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
+        r"\bnon-?(?:urgent|emergency)\b|\bnon (?:urgent|emergency)\b|\belective(?:ly)?\b|\b(?:it |this |that )?can (?:safely )?wait\b|择期|可以等|可以缓",
+    ),
+    (r"\bcomplications?\b|(?<!un)\bcomplicated\b(?= by|$)|并发症|合并症", r"\buncomplicated\b|\buneventful(?:ly)?\b"),
+    (
+        r"\bsequelae?\b|\blasting (?:damage|effects?|problems?|harm|injury|consequences)\b|\blong[- ]term (?:damage|consequences|effects|problems)\b|\bafter-?effects?\b|\bresidual (?:symptoms?|deficits?|damage|weakness|disability)\b|\bpermanent damage\b|后遗症|落下(?:病根|毛病|残疾)|留下?(?:病根|残疾|后遗)",
+    ),
+    (r"\bscar(?:s|red|ring)\b|\b(?:a|any|no|leaves?) scar\b|留疤|疤痕(?!疙瘩|体质|子宫)|留(?:下)?(?:疤|印子|痕迹)",),
+    (
+        r"(?<!un)\bpreventable\b|\b(?:can|cannot|could) be prevented\b|(?:可以?|能够?)预防|预防得了",
+        r"\bunpreventable\b|\bunavoidable\b|\binevitable\b",
+    ),
+    (
+        r"(?<!un)\btreatable\b|\brespond(?:s|ed|ing)?(?: very| quite)?(?: well)? to (?:treatment|therapy|antibiotics|steroids|medication|medicines?|drugs|chemotherapy)\b|治疗(?:反应|效果)(?:很|较|比较)?(?:良好|好|佳)|对[^，,。]{1,8}(?:反应良好|治疗有效)",
+        r"\brefractory\b(?! (?:error|period))|\bintractable\b|\btreatment[- ]resistant\b|\buntreatable\b|难治性?|顽固性?|治疗(?:反应|效果)(?:较|很)?(?:差|不佳|不良)|疗效(?:较|很)?(?:差|不佳)",
+    ),
+    (
+        r"\b(?:well|adequately|tightly|fully)[- ]controlled\b|\bunder (?:good )?control\b|\bgood control\b|控制(?:得)?(?:很|较|比较)?(?:好|良好|理想|满意|平稳|稳定)|控制达标|得到(?:了)?控制|控制[得不](?:住|好|理想)",
+        r"\b(?:poorly|badly|inadequately)[- ]controlled\b|\buncontrolled\b|\bout of control\b|\bpoor(?:ly)? control\b|控制(?:得)?(?:较|很)?(?:不佳|不良|差)|失控",
+    ),
+    # Cause. 引起, 导致 and 所致 stay light words.
+    (
+        r"(?<!un)\brelated to\b|\bassociated with\b|(?<!un)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b|\bdue to\b|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
+        r"|(?<!没)(?:有关系?|相关(?!科|专|检查|症状|知识)|无关(?!紧要)|没有关系|有关联|脱不了干系)",
+        r"\bunrelated to\b|\bunconnected (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?<=.{2})没关系",
+    ),
+    # Pregnancy.
+    (
+        rf"\b{_PREGNANCY} (?:is|was) (?:still )?(?:alive|viable|living)\b|\bviable (?={_PREGNANCY}|intrauterine|gestation)|\blive (?=births?\b|born|f(?:o)?etus|intrauterine|twins)|\b(?:f(?:o)?etal |pregnancy )?heart ?beat (?:is|was) (?:present|seen|detected|heard|visible)\b|活胎|(?:胎儿|孕期|胚胎)(?:仍|还|是)?(?:存活|活着|活的)|(?<=胎心)(?:搏动)?(?:存在|可见)",
+        rf"\bstillb(?:irth|orn)s?\b|\b(?:intrauterine|f(?:o)?etal|in utero|pregnancy) (?:death|demise)\b|\b{_PREGNANCY} (?:is|was|has) (?:dead|died)\b|\bdead (?={_PREGNANCY})|\bnon-?viable (?={_PREGNANCY}|gestation)|\bmissed (?:miscarriage|abortion)\b|死胎|胎死|死产|(?<=胎心)(?:搏动)?消失|稽留流产",
+    ),
+    (
+        r"\bintra-?uterine(?= (?:pregnancy|gestation|sac)\b)|\b(?:pregnancy|gestation|sac|embryo) is (?:in(?:side)? the (?:uterus|womb)|intra-?uterine)\b|宫内(?:早)?(?:妊娠|孕(?:囊|期)?|怀孕|早孕)",
+        r"\bectopic(?= (?:pregnanc|gestation))|\bpregnancy is (?:ectopic|tubal)\b|\btubal (?=pregnanc)|\boutside (?:of )?the (?:uterus|womb)\b|\bextra-?uterine\b|宫外(?:孕|妊娠)|异位(?:妊娠|孕期)|输卵管(?:妊娠|孕期)",
+    ),
+    (
+        r"\bfertile\b(?<!infertile)|\bfertility (?:is |remains )(?:usually )?(?:normal|preserved|unaffected|intact)\b|\b(?:can|cannot|can['’]t|could|able to) (?:still |also |naturally )?(?:conceive|(?:get|become|fall) pregnan(?:t|cy)|have (?:children|a baby|babies)|father (?:a child|children))\b|有生育能力|能(?:够)?(?:再|正常|自然)?(?:怀孕|受孕|生育|怀上|生孩子|要孩子)|保留生育",
+        r"\binfertil(?:e|ity)\b|\b(?:unable to|difficulty|trouble|harder to) (?:conceiv(?:e|ing)|(?:get|become|getting|becoming) pregnan(?:t|cy)|have (?:children|a baby))\b|\b(?:affects?|impairs?|damages?|harms?|reduces?) (?:your |his |her |the |their |future |male |female )?fertility\b|不孕(?!不育科)|不育(?!科)|影响(?:到|今后的?|以后|将来)?(?:生育|怀孕|受孕|孕期|生孩子)|丧失生育|生育能力(?:下降|降低|受损|丧失)",
+    ),
+    # Length of life.
+    (
+        r"\b(?:normal|full|same|near-normal) life ?(?:span|expectancy)\b|\blife ?(?:span|expectancy) (?:is|remains) (?:usually |generally |nearly |almost )?(?:normal|unaffected|unchanged|the same)\b|\blives? (?:a |as )?(?:normal|full|long)(?: a)? (?:life|lives)\b|寿命(?:一般|通常|基本|也)?(?:正常|如常)|正常寿命|寿命与常人(?:一样|相同|相当)",
+        r"\b(?:shorten\w*|reduc\w+|affects?|decreas\w+|limits?) (?:the |your |his |her |their )?(?:life|lives|life ?span|life ?expectancy)\b(?!-)|\b(?:shorter|reduced|limited|shortened) (?:life ?(?:span|expectancy)|life)\b|\blife ?(?:span|expectancy) (?:is|may be|can be) (?:reduced|shortened|shorter|lower|affected)\b|影响(?:到)?寿命|缩短寿命|寿命(?:会|可能)?(?:缩短|较短|变短|减少|受影响)|短命|折寿|减寿",
+    ),
+    (
+        r"(?<!non-)(?<!non )(?<!non)\btoxic(?:ity)?\b(?! (?:shock|epidermal|megacolon|adenoma|nodular|multinodular|goit|encephal|polyneur|neurop|hepatitis|synovitis|amblyopia|leuko))|\bpoisonous\b|有毒(?!副)|[无没]毒(?!副)|毒性(?:大|较大|很大|强|作用)",
+        r"\bnon-?(?:toxic|poisonous)\b",
+    ),
+    # Functions.
+    (
+        r"\b(?:good|normal|healthy|hearty) appetite\b|\bappetite (?:is|was|remains) (?:good|normal|fine)\b|\b(?:eats?|eating|feeds?|feeding) well\b|食欲(?:很|较|还|尚)?(?:好|良好|正常|佳|可)|胃口(?:很|较|还)?不?好|胃口(?:正常|不错)|吃得(?:香|下)|纳可",
+        r"\b(?:poor|decreased|reduced|lost (?:his|her|their)) appetite\b|\bloss of appetite\b|\bappetite (?:is|was|has) (?:poor|reduced|decreased|gone)\b|\boff (?:his|her|their|your|its) food\b|\b(?:eats?|eating|feeds?|feeding) poorly\b|食欲(?:很|较)?(?:差|下降|减退|不振|不佳)|胃口(?:很|较)?差|纳差|吃不下",
+    ),
+    (
+        r"\bsleep(?:s|ing)? (?:very |quite )?(?:well|soundly)\b|\bgood (?:night['’]s )?sleep\b|\bsleep is (?:good|normal|fine)\b|睡得(?:很|比较)?(?:好|香|着|安稳)|睡眠(?:很|较|质量)?(?:好|良好|正常|尚可|不错)",
+        r"\bsleep(?:s|ing)? (?:very |quite )?(?:badly|poorly)\b|\b(?:poor|broken|disturbed) sleep\b|\b(?:trouble|difficulty|problems) (?:falling asleep|sleeping)\b|(?<!fatal familial )\binsomnia\b(?! severity)|\bsleepless(?:ness)?\b|睡眠(?:很|较|质量)?(?:差|不佳|障碍)|失眠|睡不[好着]",
+    ),
+    (
+        r"\bsensation (?:is|was|remains) (?:intact|normal|preserved)\b|\b(?:intact|normal|preserved) sensation\b|感觉(?:功能)?(?:正常|存在|良好)",
+        r"\bnumb(?:ness)?\b|\b(?:loss of|lost|reduced|impaired|decreased) (?:sensation|feeling)\b|麻木|发麻|失去(?:知觉|感觉)|感觉(?:减退|消失|丧失|障碍)",
+    ),
+    (
+        r"\bformed (?=stools?\b)|\bstools? (?:is|are|was|were) formed\b|(?:大便|便便|粪便)(?:已|已经)?不?成形",
+        r"\b(?:loose|watery|runny|liquid)(?= (?:stools?|motions?|bowel)\b)|\bunformed\b|(?:大便|便便|粪便)(?:较|很|偏|比较)?稀|水样便|稀便|稀水便|拉稀",
+    ),
+)
+
+# Sides that need a subject and of which one always applies.
+COMPLEMENTS = (
+    (
+        r"(?<!non-)(?<!non )(?<!non)(?<!c-)(?<!c )\breactive(?= (?:tests?|results?|for (?:hiv|syphilis|hepatitis))\b)|\b(?:hiv|rpr|vdrl|tpha|test|result|serology|screen|is|was|came back|pupils?|are) reactive\b",
+        r"\bnon-?reactive\b|\b(?:fixed|unreactive|unresponsive)(?= (?:dilated )?pupils?\b)|\bpupils? (?:are|is) (?:fixed|unreactive)\b",
+    ),
+    (r"\bsero-?positive\b", r"\bsero-?negative\b"),
+    (
+        r"(?<!a)\btypical (?=symptoms?\b|features?\b|presentation|signs?\b|rash|picture|case)|(?<!非)(?<!不)典型(?!肺炎)",
+        r"\batypical (?=symptoms?\b|features?\b|presentation|signs?\b|rash|picture|case)|不典型",
+    ),
+)
+
+# Sides that need a subject and may both be false: a fourth group, like _CONTRARIES.
+CONTRARIES = (
+    (r"\bmedial(?:ly)?\b|内侧", r"(?<!bi)(?<!uni)\blateral(?:ly)?\b(?! thinking)|外侧"),
+    (r"\bproximal(?:ly)?\b|近(?:心)?端", r"\bdistal(?:ly)?\b|远(?:心)?端"),
+)

@@ -1,0 +1,48 @@
+"""How similar the wordings of two phrases are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from imapeval.text.phrases import parse_phrase
+
+SAME_FRAME = 0.4
+"""Two phrases, each with words that the other lacks, are the same frame with a different filling if they share at least
+this part of their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordingSimilarity:
+    """How similar two wordings are.
+
+    Attributes:
+        overlap: Dice coefficient of their tokens, 0..1: English content words, Chinese bigrams.
+        weight: Factor for any measure of similarity, 0..1: 0 if one phrase affirms and the other denies, below 1 if the
+            same frame has a different filling ("hold the tooth by the crown" and "by the root").
+    """
+
+    overlap: float
+    weight: float
+
+
+def measure_wording_similarity(reference: str, response: str) -> WordingSimilarity:
+    """Measure how similar two wordings are.
+
+    >>> measure_wording_similarity("steam inhalation", "some steam inhalation for ten minutes")
+    WordingSimilarity(overlap=1.0, weight=1.0)
+    >>> measure_wording_similarity("rest the knee", "do not rest the knee").weight
+    0.0
+    """
+    a, b = parse_phrase(reference), parse_phrase(response)
+    overlap = 2 * len(a.tokens & b.tokens) / (len(a.tokens) + len(b.tokens)) if a.tokens and b.tokens else 0.0
+    # Advice to have less of something contradicts neither allowing it nor advising against it.
+    if a.stance.denies != b.stance.denies and not (a.stance.asks_for_less or b.stance.asks_for_less):
+        return WordingSimilarity(overlap, 0.0)
+    frame = measure_overlap(a.words, b.words)
+    replaced = frame >= SAME_FRAME and a.words - b.words and b.words - a.words
+    return WordingSimilarity(overlap, 1 - frame / 2 if replaced else 1.0)
+
+
+def measure_overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    """Return the share of the larger set that is in the other; 1 if both are empty."""
+    return len(a & b) / max(len(a), len(b)) if a or b else 1.0
