@@ -71,6 +71,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("NLTK_DATA", str(tmp_path / "data"))
     # nltk reads the variable when it is imported, and reads no file elsewhere.
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "data")])
+    gc.freeze()  # so that below only what is made from here on is searched for garbage
     yield tmp_path / "data" / "corpora"
     meteor._load_wordnet.cache_clear()
     with warnings.catch_warnings():
