@@ -85,6 +85,7 @@ def test_the_same_in_other_words_earns_most(score, reference: str, response: str
     assert score([make(reference, response)])[0] >= 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "floor"), [("sample-en", 0.88), ("sample-zh", 0.88)])
 def test_a_reworded_answer_ranks_above_wrong_ones(score, name: str, floor: float):
     samples = read(name)

@@ -208,6 +208,7 @@ def write_sheet(path: Path, behind: str, *, first: str = "", cell: str = "", enc
     return rewrite(path, {"xl/worksheets/sheet1.xml": sheet.encode(encoding)})
 
 
+@pytest.mark.slow
 def test_a_limit_of_an_excel_file(tmp_path: Path):
     small = measure(write_excel(tmp_path / "d.xlsx", 100))
     large = write_excel(tmp_path / "d.xlsx", 100_000)
