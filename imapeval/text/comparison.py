@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
-from imapeval.text.dimensions.table import RESULT, START, TIME_OF_DAY
+from imapeval.text.dimensions.table import DIMENSION_COUNT, RESULT, START, TIME_OF_DAY
 from imapeval.text.gist import find_gist
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.normalise import is_short_name, stem
@@ -249,7 +249,8 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     sides, other_sides = (
         {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
     )
-    if sides != other_sides:
+    # Stages differ in more than their numbers: IIIA and III.
+    if sides != other_sides or any(number >= DIMENSION_COUNT for number in sides):
         return None
     return WordingVerdict.SAME if agree else _compare_by_amounts(a, b, amounts)
 

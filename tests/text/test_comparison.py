@@ -6,6 +6,10 @@ from imapeval.text.comparison import WordingVerdict, compare_wordings
 from imapeval.text.similarity import measure_wording_similarity
 
 SAME = [
+    ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),  # uric acid weighs 168.11 g/mol: 6 mg/dL are 357 umol/L
+    ("食欲不振", "食欲下降"),
+    ("月经不调", "月经失调"),
+    ("心律不齐", "心律失常"),
     ("azithromycin first day 500 mg", "azithromycin 500 mg first day"),
     ("LDL below 55 mg/dL", "LDL below 1.4 mmol/L"),  # both units in: ESC/EAS guidelines on dyslipidaemias, 2019
     ("ER(+)PR(-)", "ER positive, PR negative"),
@@ -201,7 +205,6 @@ OTHER_ORDER = [
 OPEN = [
     ("day 10", "week 2"),
     ("第1周", "第3天"),
-    ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),
     ("布洛芬口服", "布洛芬"),
     ("reduced to normal TSH", "normal TSH"),
     ("注射步骤", "缓慢注射"),
@@ -224,7 +227,6 @@ OPEN = [
     ("penicillin", "antibiotic therapy"),
     ("避免油腻食物", "清淡饮食"),
     ("腹部不适", "腹部疼痛"),
-    ("心律不齐", "心律失常"),
     ("无创通气", "机械通气"),
     ("paracetamol (500 mg)", "ibuprofen (500 mg)"),
     ("阿司匹林（口服）", "青霉素（口服）"),
@@ -233,8 +235,6 @@ OPEN = [
     ("头孢比青霉素更安全", "头孢比青霉素更便宜"),
     ("hepatitis (viral)", "hepatitis (alcoholic)"),
     ("腹部不舒服", "腹部不适"),
-    ("月经不调", "月经失调"),
-    ("食欲不振", "食欲下降"),
     ("gram-negative infection", "bacterial infection"),
     ("diabetes (type 1)", "diabetes"),
     ("哮喘（重度）", "哮喘"),

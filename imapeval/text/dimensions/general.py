@@ -97,7 +97,7 @@ CONTRARIES = (
         r"\b(?:common(?:ly)?|frequent(?:ly)?|often|usual(?:ly)?)\b|常见|多见|经常"
         r"|\b(?:prevalent|widespread|(?:happens|occurs) a lot|many people (?:have|get))\b|普遍|高发|时常|常有|很多人(?:都)?[有会得]|发[病生]率(?:较|很|比较|非常)?高",
         r"\b(?:rare(?:ly)?|seldom|infrequent(?:ly)?|exceptional(?:ly)?)\b|罕见|少见|偶尔|很少"
-        r"|\buncommon(?:ly)?\b|\bonce in a blue moon\b|偶[见有]|少有|罕有|极少|难得(?=见|发)|发[病生]率(?:较|很|比较|非常)?低",
+        r"|\bonce in a blue moon\b|偶[见有]|少有|罕有|极少|难得(?=见|发)|发[病生]率(?:较|很|比较|非常)?低",
     ),
     (r"\b(?:unilateral(?:ly)?|one-sided)\b|单侧|一侧", r"\b(?:bilateral(?:ly)?|both sides)\b|双侧|两侧"),
     (
@@ -139,7 +139,10 @@ CONTRARIES = (
         r"|\b(?:apart(?! from)|spaced? (?:out|apart)|stagger(?:ed|ing)?|at (?:a )?(?:different|separate) (?:times?|hours)|by itself|single(?:-| )agent|hours (?:apart|between))\b|错开|隔开|分时|间隔(?=服|用|开|至少|[一二两三四半几\d])|岔开|一种药",
     ),
     (r"\b(?:primary)\b|原发性?", r"\b(?:secondary)\b|继发性?"),
-    (r"\b(?:congenital|inborn)\b|先天性?", r"\bacquired\b|后天性?|获得性"),
+    (
+        r"\b(?:congenital|inborn)\b|先天性?",
+        r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性",
+    ),
     (r"\b(?:metasta\w+|disseminated)\b|转移|扩散|播散", r"\blocali[sz]ed\b|局限"),
     (r"\b(?:sensitive|susceptible)\b|敏感", r"\b(?:resistant|insensitive)\b|耐药"),
     (r"\bagonists?\b|激动剂|促进|刺激|激活", r"\b(?:antagonists?|blockers?|inhibitors?)\b|拮抗剂|阻滞剂|抑制剂?"),

@@ -7,12 +7,12 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from imapeval.text.dimensions import advice, findings, general
+from imapeval.text.dimensions import advice, course, findings, general
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MODULES = (general, findings, advice)
+_MODULES = (general, findings, course, advice)
 
 
 def _gather(group: str) -> tuple[tuple[str, ...], ...]:

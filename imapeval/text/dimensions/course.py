@@ -1,0 +1,135 @@
+"""Dimensions of the course of a disease: how it begins, spreads and ends, what causes it and how serious it is."""
+
+from __future__ import annotations
+
+_NON = r"(?<!non-)(?<!non )(?<!non)(?<!un)(?<!un-)"
+_ORGAN_NODES = r"(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other (?:organs?|parts|areas)|distant|nearby|surrounding|neighbou?ring|elsewhere|another part)"
+_PREGNANCY = r"(?:f(?:o)?etus|pregnancy|embryo|baby)"
+
+STANDALONE = (
+    # Constant or intermittent.
+    (
+        r"\b(?:constant(?:ly)?|continuous(?:ly)?(?! (?:positive|passive|ambulatory|renal|glucose|subcut|infusion|monitor))|persistent(?:ly)?(?! (?:vegetative|left|pulmonary|fetal|truncus|infection))|unremitting|incessant(?:ly)?|nonstop|ever-present|(?:a)?round the clock|all the time)\b"
+        r"|持续性|持续(?=疼|痛|发热|发烧|高热|高烧|咳|出血|呕吐|存在|不断|不退|不缓解)|一直(?=[疼痛咳]|发烧|发热|存在)|时时刻刻|从早到晚",
+        r"\b(?:intermittent(?:ly)?(?! (?:positive|pneumatic|claudication|fasting|cathet|porphyria))|episodic(?:ally)?(?! ataxia)|sporadic(?:ally)?(?! (?:creutz|amyot|hemip|breast|case))|(?:comes?|came|coming|went) and go(?:es|ing)?|on and off|off and on|on-and-off"
+        r"|now and (?:then|again)|from time to time|in (?:bouts|spells|waves|episodes|attacks)|paroxysmal(?! nocturnal)|every so often)\b"
+        r"|间歇性?(?!跛行)|间断性?|阵发性?(?!睡眠)|一阵一阵|一阵阵|时断时续|断断续续|时好时坏|时轻时重",
+    ),
+    # First episode or recurrent.
+    (
+        r"\b(?:first|initial|single|isolated|one-off)[- ](?:ever )?(?:episode|attack|occurrence|event|seizure|bout)\b|\bfirst-ever\b|\bnew[- ]onset\b|\bnewly diagnosed\b"
+        r"|\bfirst time\b(?= (?:it|this|he|she|they|I) )|首次发[作病]|第一次(?:发[作病]|得这|患|犯)|初次发[作病]|初发|首发(?!症状)|新发(?!现)",
+        r"\b(?:recurrent|recurring|repeated|frequent|previous|multiple|second|third) (?:episodes?|attacks?|seizures?|bouts?|infections?)\b"
+        r"|反复(?:发作|出现|感染)|多次发作|屡次|屡发|第[二三]次发[作病]|复发性",
+    ),
+    # Course: stable, worse, better.
+    (
+        r"(?<!hemodynamically )(?<!haemodynamically )\b(?:stable|unchanged|static|plateaued)\b(?! (?:angina|isotope|fracture|joint))|(?<!不)稳定(?!型|性|斑块|剂|期)|平稳|维持现状",
+        r"\b(?:progress(?:ed|es|ing)|progression|deteriorat\w+|worsen\w*|(?:get(?:s|ting)?|got|became|becom(?:es|ing)|grow(?:s|ing)) worse|going downhill)\b"
+        r"|病情(?:进展|恶化|加重|变重)|恶化|有(?:所)?进展|进展(?=了|迅速|较?快)|越来越(?:重|差|严重|厉害)|每况愈下",
+        r"\b(?:improv(?:ed|es|ing|ement)|(?:get(?:s|ting)?|got|becom(?:es|ing)|feel(?:s|ing)?) better|on the mend|recovering)\b"
+        r"|(?:有所|明显|逐渐|病情|症状)(?:好转|改善|减轻)|越来越(?:好|轻)|一天比一天好",
+    ),
+    # Grows fast or slowly.
+    (
+        r"\b(?:fast|rapid|rapidly|quick|quickly)[- ](?:grow|progress|spread)\w*|\b(?:grow|grows|grew|progress|progresses|spreads) (?:very |quite )?(?:fast|quickly|rapidly)\b|(?<!passive-)\baggressive\b(?! (?:fibromat|person|behavi|treatment|therapy|outburst))"
+        r"|长得(?:很|比较|非常)?快|生长(?:迅速|较?快|很快)|进展(?:迅速|较?快|很快)|短期内(?:明显)?(?:增大|长大)",
+        r"\b(?:slow|slowly)[- ](?:grow|progress)\w*|\b(?:grow|grows|grew|progress|progresses) (?:very |quite )?slowly\b|\bindolent\b"
+        r"|长得(?:很|比较|非常)?慢|生长(?:缓慢|较?慢|很慢)|进展(?:缓慢|较?慢|很慢)|发展缓慢",
+    ),
+    # Active disease or remission.
+    (
+        r"\bactive (?=disease|tuberculosis|tb\b|infection|inflammation|phase|hepatitis|colitis|arthritis|bleeding)|\b(?:disease|infection|tb|tuberculosis) is (?:still )?active\b|\bin (?:a )?flare\b"
+        r"|活动期|发作期|活动性(?=肺?结核|感染|出血|病变|炎症)|处于活动",
+        r"\b(?:in|into|achiev\w+) (?:complete |partial |full |clinical )?remission\b|\bquiescent\b|\bdormant\b|\blatent\b|\binactive (?=disease|phase|infection|tuberculosis|tb\b|carrier)"
+        r"|缓解期|静止期|间歇期|潜伏性|潜伏感染|病情缓解",
+    ),
+)
+
+STANDALONE_COMPLEMENTS = (
+    # Recurrence.
+    (
+        r"\brecur(?:s|red|ring|rences?)?\b|\brelaps(?:e|es|ed|ing)\b(?! (?:fever|polychondritis)|-remitting)|\breappear\w*\b|\bflare(?:s|d)? up\b|\bflare-ups?\b|\b(?:happens?|occurs?) again\b"
+        r"|\b(?:comes?|came|coming|grows?|grew|growing) back\b(?! (?:to|in|if|for|when|after|within|tomorrow|next|as|and see|immediately|positive|negative|normal|clear|abnormal)\b)"
+        r"|复发(?!性)|再发|再犯|又犯|反复发作|卷土重来|再次?发作|死灰复燃",
+    ),
+    # Prognosis.
+    (
+        r"\b(?:good|excellent|favou?rable|bright|very good) (?:prognosis|outlook|outcomes?)\b|\b(?:prognosis|outlook|outcomes?) (?:is |are |remains )?(?:usually |generally |very |quite |overall |mostly |still |not )?(?:very |so )?(?:good|excellent|favou?rable|bright)\b"
+        r"|\b(?:full|complete|good) recovery\b|\brecovers? (?:fully|completely|well)\b|\b(?:do|does) (?:very )?well\b"
+        r"|预后[^不，,。；]{0,5}(?:良好|[较很]好|佳|理想|乐观)|预后好|完全康复|恢复得(?:很|较|比较)?好|恢复良好",
+        r"\b(?:poor|bad|dismal|grim|unfavou?rable|guarded|bleak) (?:prognosis|outlook|outcomes?)\b|\b(?:prognosis|outlook|outcomes?) (?:is |are |remains )?(?:usually |generally |very |quite |overall |mostly )?(?:poor|bad|dismal|grim|unfavou?rable|guarded|bleak)\b"
+        r"|\bincomplete recovery\b|\b(?:do|does) (?:very )?poorly\b|预后[^不，,。；]{0,5}(?:较差|很差|极差|凶险|恶劣|不良|不佳)|预后差|恢复(?:得?(?:很|较)?差|不佳|不良)",
+    ),
+    # Spread of a tumour.
+    (
+        r"\bmetasta(?:sis|ses|tic|si[sz]ed|si[sz]e|si[sz]es|si[sz]ing)\b|\b(?:has|have|had|already|not|n['’]t|yet) spread\b(?! to (?:others|people|anyone|someone|your|family|her |his ))"
+        rf"|\bspread(?:s|ing)? (?:in)?to (?:the |your |his |her )?{_ORGAN_NODES}|\bspread(?:s|ing)? beyond\b|\bsecondaries\b|\bsecondary (?:tumou?rs?|deposits)\b"
+        r"|(?:发生|出现|已经?|有|无|没有?|未|未见|远处|淋巴结?|肝|骨|脑|肺)转移(?!因子|酶)|扩散|播散|转移灶|转移了",
+        r"\bconfined to\b|\bcarcinoma in situ\b|\bhas stayed in\b|\blimited to (?:the |one |a single )|局限(?:于|在)|原位癌",
+    ),
+    # Invasive or not.
+    (
+        r"(?<!non-)(?<!non)(?<!non )(?<!minimally )(?<!less )\binvasive(?= (?:cancer|carcinoma|tumou?r|ductal|lobular|disease|growth|mole)|$)|(?<!非)浸润性|(?<!非)侵袭性(?!真菌|曲霉|葡萄胎|肺)",
+        r"\bnon-?invasive (?=cancer|carcinoma|tumou?r|ductal|disease)|\bpre-?invasive\b|非浸润性?|非侵袭性",
+    ),
+    (
+        r"(?<!un)(?<!non-)\b(?:resectable|operable)\b|\bcan be (?:removed surgically|operated(?: on)?|resected)\b|[可能](?:够|以)?(?:手术)?切除",
+        r"\b(?:un|non-?)resectable\b|\binoperable\b",
+    ),
+    # How serious and urgent.
+    (
+        r"(?<!nothing )\bserious(?:ly)?\b|\blife[- ]threatening\b|\bworr(?:ying|isome)\b|\balarming\b|(?<!nothing )\bsinister\b|(?<!nothing )\bto worry about\b|\b(?:cause|reason) for (?:concern|alarm|worry)\b|(?<!disease )\bcritically ill\b"
+        r"|(?<!症状)严重(?!急性呼吸)|危重|凶险|危及生命|生命危险|要命|大碍|碍事|大问题|(?<!不)(?<!无关)要紧(?!事)",
+        r"\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题|问题不大",
+    ),
+    (
+        rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
+        r"\bnon-?(?:urgent|emergency)\b|\bnon (?:urgent|emergency)\b|\belective(?:ly)?\b|\b(?:it |this |that )?can (?:safely )?wait\b|择期|可以等|可以缓",
+    ),
+    (r"\bcomplications?\b|(?<!un)\bcomplicated\b(?= by|$)|并发症|合并症", r"\buncomplicated\b|\buneventful(?:ly)?\b"),
+    (
+        r"\bsequelae?\b|\blasting (?:damage|effects?|problems?|harm|injury|consequences)\b|\blong[- ]term (?:damage|consequences|effects|problems)\b|\bafter-?effects?\b|\bresidual (?:symptoms?|deficits?|damage|weakness|disability)\b|\bpermanent damage\b|后遗症|落下(?:病根|毛病|残疾)|留下?(?:病根|残疾|后遗)",
+    ),
+    (r"\bscar(?:s|red|ring)\b|\b(?:a|any|no|leaves?) scar\b|留疤|疤痕(?!疙瘩|体质|子宫)|留(?:下)?(?:疤|印子|痕迹)",),
+    (
+        r"(?<!un)\bpreventable\b|\b(?:can|cannot|could) be prevented\b|(?:可以?|能够?)预防|预防得了",
+        r"\bunpreventable\b|\bunavoidable\b|\binevitable\b",
+    ),
+    (
+        r"(?<!un)\btreatable\b|\brespond(?:s|ed|ing)?(?: very| quite)?(?: well)? to (?:treatment|therapy|antibiotics|steroids|medication|medicines?|drugs|chemotherapy)\b|治疗(?:反应|效果)(?:很|较|比较)?(?:良好|好|佳)|对[^，,。]{1,8}(?:反应良好|治疗有效)",
+        r"\brefractory\b(?! (?:error|period))|\bintractable\b|\btreatment[- ]resistant\b|\buntreatable\b|难治性?|顽固性?|治疗(?:反应|效果)(?:较|很)?(?:差|不佳|不良)|疗效(?:较|很)?(?:差|不佳)",
+    ),
+    (
+        r"\b(?:well|adequately|tightly|fully)[- ]controlled\b|\bunder (?:good )?control\b|\bgood control\b|控制(?:得)?(?:很|较|比较)?(?:好|良好|理想|满意|平稳|稳定)|控制达标|得到(?:了)?控制|控制[得不](?:住|好|理想)",
+        r"\b(?:poorly|badly|inadequately)[- ]controlled\b|\buncontrolled\b|\bout of control\b|\bpoor(?:ly)? control\b|控制(?:得)?(?:较|很)?(?:不佳|不良|差)|失控",
+    ),
+    # Cause. 引起, 导致 and 所致 stay light words.
+    (
+        r"(?<!un)\brelated to\b|\bassociated with\b|(?<!un)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b|\bdue to\b|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
+        r"|(?<!没)(?:有关系?|相关(?!科|专|检查|症状|知识)|无关(?!紧要)|没有关系|有关联|脱不了干系)",
+        r"\bunrelated to\b|\bunconnected (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?<=.{2})没关系",
+    ),
+    # Pregnancy.
+    (
+        rf"\b{_PREGNANCY} (?:is|was) (?:still )?(?:alive|viable|living)\b|\bviable (?={_PREGNANCY}|intrauterine|gestation)|\blive (?=births?\b|born|f(?:o)?etus|intrauterine|twins)|\b(?:f(?:o)?etal |pregnancy )?heart ?beat (?:is|was) (?:present|seen|detected|heard|visible)\b|活胎|(?:胎儿|孕期|胚胎)(?:仍|还|是)?(?:存活|活着|活的)|(?<=胎心)(?:搏动)?(?:存在|可见)",
+        rf"\bstillb(?:irth|orn)s?\b|\b(?:intrauterine|f(?:o)?etal|in utero|pregnancy) (?:death|demise)\b|\b{_PREGNANCY} (?:is|was|has) (?:dead|died)\b|\bdead (?={_PREGNANCY})|\bnon-?viable (?={_PREGNANCY}|gestation)|\bmissed (?:miscarriage|abortion)\b|死胎|胎死|死产|(?<=胎心)(?:搏动)?消失|稽留流产",
+    ),
+    (
+        r"\bintra-?uterine(?= (?:pregnancy|gestation|sac)\b)|\b(?:pregnancy|gestation|sac|embryo) is (?:in(?:side)? the (?:uterus|womb)|intra-?uterine)\b|宫内(?:早)?(?:妊娠|孕(?:囊|期)?|怀孕|早孕)",
+        r"\bectopic(?= (?:pregnanc|gestation))|\bpregnancy is (?:ectopic|tubal)\b|\btubal (?=pregnanc)|\boutside (?:of )?the (?:uterus|womb)\b|\bextra-?uterine\b|宫外(?:孕|妊娠)|异位(?:妊娠|孕期)|输卵管(?:妊娠|孕期)",
+    ),
+    (
+        r"\bfertile\b(?<!infertile)|\bfertility (?:is |remains )(?:usually )?(?:normal|preserved|unaffected|intact)\b|\b(?:can|cannot|can['’]t|could|able to) (?:still |also |naturally )?(?:conceive|(?:get|become|fall) pregnan(?:t|cy)|have (?:children|a baby|babies)|father (?:a child|children))\b|有生育能力|能(?:够)?(?:再|正常|自然)?(?:怀孕|受孕|生育|怀上|生孩子|要孩子)|保留生育",
+        r"\binfertil(?:e|ity)\b|\b(?:unable to|difficulty|trouble|harder to) (?:conceiv(?:e|ing)|(?:get|become|getting|becoming) pregnan(?:t|cy)|have (?:children|a baby))\b|\b(?:affects?|impairs?|damages?|harms?|reduces?) (?:your |his |her |the |their |future |male |female )?fertility\b|不孕(?!不育科)|不育(?!科)|影响(?:到|今后的?|以后|将来)?(?:生育|怀孕|受孕|孕期|生孩子)|丧失生育|生育能力(?:下降|降低|受损|丧失)",
+    ),
+    # Length of life.
+    (
+        r"\b(?:normal|full|same|near-normal) life ?(?:span|expectancy)\b|\blife ?(?:span|expectancy) (?:is|remains) (?:usually |generally |nearly |almost )?(?:normal|unaffected|unchanged|the same)\b|\blives? (?:a |as )?(?:normal|full|long)(?: a)? (?:life|lives)\b|寿命(?:一般|通常|基本|也)?(?:正常|如常)|正常寿命|寿命与常人(?:一样|相同|相当)",
+        r"\b(?:shorten\w*|reduc\w+|affects?|decreas\w+|limits?) (?:the |your |his |her |their )?(?:life|lives|life ?span|life ?expectancy)\b(?!-)|\b(?:shorter|reduced|limited|shortened) (?:life ?(?:span|expectancy)|life)\b|\blife ?(?:span|expectancy) (?:is|may be|can be) (?:reduced|shortened|shorter|lower|affected)\b|影响(?:到)?寿命|缩短寿命|寿命(?:会|可能)?(?:缩短|较短|变短|减少|受影响)|短命|折寿|减寿",
+    ),
+    (
+        r"(?<!non-)(?<!non )(?<!non)\btoxic(?:ity)?\b(?! (?:shock|epidermal|megacolon|adenoma|nodular|multinodular|goit|encephal|polyneur|neurop|hepatitis|synovitis|amblyopia|leuko))|\bpoisonous\b|有毒(?!副)|[无没]毒(?!副)|毒性(?:大|较大|很大|强|作用)",
+        r"\bnon-?(?:toxic|poisonous)\b",
+    ),
+)

@@ -1,0 +1,36 @@
+"""Names of one thing are made the same before wordings are compared."""
+
+import pytest
+
+from imapeval.graph.store.graph import Graph
+from imapeval.matching.names import NameRelater
+from imapeval.types import Relation
+
+
+@pytest.fixture(scope="module")
+def relater():
+    with Graph.open() as graph:
+        yield NameRelater(graph)
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "lang", "relation"),
+    [
+        ("Lasix in the morning", "furosemide in the morning", "en", Relation.EXACT),
+        ("Lasix in the morning", "furosemide at night", "en", Relation.CONTRADICTION),
+        ("metformin can be continued", "please discontinue Glucophage", "en", Relation.CONTRADICTION),
+        ("stop NSAIDs before the operation", "stop ibuprofen before the operation", "en", Relation.CONTAINMENT),
+        ("avoid ibuprofen", "NSAIDs may be taken", "en", None),
+        ("乙型肝炎表面抗原", "乙型肝炎病毒表面抗原（HBsAg）", "zh", Relation.EXACT),
+        ("aspirin", "fever", "en", None),
+        ("knee", "knee", "en", None),
+    ],
+)
+def test_relations_in_both_directions(relater, reference, response, lang, relation):
+    names = relater.find_names([reference, response], lang)
+    ours, theirs = names[reference], names[response]
+    decision = relater.relate(reference, response, ours, theirs)
+    back = relater.relate(response, reference, theirs, ours)
+    assert (decision and decision[0]) == relation
+    inverse = {Relation.CONTAINMENT: Relation.BELONGING, Relation.BELONGING: Relation.CONTAINMENT}
+    assert (back and back[0]) == (inverse.get(relation, relation) if relation else None)

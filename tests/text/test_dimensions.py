@@ -1,0 +1,48 @@
+"""The table of dimensions and the search in it."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from imapeval.text.dimensions import table
+
+PAIRS = Path(__file__).parents[1] / "matching" / "relation_pairs.tsv"
+
+
+def test_the_search_finds_what_all_patterns_find():
+    patterns = [
+        (dimension, number, re.compile(side, re.IGNORECASE))
+        for dimension, sides in enumerate(table._DIMENSIONS)
+        for number, side in enumerate(sides)
+    ]
+    with PAIRS.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    for row in rows[::8]:
+        text = row["response"]
+        every = [(dimension, side, found.span()) for dimension, side, one in patterns for found in one.finditer(text)]
+        assert [(dimension, side, found.span()) for dimension, side, found in table.find_sides(text)] == every
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("hereditary", 1),
+        ("timolol eye drops", 0),
+        ("community-acquired pneumonia", 0),
+        ("左肾结石", 1),
+        ("左右下肢均肿胀", 2),
+    ],
+)
+def test_words_are_sides_only_where_they_mean_one(text, sides):
+    assert len({(dimension, side) for dimension, side, _ in table.find_sides(text)}) >= sides
+    assert sides or not list(table.find_sides(text))
+
+
+def test_a_pattern_without_any_letter_is_refused(monkeypatch):
+    monkeypatch.setattr(table, "_DIMENSIONS", ((r"\w+", "b"),))
+    table._index_sides.cache_clear()
+    with pytest.raises(ValueError, match=re.escape(r"\w+")):
+        table._index_sides()
+    table._index_sides.cache_clear()
