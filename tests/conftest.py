@@ -46,7 +46,7 @@ def pytest_collection_finish() -> None:
     These come more rarely than by default as well: the caches of graphs and encoders live on.
     """
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(100_000, 20, 20)
     gc.enable()
 
 
