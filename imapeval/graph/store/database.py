@@ -154,6 +154,8 @@ def open_database(path: Path | None) -> GraphDatabase:
         _raise_unusable(path, f"cannot be opened ({error})")
     try:
         connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
+        # All names of a language are sorted at once: in a temporary file, which finds no room where the disk is full.
+        connection.execute("PRAGMA temp_store = MEMORY")
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         "".join((*meta, *meta.values(), meta["hash"]))  # a TypeError where one is not text
         for key in ("concepts", "names", "edges", "parts"):
