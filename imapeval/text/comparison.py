@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
-from imapeval.text.dimensions.table import DIMENSION_COUNT, RESULT, START, TIME_OF_DAY
+from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, RESULT, START, TIME_OF_DAY
 from imapeval.text.gist import find_gist
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.normalise import is_short_name, stem
@@ -32,7 +32,7 @@ polarity, amount or side contradicts. A lower threshold would find more contradi
 deficiency anemia" for the opposite of "anemia"."""
 
 
-_CLAUSES = re.compile(r"[,，;；]")
+_CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
 _RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
 """Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
 
@@ -54,9 +54,6 @@ class WordingVerdict(Enum):
     OTHER_SIDE = "they take different sides, such as acute and chronic"
     OTHER_ORDER = "the same two things change places"
 
-
-_MOST_EXTRA_WORDS = 3
-"""Of two phrases with a side that stands alone, one may name so many things besides: "keep it dry" and "soak the wound"."""
 
 CONTRADICTIONS = frozenset(
     {WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT, WordingVerdict.OTHER_SIDE, WordingVerdict.OTHER_ORDER}
@@ -195,6 +192,7 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         # "Hereditary" and "not inherited" name one side.
         or (
             bool(ours.sides)
+            and all(number in EQUIVALENT for number in ours.sides)
             and ours.sides == theirs.sides
             and measure_overlap(find_content_words(ours.rest), find_content_words(theirs.rest)) >= SAME_SUBJECT
         )
@@ -210,18 +208,10 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if _CLAUSES.search(a.core) or _CLAUSES.search(b.core):
         return None
     ours, theirs = find_gist(a.core), find_gist(b.core)
-    extra = ours.words ^ theirs.words
-    same_words = not extra
-    about = measure_overlap(ours.words, theirs.words) >= SAME_SUBJECT or (
-        ours.standalone == theirs.standalone != frozenset()
-        and len(extra) <= _MOST_EXTRA_WORDS
-        and (ours.words <= theirs.words or theirs.words <= ours.words)
-    )
-    if (
-        not about
-        or _name_other_codes(ours.words, theirs.words)
-        or not all(gist.words or gist.opposites.sides or one.amounts.items for gist, one in ((ours, a), (theirs, b)))
-    ):
+    same_words = ours.words == theirs.words
+    named = bool(ours.words) or ours.standalone == theirs.standalone != frozenset()
+    about = measure_overlap(ours.words, theirs.words) >= SAME_SUBJECT
+    if not (named and about) or _name_other_codes(ours.words, theirs.words):
         return None
     opposed = are_opposed(ours.opposites, theirs.opposites)
     amounts = compare_amounts(a.amounts, b.amounts)
@@ -231,26 +221,28 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         if a.stance.asks_for_less or b.stance.asks_for_less:
             return None
         if opposed:
-            named = bool(ours.words) or ours.standalone == theirs.standalone != frozenset()
-            same = named and same_words and agree and are_complements(ours.opposites, theirs.opposites)
+            same = same_words and agree and are_complements(ours.opposites, theirs.opposites)
             return WordingVerdict.SAME if same else None
         denied, affirmed = (ours, theirs) if denies else (theirs, ours)
         # Who denies something denies its kinds, but not the reverse.
-        broader = denied.opposites.sides.items() <= affirmed.opposites.sides.items() and len(
-            denied.words - affirmed.words
-        ) <= len(affirmed.words - denied.words)
+        broader = denied.words <= affirmed.words and denied.opposites.sides.items() <= affirmed.opposites.sides.items()
         return WordingVerdict.OPPOSITE if broader else None
     if opposed:
         return WordingVerdict.OTHER_SIDE
-    if not (same_words and _have_same_roles(a, b) and _rank_amounts(a) == _rank_amounts(b)):
-        return None
-    if amounts is AmountRelation.DIFFERENT:
-        return WordingVerdict.OTHER_AMOUNT
     sides, other_sides = (
         {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
     )
+    if (
+        ours.said != theirs.said
+        or sides != other_sides
+        or not _have_same_roles(a, b)
+        or _rank_amounts(a) != _rank_amounts(b)
+    ):
+        return None
+    if amounts is AmountRelation.DIFFERENT:
+        return WordingVerdict.OTHER_AMOUNT
     # Stages differ in more than their numbers: IIIA and III.
-    if sides != other_sides or any(number >= DIMENSION_COUNT for number in sides):
+    if any(number >= DIMENSION_COUNT for number in sides):
         return None
     return WordingVerdict.SAME if agree else _compare_by_amounts(a, b, amounts)
 

@@ -97,8 +97,11 @@ def test_number_of_known_errors():
     wrong = [row for row in SEEN if row["known_wrong"]]
     assert sum(row["sort"] not in CLAUSES for row in wrong) <= 0.02 * len(SEEN)
     assert sum(row["sort"] in CLAUSES for row in wrong) <= 0.5 * sum(row["sort"] in CLAUSES for row in SEEN)
-    # A wrong relation is worse than none, so unseen rows count here.
-    assert sum(row["known_wrong"] not in ("", Relation.UNMATCHED) for row in ROWS) <= 0.002 * len(ROWS)
+    # A wrong relation is worse than none, so unseen rows count here; one that is only too narrow or too wide, less so.
+    related = [row for row in ROWS if row["known_wrong"] not in ("", Relation.UNMATCHED)]
+    assert len(related) <= 0.004 * len(ROWS)
+    opposed = [row for row in related if Relation.CONTRADICTION in (row["known_wrong"], row["expected"])]
+    assert len(opposed) <= 0.001 * len(ROWS)
 
 
 def test_no_pair_is_listed_twice():

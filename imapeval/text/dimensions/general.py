@@ -320,7 +320,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (
         r"\b(?:contagious|infectious|communicable|transmissible|catching|(?:spreads?|transmitted|passed|passes)(?: on)?"
-        r"(?: (?:easily|readily))?(?: (?:from person to person|between people|to (?:others|other people|people|anyone|someone else)))?"
+        r"(?: (?:easily|readily)(?= |$)|(?: (?:easily|readily))? (?:from person to person|between people|to (?:others|other people|people|anyone|someone else)))"
         r"|catch (?:it|this)(?: from (?:one another|others?|someone|anyone|other people))?)\b|有?传染(?:性|给(?:别人|他人|家人|旁人|其他人|孩子))?|人传人|传给(?:别人|他人|家人|旁人|其他人)?|传播"
         r"|\b(?:pass|passes|give|gives|spread|spreads|transmit|transmits) (?:it|this|the (?:infection|virus|disease|illness|bug)) (?:on )?to (?:others|other people|people|anyone|someone|family|your|the baby|close contacts)\b|\bperson[- ]to[- ]person\b|\bcaught from (?:others|other|another|someone|an infected)\b|\binfect(?:s|ing)? (?:others|other people|your family|family members|contacts)\b|\bcatchable\b|过给(?:别人|家人|孩子)|互相传|会传人|有?传染力|感染(?:给)?(?:别人|他人|家人|旁人)",
     ),

@@ -28,8 +28,11 @@ STANDALONE = range(len(_CONTRARIES), len(_DIMENSIONS) - len(_COMPLEMENTS))
 COMPLEMENTS = range(len(_CONTRARIES) + len(_STANDALONE), len(_DIMENSIONS))
 """Numbers of the dimensions that say what they are about, and of those where denying one side affirms the other."""
 
+EQUIVALENT = range(COMPLEMENTS.start, COMPLEMENTS.start + len(general.STANDALONE_COMPLEMENTS))
+"""Numbers of the dimensions where whatever names a side means the same: "hereditary" and "runs in the family"."""
+
 ONE_SIDED = frozenset(number for number, sides in enumerate(_DIMENSIONS) if len(sides) == 1)
-"""Numbers of the dimensions that a phrase can only affirm or deny: "hereditary" and "runs in the family"."""
+"""Numbers of the dimensions that a phrase can only affirm or deny."""
 
 TIME_OF_DAY, START, RESULT = map(_DIMENSIONS.index, (general.TIMES_OF_DAY, general.START, general.RESULT))
 """Numbers of the dimensions of morning, noon and night, of taking and pausing, and of positive and negative."""
