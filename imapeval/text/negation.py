@@ -67,7 +67,7 @@ _PURPOSE = re.compile(
     r"|stretch|support|swallow|take(?! care| steps| measures| precautions)|tak(?=ing)|treat|trim|use(?! caution| care)|us(?=ing)|vaccinat|walk|warm|wash|wear)(?:e|ing|y)?\b"
     r"|(?:[\w'’-]+ ){0,8}?(?:(?:is|are|was|were|be|been) (?:\w+ly )?(?:added|adjusted|applied|changed|combined|done|given|performed|prescribed|reduced|started|taken|treated|used)"
     r"|antibiotics|diet|drugs|exercises|fluids|foods|medications?|medicines?|physiotherapy|sunscreen|surgery|therapy|treatment"
-    r"|(?:do(?:es)?|can|could|may|must|should)(?: not|n['’]?t)|cannot|never|no|avoid\w*|limit\w*|quit\w*|refrain\w*|stop\w*))\b"
+    r"|(?:(?:do(?:es)?|can|could|may|must|should)(?: not|n['’]?t)|cannot|never|no)(?! to avoid\b)|avoid\w*|limit\w*|quit\w*|refrain\w*|stop\w*))\b"
     r"(?: (?!(?:able|about|advised|asked|attempts?|benefit|best|better|careful|cause|enough|essential|evidence|going|good|grounds|h[aei]r?[dsvm]e?|how|idea|important|indication|late|learn|like|necessary"
     r"|need(?:s|ed)?|needless|or|ought|people|patients?|plan|point|prudent|reasons?|recommended|required|safe(?:r|st)?|sensible|sure|them|told|tr(?:y|ies|ied|ying)|us|want(?:s|ed)?|ways?|wise|women|you) to avoid\b)"
     r"[\w'’%/-]+){0,12}?)(?P<purpose> to avoid)(?= (?!(?:after|and|are|as|at|because|before|due|during|for|if|in|include[ds]?|including|is|like|on|or|such|the following|these|until|when|while|with)\b)\w)"

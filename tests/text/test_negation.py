@@ -37,7 +37,7 @@ no problem | non-steroidal drugs | to stop bleeding | notable pain | nose drops 
 gallstones without symptoms need an operation | a cold without fever is a reason to wait
 patients with no symptoms need surgery | 没有症状的患者需要手术 | 未怀孕的女性可以服用
 eat bran to avoid constipation | rest to avoid injury | exercises to avoid stiffness | you do not have to avoid milk
-it is taken with food to avoid nausea
+it is taken with food to avoid nausea | do not to avoid wheat
 the best way to avoid flu is rest | a diet that avoids gluten | a diet designed to avoid gluten | it helps avoid gas
 wear gloves so you avoid burns | you don't have to stop breastfeeding | no need to avoid milk
 多喝水避免便秘 | 戴口罩可避免感染 | 避免便秘的食物 | 避免感染的最好方法是洗手 | 避孕套避免感染
