@@ -26,12 +26,11 @@ import numpy as np
 
 from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated, relate_links
-from imapeval.matching.names import NameRelater
+from imapeval.matching.names import BY_WORDING, NameRelater, is_denied
 from imapeval.matching.wording import find_replacement, names_finding, relate_by_head
 from imapeval.signature import signature
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison import (
-    CONTRADICTIONS,
     ConditionRelation,
     WordingVerdict,
     compare_conditions,
@@ -64,13 +63,6 @@ Measured with the built-in encoder: of 490,000 pairs 99.9% were within 3.2e-7, a
 
 _Fact = tuple[str, str]
 """Term and value."""
-
-_BY_WORDING: Mapping[WordingVerdict, Relation] = {
-    WordingVerdict.SAME: Relation.EXACT,
-    WordingVerdict.NARROWER: Relation.CONTAINMENT,
-    WordingVerdict.BROADER: Relation.BELONGING,
-    **dict.fromkeys(CONTRADICTIONS, Relation.CONTRADICTION),
-}
 
 
 @dataclass(frozen=True)
@@ -172,7 +164,7 @@ class HybridMatcher:
         verdict = values.verdicts[reference, response]
         if verdict is not None:
             evidence = {"why": verdict.value}
-            return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
+            return Match(term, reference, response, BY_WORDING[verdict], similarity, "text", evidence)
         ours, theirs = values.links[reference], values.links[response]
         if decision := _relate_linked(self.graph, ours, theirs):
             return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
@@ -334,9 +326,7 @@ def _apply_stance(
     """Combine the relation of concepts with their stances: "avoid NSAIDs" contradicts "take ibuprofen"."""
     if reference.denies == response.denies:
         return relation, evidence
-    # Advice against ibuprofen may allow another NSAID.
-    broader_denied = Relation.CONTAINMENT if reference.denies else Relation.BELONGING
-    if relation in (Relation.EXACT, broader_denied):
+    if is_denied(relation, by_reference=reference.denies):
         return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OPPOSITE.value}
     return Relation.UNMATCHED, evidence
 

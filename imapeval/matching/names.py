@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 _Related = tuple[Relation, dict[str, Any]]
+
+BY_WORDING: Mapping[WordingVerdict, Relation] = {
+    WordingVerdict.SAME: Relation.EXACT,
+    WordingVerdict.NARROWER: Relation.CONTAINMENT,
+    WordingVerdict.BROADER: Relation.BELONGING,
+    **dict.fromkeys(CONTRADICTIONS, Relation.CONTRADICTION),
+}
 _INVERSE = {Relation.CONTAINMENT: Relation.BELONGING, Relation.BELONGING: Relation.CONTAINMENT}
 
 
@@ -117,18 +124,16 @@ def _combine(verdict: WordingVerdict | None, direction: Relation, kept: str) -> 
     if verdict is None:
         return None
     if direction is Relation.EXACT:
-        return _BY_VERDICT.get(verdict, Relation.CONTRADICTION)
+        return BY_WORDING[verdict]
     if verdict is WordingVerdict.OPPOSITE:
-        # Advice against ibuprofen may allow another NSAID.
-        broader_denied = Relation.CONTAINMENT if parse_phrase(kept).stance.denies else Relation.BELONGING
-        return Relation.CONTRADICTION if direction is broader_denied else None
-    if verdict in CONTRADICTIONS:
-        return None
-    return direction if _BY_VERDICT[verdict] in (Relation.EXACT, direction) else None
+        denied = is_denied(direction, by_reference=parse_phrase(kept).stance.denies)
+        return Relation.CONTRADICTION if denied else None
+    return direction if BY_WORDING[verdict] in (Relation.EXACT, direction) else None
 
 
-_BY_VERDICT = {
-    WordingVerdict.SAME: Relation.EXACT,
-    WordingVerdict.NARROWER: Relation.CONTAINMENT,
-    WordingVerdict.BROADER: Relation.BELONGING,
-}
+def is_denied(relation: Relation, *, by_reference: bool) -> bool:
+    """Return whether one of two related things is denied by denying the other, the reference's or the response's.
+
+    Advice against NSAIDs is against ibuprofen, but advice against ibuprofen may allow another NSAID.
+    """
+    return relation in (Relation.EXACT, Relation.CONTAINMENT if by_reference else Relation.BELONGING)

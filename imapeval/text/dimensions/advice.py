@@ -1,10 +1,9 @@
-"""New dimensions for advice: what to take, eat and do, and how.
+"""Dimensions of advice: what to take, eat and do, and how.
 
-Groups as in imapeval/text/dimensions.py. A negator (stop, avoid, skip, 停, 禁, 避光, 忌, 不) is read by negation.py before
-the sides, so no side contains one: where usage has only a denied form ("skip the missed dose", 避光, 禁食), the rest of it
-behind a lookbehind is the side that it denies. One-sided rows are synonyms of one thing that is either advised or not; they
-stand alone only where the thing occurs in advice alone ("drive"), and otherwise are in COMPLEMENTS ("alcohol").
-COMPLEMENTS must be inserted before the row of positive and negative (RESULT is the last).
+Words of denial and advice against something (stop, avoid, skip, 停, 禁, 忌, 不) are read before the sides, so no side
+contains one. Where usage has only a denied form ("skip the missed dose", 避光, 禁食), what remains of it is the side that it
+denies. Dimensions with one side are about one thing that is either advised or not. They stand alone only where the thing
+occurs in advice alone ("drive"), and otherwise are in `COMPLEMENTS` ("alcohol").
 """
 
 from __future__ import annotations

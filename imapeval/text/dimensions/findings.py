@@ -1,8 +1,8 @@
-r"""Dimensions of what a fact may say about a disease, a finding, a result or a prognosis.
+"""Dimensions of findings and results.
 
-Rule followed: a side never contains a word that `imapeval.text.negation` counts as a denial (不, 无, 未, 没, not, no, without,
-negative), unless that module calls the expression harmless (不规则, 无症状, 不良, non-...). Where a denial stands inside an expression
-(治不好, 无痛, "no pain", 测不出), the expression is on the side that it denies, because the stance supplies the denial.
+No side contains a word that `imapeval.text.negation` takes for a denial, unless that module calls the expression harmless
+(不规则, 无症状, "non-"). An expression that contains one (治不好, 无痛, "no pain") is on the side that it denies, because the stance
+supplies the denial.
 """
 
 _NON = r"(?<!non-)(?<!non )(?<!non)(?<!un)(?<!un-)"

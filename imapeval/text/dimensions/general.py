@@ -1,7 +1,4 @@
-"""Dimensions of which a value names a side: acute or chronic, high or low, contagious or not.
-
-Chinese patterns are limited to contexts where they have the meaning of the English ones.
-"""
+"""Dimensions that occur in facts of every kind: acute or chronic, high or low, contagious or not."""
 
 from __future__ import annotations
 
