@@ -98,7 +98,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="18",
+            v="19",
         )
 
     async def match(

@@ -16,9 +16,10 @@ from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, RESULT, START, TIME_OF_DAY
 from imapeval.text.gist import find_gist
 from imapeval.text.language import HAN, has_chinese
+from imapeval.text.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
 from imapeval.text.normalise import is_short_name, stem
 from imapeval.text.opposites import are_antonyms, are_complements, are_opposed, find_opposites
-from imapeval.text.phrases import find_content_words, parse_condition, parse_phrase, split_list
+from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
 from imapeval.text.similarity import measure_overlap
 
 if TYPE_CHECKING:
@@ -35,12 +36,6 @@ deficiency anemia" for the opposite of "anemia"."""
 _CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
 _RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
 """Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
-
-
-_PART = re.compile(
-    r"[,，;；、]|\b(?:and|but)\b|(?<=\w)\s(?=(?:without|with no)\b)|(?<=[^有])(?=[无没])|但是?", re.IGNORECASE
-)
-"""What stands between the parts of a list."""
 
 
 class WordingVerdict(Enum):
@@ -99,6 +94,10 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
     if conditions is ConditionRelation.OTHER_AMOUNT:
         return WordingVerdict.OTHER_AMOUNT if verdict is WordingVerdict.SAME else None
+    if verdict is None and conditions in _BY_CONDITIONS:
+        # What only one puts as a condition: "do not vape while pregnant", "vaping in pregnancy".
+        verdict = _compare_gists(join_condition(a), join_condition(b))
+        return verdict if verdict in (WordingVerdict.SAME, *CONTRADICTIONS) else None
     return _combine(verdict, _BY_CONDITIONS.get(conditions, WordingVerdict.SAME))
 
 
@@ -131,7 +130,7 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two phrases without their conditions."""
     if a.whole == b.whole != "":
         return WordingVerdict.SAME
-    if a.words == b.words and (verdict := _compare_parts(a, b)):
+    if verdict := _compare_parts(a, b):
         return verdict
     same_stance = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
@@ -158,20 +157,21 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
 
 def _compare_parts(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two lists part by part: "TSH raised, T4 normal" is not "TSH normal, T4 raised"; None if the rest decides."""
-    ours, theirs = map(_list_parts, (a, b))
+    if not (is_list(a) and is_list(b)):
+        return None
+    parts, other_parts = map(split_parts, (a, b))
+    if a.words == b.words:
+        (affirmed, denied), (other_affirmed, other_denied) = map(divide_by_stance, (parts, other_parts))
+        if affirmed & other_denied and denied & other_affirmed:
+            # "Eat fish, avoid meat" and "eat meat, avoid fish".
+            return WordingVerdict.OPPOSITE
+    ours, theirs = map(index_parts, (parts, other_parts))
     if len(ours) < 2 or ours.keys() != theirs.keys():
         return None
     verdicts = [_compare_cores(part, theirs[about]) for about, part in ours.items()]
     return next((verdict for verdict in verdicts if verdict in CONTRADICTIONS), None) or (
         WordingVerdict.SAME if set(verdicts) == {WordingVerdict.SAME} else None
     )
-
-
-def _list_parts(phrase: Phrase) -> dict[frozenset[str], Phrase]:
-    """Return the parts of a list by what each is about, without sides; empty if two are about the same."""
-    parts = [parse_phrase(part) for text in _PART.split(phrase.text) if (part := text.strip())]
-    by_subject = {parse_phrase(find_opposites(part.amounts.rest).rest).words: part for part in parts}
-    return by_subject if len(by_subject) == len(parts) else {}
 
 
 def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
@@ -209,15 +209,21 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return None
     ours, theirs = find_gist(a.core), find_gist(b.core)
     same_words = ours.words == theirs.words
-    named = bool(ours.words) or ours.standalone == theirs.standalone != frozenset()
-    about = measure_overlap(ours.words, theirs.words) >= SAME_SUBJECT
-    if not (named and about) or _name_other_codes(ours.words, theirs.words):
+    if measure_overlap(ours.words, theirs.words) < SAME_SUBJECT or _name_other_codes(ours.words, theirs.words):
         return None
     opposed = are_opposed(ours.opposites, theirs.opposites)
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
+    named = (
+        bool(ours.words)
+        or ours.standalone == theirs.standalone != frozenset()
+        or ours.opposites.sides.keys() == theirs.opposites.sides.keys()
+    )
     denies = a.stance.denies != ours.reversed
-    if denies != (b.stance.denies != theirs.reversed):
+    same_stance = denies == (b.stance.denies != theirs.reversed)
+    if not named and (opposed or same_stance):
+        return None
+    if not same_stance:
         if a.stance.asks_for_less or b.stance.asks_for_less:
             return None
         if opposed:
@@ -225,8 +231,9 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
             return WordingVerdict.SAME if same else None
         denied, affirmed = (ours, theirs) if denies else (theirs, ours)
         # Who denies something denies its kinds, but not the reverse.
-        broader = denied.words <= affirmed.words and denied.opposites.sides.items() <= affirmed.opposites.sides.items()
-        return WordingVerdict.OPPOSITE if broader else None
+        sides = denied.opposites.sides
+        broader = denied.words <= affirmed.words and sides.items() <= affirmed.opposites.sides.items()
+        return WordingVerdict.OPPOSITE if broader and (denied.words or sides) else None
     if opposed:
         return WordingVerdict.OTHER_SIDE
     sides, other_sides = (

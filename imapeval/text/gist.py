@@ -31,6 +31,8 @@ _PREDICATES = re.compile(
     re.IGNORECASE,
 )
 
+_REVERSING = frozenset({"non", "非"})
+
 
 @cache
 def _read_same() -> tuple[dict[str, str], re.Pattern[str]]:
@@ -79,7 +81,8 @@ def find_gist(value: str) -> Gist:
             unsaid[found.start() : found.end()] = " " * len(found[0])
     words, said = map(_find_subject_words, (opposites.remainder, "".join(unsaid)))
     standalone = frozenset(number for number in opposites.sides if number in STANDALONE)
-    return Gist(opposites, words - {"non"}, said - {"non"}, standalone, "non" in words)
+    reversing = words & _REVERSING
+    return Gist(opposites, words - reversing, said - reversing, standalone, bool(reversing))
 
 
 def _find_subject_words(text: str) -> frozenset[str]:

@@ -238,19 +238,22 @@ def parse_condition(condition: str) -> Phrase:
     return parse_phrase(_CONJUNCTION.sub(lambda found: " not " if found["negative"] else "", condition))
 
 
+def join_condition(phrase: Phrase) -> Phrase:
+    """Return a phrase with its condition as a part of its core, unless the condition is negative.
+
+    >>> join_condition(parse_phrase("do not vape while pregnant")).core
+    'do not vape pregnant'
+    """
+    found = _CONJUNCTION.search(phrase.condition)
+    if not phrase.condition or (found and found["negative"]):
+        return phrase
+    return parse_phrase(f"{phrase.core} {_CONJUNCTION.sub('', phrase.condition).strip()}")
+
+
 def find_content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, as stems, and its Chinese characters."""
     latin, chinese = _find_words(text)
     return frozenset(map(stem, latin)).union("".join(chinese))
-
-
-_LIST_SEPARATOR = re.compile(r"[,，、;/]|\b(?:and|or|nor)\b|以及|[或和与及]", re.IGNORECASE)
-
-
-def split_list(text: str) -> list[str]:
-    """Return the members of a list; empty if there is only one."""
-    parts = [part for part in _LIST_SEPARATOR.split(text) if part.strip()]
-    return parts if len(parts) > 1 else []
 
 
 def is_condition(text: str) -> bool:

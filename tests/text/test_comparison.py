@@ -111,6 +111,8 @@ OPPOSITE = [
     ("not uncommon", "uncommon"),
 ]
 OTHER_AMOUNT = [
+    ("早3片晚1片", "早1片晚3片"),
+    ("3 tablets in the morning and 1 tablet at night", "1 tablet in the morning and 3 tablets at night"),
     ("platelet count 250,000", "platelet count 40,000"),
     ("resting pulse of 58 per minute", "resting pulse of 125 per minute"),
     ("ceftriaxone 1 g intravenously every 24 hours", "ceftriaxone 2 g IV once daily"),
@@ -238,9 +240,7 @@ OPEN = [
     ("gram-negative infection", "bacterial infection"),
     ("diabetes (type 1)", "diabetes"),
     ("哮喘（重度）", "哮喘"),
-    # The same amounts in another order, and the same characters in other words.
-    ("早3片晚1片", "早1片晚3片"),
-    ("3 tablets in the morning and 1 tablet at night", "1 tablet in the morning and 3 tablets at night"),
+    # The same characters in other words.
     ("肺癌III-IV期", "肺癌IV期"),
     ("肺癌中晚期", "肺癌晚期"),
     ("肺癌早中期", "肺癌早期"),

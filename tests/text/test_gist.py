@@ -35,6 +35,11 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("contraindicated in pregnancy", "must not be used by pregnant women", WordingVerdict.SAME),
         ("伤口不要沾水", "保持伤口干燥", WordingVerdict.SAME),
         ("孕妇禁用", "孕妇可安全使用", WordingVerdict.OPPOSITE),
+        ("儿童禁用", "儿童可安全使用", WordingVerdict.OPPOSITE),
+        ("非心源性胸痛", "心源性胸痛", WordingVerdict.OPPOSITE),
+        # What is a condition in one is an object in the other.
+        ("alcohol is fine with metronidazole", "no alcohol while on metronidazole", WordingVerdict.OPPOSITE),
+        ("vaping is safe in pregnancy", "do not vape while pregnant", WordingVerdict.OPPOSITE),
         ("可以根治", "目前无法根治", WordingVerdict.OPPOSITE),
         # Lists, part by part.
         ("TSH raised, T4 normal", "T4 normal, TSH raised", WordingVerdict.SAME),
@@ -42,6 +47,14 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("fever without cough", "cough without fever", WordingVerdict.OPPOSITE),
         ("metformin 500 mg and glipizide 5 mg", "metformin 5 mg and glipizide 500 mg", WordingVerdict.OTHER_AMOUNT),
         ("有发热无咳嗽", "有咳嗽无发热", WordingVerdict.OPPOSITE),
+        ("eat vegetables, avoid meat", "eat meat, avoid vegetables", WordingVerdict.OPPOSITE),
+        ("eat vegetables, avoid meat", "avoid meat, eat vegetables", WordingVerdict.SAME),
+        ("take iron with juice, not with milk", "take iron with milk, not with juice", WordingVerdict.OPPOSITE),
+        ("早上2片，晚上1片", "早上1片，晚上2片", WordingVerdict.OTHER_AMOUNT),
+        ("早2片晚1片", "早1片晚2片", WordingVerdict.OTHER_AMOUNT),
+        # One denial for all.
+        ("no fever, cough", "no cough, fever", WordingVerdict.SAME),
+        ("无发热、咳嗽", "无咳嗽、发热", WordingVerdict.SAME),
         # Not enough in common, or two things.
         ("treat for two weeks", "follow up in two weeks", None),
         ("metformin does not cause hypoglycaemia", "insulin causes hypoglycaemia", None),
