@@ -19,6 +19,7 @@ from imapeval.text.amounts.vocabulary import CALENDAR_UNITS, MOLAR_MASSES, UNIT_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 _PER_DAY = " per duration"
+_YEAR = 365.25
 _CONCENTRATION = "substance per volume"
 _APPROXIMATE_TOLERANCE = 0.1
 _DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
@@ -134,8 +135,8 @@ def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
     <AmountRelation.DIFFERENT: 'some exclude each other'>
     """
     first, second = (
-        _group_by_dimension(_combine_dose_and_frequency(a.items, b.items)),
-        _group_by_dimension(_combine_dose_and_frequency(b.items, a.items)),
+        _group_by_dimension(_read_duration_as_age(_combine_dose_and_frequency(ours, theirs), theirs))
+        for ours, theirs in ((a.items, b.items), (b.items, a.items))
     )
     if not first and not second:
         return None
@@ -176,6 +177,20 @@ def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount,
         spent = (dose,) if "frequency" in theirs else (dose, times)
         return (*(item for item in items if item not in spent), product)
     return items
+
+
+def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
+    """Convert the only time span of a phrase to an age if the other phrase has an age: "from 12 years"."""
+    dimensions = [item.dimension for item in items]
+    known = {item.dimension for item in others}
+    if "age" not in known or "duration" in known or "age" in dimensions or dimensions.count("duration") != 1:
+        return items
+    return tuple(
+        replace(item, dimension="age", low=item.low and item.low / _YEAR, high=item.high and item.high / _YEAR)
+        if item.dimension == "duration"
+        else item
+        for item in items
+    )
 
 
 def _relate(a: list[Amount], b: list[Amount]) -> AmountRelation:

@@ -74,6 +74,8 @@ def read_number(text: str, start: int) -> Number | None:
         if ends is None:
             return None
         low, high = ends
+    elif found["vague"] or found["vague_han"]:
+        kind, (low, high) = "vague", vocab.VAGUE
     elif found["top"]:
         low = high = int(found["whole"] or 0) + int(found["top"]) / int(found["bottom"])
     else:
@@ -141,6 +143,8 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
         if number.kind == "article" and (
             dimension not in vocab.ARTICLE_DIMENSIONS or name == "second" or len(atom["name"]) < 3
         ):
+            return None
+        if number.kind == "vague" and dimension != "duration":
             return None
         end, scale, more = (
             atom.end(),

@@ -107,6 +107,8 @@ SMALL_NUMBERS = {word: float(value) for value, word in enumerate(f"{_ONES} {_TEE
 _TENTHS = "ten twenty thirty forty fifty sixty seventy eighty ninety"
 TENS = {word: 10.0 * value for value, word in enumerate(_TENTHS.split(), start=1) if value > 1}
 TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
+VAGUE = (2.0, 8.0)
+"""What "several" and "a few" mean: a few days are less than weeks, and a few weeks less than months."""
 FRACTION_WORDS = {"quarter": 1 / 4, "third": 1 / 3}
 SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "hundred": 1e2, "thousand": 1e3, "million": 1e6}
 HAN_DIGITS = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
@@ -127,7 +129,7 @@ DIMENSION_LETTER = re.compile(r"[DWYM](?<=[0-9][DWYM])(?![A-Za-z])")  # 2D, 3M
 
 
 class Number(NamedTuple):
-    """A number, which may be a range by itself; `kind` is "article" for "a" and "times" for "twice"."""
+    """A number, which may be a range by itself; `kind` is "article" for "a", "times" for "twice", "vague" for "a few"."""
 
     low: float
     high: float
@@ -245,22 +247,23 @@ NUMBER = re.compile(
       (?:\s?[x*]\s?10(?:\^|\*\*|\*|e)(?P<power>[0-9]{{1,2}})(?![0-9]))?
       (?:\s?(?P<scale>百|千(?![克卡米焦帕])|万|亿|(?:hundred|thousand|million)(?![a-z])))?
     | (?P<han>[{_NUMERALS}]{{1,12}}(?:点[{_NUMERALS}]{{1,4}})?)(?![{_NUMERALS}])
+    | (?P<vague_han>[几数])
     | (?P<half>half(?:[ -](?:of\ )?an?(?![a-z]))?(?![a-z])|半)
     | (?:an?\ )?(?P<part>{_alternatives(FRACTION_WORDS)})\ of\ an?(?![a-z])
     | (?:(?P<tens>{_alternatives(TENS)})(?:[
     -](?P<ones>{_alternatives(_ONES.split())}))?|(?P<small>{_alternatives(SMALL_NUMBERS)})
-      |(?P<times>{_alternatives(TIMES)})|(?:a\ )?couple\ of
+      |(?P<times>{_alternatives(TIMES)})|(?:a\ )?couple\ of|(?P<vague>several|a\ few)
       |(?P<single>(?:a\ )?single)|(?P<article>an?))(?![a-z])(?P<hundred>\ hundred(?![a-z]))?
     )(?P<half_more>[ -]and[ -](?:an?[ -])?half(?![a-z])|个半(?!月板))?""",
     re.VERBOSE,
 )
 RANGE_SIGN = re.compile(r"\s?[-~至到、或]\s?| (?P<word>to|or|and) ")
-_OPENING_WORDS = {"a", "an", "half", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
+_OPENING_WORDS = {"a", "an", "half", "several", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
 # Where an amount may begin. A set of characters comes first, because that search is fast. Letters before a digit belong
 # to a name (B12, COVID-19), but "x3 days" means three days.
-NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日终{_NUMERALS}]")
+NUMERAL_HINT = re.compile(rf"[0-9半几数每隔间早晚睡日终{_NUMERALS}]")
 WORD = re.compile(r"[a-z][a-z]*+")
-START_CANDIDATE = re.compile(rf"[a-z0-9.第半每隔间早晚睡日终{_NUMERALS}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
+START_CANDIDATE = re.compile(rf"[a-z0-9.第半几数每隔间早晚睡日终{_NUMERALS}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
 START = re.compile(
     rf"""(?P<share>百分之)
     | (?P<date>(?:19|20)[0-9]{{2}}\s?年(?:[0-9]{{1,2}}月)?(?:[0-9]{{1,2}}[日号])?|[0-9]{{1,2}}月[0-9]{{1,2}}[日号]
@@ -269,6 +272,7 @@ START = re.compile(
         [0-9](?<![a-wyz0-9_][0-9])(?<![a-z]-[0-9])(?<![0-9][.,:/][0-9])(?<!第[0-9])(?<!第\s[0-9])
       | \.[0-9](?<![0-9a-z.]\.[0-9])
       | [{_NUMERALS}半](?<![{_NUMERALS}半第几数周期拜][{_NUMERALS}半])
+      | [几数](?<![{_NUMERALS}次人系函参指计][几数])(?=个?(?:小时|分钟|星期|[天日周月年])(?![{_NUMERALS}期经内]))
       | (?<![a-z0-9])(?:{_alternatives(_OPENING_WORDS)})(?![a-z]))
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
     | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
@@ -361,7 +365,7 @@ PRESSURE_BEFORE = re.compile(
 MEASURE_BEFORE = re.compile(
     r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation"
     r"|glucose|sugar|cholesterol|creatinine|hemoglobin|triglycerides?|bilirubin|ferritin|titer|titre)"
-    r"(?: (?:of|is|was|to|should be|reache[sd]))?"
+    r"(?: (?:targets?|goals?|range))?(?: (?:of|is|was|to|should be|reache[sd]))?"
     r"|(?P<chinese>血糖|计数|心率|呼吸频率|评分|得分|指数|血红蛋白|血小板|[白红]细胞|胆固醇|尿酸|肌酐|胆红素|转氨酶|甘油三酯|血氧|饱和度|视力|眼压|水平"
     r"|浓度|含量|滴度|测定值))(?:达到|(?:维持|控制|保持)在|[为是约达到在])?[:=]?) ?$"
 )

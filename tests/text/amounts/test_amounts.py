@@ -20,6 +20,7 @@ HOUR = 1 / 24
 MINUTE = HOUR / 60
 
 SAME = [
+    ("age 65", "65 years"),  # compared with an age, years are one
     # Doses
     ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
     ("levothyroxine 50 µg", "levothyroxine 50 mcg"),
@@ -170,6 +171,8 @@ SAME = [
     ("10 mg then 20 mg", "20毫克，10毫克"),
 ]
 NARROWER_B = [
+    ("several days", "5 days"),
+    ("数周", "3周"),
     ("at least 3 days", "5 days"),
     ("at least 3 days", "3 days"),
     ("within a week", "5 days"),
@@ -199,6 +202,11 @@ OVERLAPPING = [
     ("10 mg for at least 5 days", "7 days"),
 ]
 DIFFERENT = [
+    ("from 3 months of age", "from 12 years"),
+    ("a few weeks", "several months"),
+    ("within an hour", "数周"),
+    ("几天", "几个月"),
+    ("INR target 2 to 3", "INR target 4 to 5"),
     ("BMI of 19", "BMI of 34"),
     ("空腹血糖6.1", "空腹血糖16.1"),
     ("心率58次/分，血糖6", "血糖9"),
@@ -249,7 +257,6 @@ ONE_SIDED = [
     ("400 mg every 8 hours", "every 8 hours"),
     ("10 mg for 5 days", "10 mg"),
     ("每日3次，每次1片", "每日3次"),
-    ("age 65", "65 years"),  # an age is no duration
     ("2 tablets", "2 drops"),
     ("sodium 140 mmol/L", "sodium 322 mg/dL"),  # no clinician writes it so
     ("400 mg a day", "400 mg"),
@@ -402,7 +409,7 @@ IL-6|5-HT3 antagonist|6-MP|CA19-9|12-lead ECG|2D echo|in 2019|2019年|2020年3�
 24/7|20/20 vision|70/30 insulin|two-thirds of patients|half of the patients|one in five|a second opinion|a D&C
 a drop in blood pressure|once the fever is gone|every now and then|at once|first-line|0,5 mg|1:1000|国际单位
 第二胎|第3次|第 3 个|2型糖尿病|3期|Ⅱ度房室传导阻滞|二度烧伤|百日咳|半月板损伤|十二指肠溃疡|一般|一氧化碳|半身不遂
-半夏|半流质饮食|三七|百合|四肢|一次性|十几天|几天|隔离|横膈|三分之一|一片红斑|两侧|初三|周一至周五
+半夏|半流质饮食|三七|百合|四肢|一次性|十几天|每天几次|次数多|several tablets|隔离|横膈|三分之一|一片红斑|两侧|初三|周一至周五
 """.strip("\n")
 
 
