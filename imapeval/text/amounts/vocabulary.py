@@ -107,7 +107,7 @@ SMALL_NUMBERS = {word: float(value) for value, word in enumerate(f"{_ONES} {_TEE
 _TENTHS = "ten twenty thirty forty fifty sixty seventy eighty ninety"
 TENS = {word: 10.0 * value for value, word in enumerate(_TENTHS.split(), start=1) if value > 1}
 TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
-VAGUE = (2.0, 8.0)
+VAGUE = (2.0, 7.0)
 """What "several" and "a few" mean: a few days are less than weeks, and a few weeks less than months."""
 FRACTION_WORDS = {"quarter": 1 / 4, "third": 1 / 3}
 SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "hundred": 1e2, "thousand": 1e3, "million": 1e6}
