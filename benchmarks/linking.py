@@ -55,9 +55,9 @@ def open_parts(task: Task, folder: Path) -> tuple[Graph, Encoder, NameIndex, Ngr
     if not (folder / "graph.sqlite").exists():
         task.write(folder)
     graph, encoder = Graph.open(folder), open_encoder()
-    vectors, letters = folder / "names.faiss", folder / "grams.json"
+    vectors, ngrams = folder / "names.faiss", folder / "grams.json"
     index = NameIndex.open(graph, encoder, vectors) if vectors.exists() else NameIndex.build(graph, encoder, vectors)
-    grams = NgramIndex.open(graph, folder) if letters.exists() else NgramIndex.build(graph, folder)
+    grams = NgramIndex.open(graph, folder) if ngrams.exists() else NgramIndex.build(graph, folder)
     return graph, encoder, index, grams
 
 

@@ -84,8 +84,8 @@ def main() -> None:
         built = json.loads(run(_BUILD, nodes, out))
         opened = statistics.median(float(run(_OPEN, out)) for _ in range(5))
         title = "made-up extension" if given.simulate else given.nodes.name.partition(".")[0]
-        size, letters = (sum(file.stat().st_size for file in out.glob(part)) for part in ("graph.*", "grams*"))
-        print_table(title, built, opened, size, letters, *measure(out))
+        size, ngrams = (sum(file.stat().st_size for file in out.glob(part)) for part in ("graph.*", "grams*"))
+        print_table(title, built, opened, size, ngrams, *measure(out))
 
 
 def run(code: str, *arguments: Path) -> str:
@@ -169,7 +169,7 @@ def print_table(
     built: dict[str, Any],
     opened: float,
     size: int,
-    letters: int,
+    ngrams: int,
     spent: dict[str, list[float]],
     memory: int,
 ) -> None:
@@ -186,10 +186,10 @@ def print_table(
     rows = {
         "concepts, names": f"{built['concepts']:,}, {built['names']:,}",
         "is-a and part-of edges": f"{built['edges']:,}, {built['parts']:,} ({built['cycles']} is-a cycles cut)",
-        "build, with the index of letters": f"{spend(*map(sum, zip(*stages.values(), strict=True)))}; "
+        "build, with the n-gram index": f"{spend(*map(sum, zip(*stages.values(), strict=True)))}; "
         f"{built['peak'] / 1e9:.1f} GB",
         **{f"... {name}": spend(*seconds) for name, seconds in stages.items()},
-        "files": f"graph {size / 1e6:,.0f} MB, index of letters {letters / 1e6:,.0f} MB",
+        "files": f"graph {size / 1e6:,.0f} MB, n-gram index {ngrams / 1e6:,.0f} MB",
         "open, with a first look-up": f"{opened * 1000:.1f} ms",
         **{task: spread(seconds) for task, seconds in spent.items()},
         "memory of the process that asks": f"{memory / 1e6:.0f} MB, the pages of the file that it touched among them",

@@ -141,7 +141,7 @@ def build_graph(
     Args:
         sources: What to read, as `open_source` gives it.
         out: The folder of the graph, such as "my.kg"; created if missing.
-        progress: Called with "merging", "writing" or "indexing letters", the amount done and the total. While files
+        progress: Called with "merging", "writing" or "indexing n-grams", the amount done and the total. While files
             are read, the sources report their own progress.
 
     Returns:
@@ -188,7 +188,7 @@ def build_graph(
         )
     remove_stale_indexes(out, written.hash)
     with Graph.open(out) as graph:
-        NgramIndex.build(graph, out, progress=report_stage("indexing letters"))
+        NgramIndex.build(graph, out, progress=report_stage("indexing n-grams"))
     return _make_report(out, reports, merged, written)
 
 

@@ -27,9 +27,9 @@ class CachedIndex:
     """An index in the user's cache.
 
     Attributes:
-        kind: "letters" for an n-gram index, "names" for an index of vectors.
+        kind: "n-grams" for an n-gram index, "names" for an index of vectors.
         graph: The first 16 characters of the hash of the graph it was made from.
-        encoder: Identity of the encoder; "" for letters.
+        encoder: Identity of the encoder; "" for n-grams.
         bytes: Its size on disk.
         paths: Its files and folders; those that end in ".part" belong to a build that was stopped.
     """
@@ -64,7 +64,7 @@ def remove_stale_indexes(folder: Path, graph: str) -> None:
 
 def list_cached_indexes() -> list[CachedIndex]:
     """Return the indexes in the user's cache, by kind, graph and encoder."""
-    found = {("letters", folder.name, ""): [folder] for folder in sorted((cache_folder() / "grams").glob("*"))}
+    found = {("n-grams", folder.name, ""): [folder] for folder in sorted((cache_folder() / "grams").glob("*"))}
     for path in sorted((cache_folder() / "index").glob("*")):
         if parts := _INDEX_FILE.fullmatch(path.name):
             found.setdefault(("names", parts["graph"], parts["encoder"]), []).append(path)

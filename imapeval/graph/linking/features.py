@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 FEATURES = (
     "same",
-    "letters",
-    "letters squared",
-    "letters of text",
-    "letters of name",
+    "n-grams",
+    "n-grams squared",
+    "n-grams of text",
+    "n-grams of name",
     "words",
     "words of text",
     "words of name",
     "encoder",
     "encoder squared",
-    "letters and encoder",
+    "n-grams and encoder",
     "first word",
     "last word",
     "initials",
     "series",
     "marks differ",
-    "letters of all names",
+    "n-grams of all names",
     "words of all names",
     "names found",
 )
 """Evidence for a concept, in 0..1; the maximum over its names that were found unless stated otherwise.
 
-same: a name has the text's normal form. letters: cosine of the TF-IDF vectors of n-grams and words; of text, of name:
+same: a name has the text's normal form. n-grams: cosine of the TF-IDF vectors of n-grams and words; of text, of name:
 share of the features of the text (or the name) that the other has. words: the same for words only, the first as a Dice
 coefficient. encoder: cosine; for names that the encoder did not find, the lowest of those it found. first word, last
 word: equal (in Chinese, the character). initials: one abbreviates the other. series: similarity to the expansion of the
@@ -117,16 +117,16 @@ def compute_features(
     firsts, lasts = [_first_word(norm) for norm in norms], [_last_word(norm) for norm in norms]
     of_names: dict[str, npt.ArrayLike] = {
         "same": [name.norm == norms[text] for name, text in zip(names, texts, strict=True)],
-        "letters": by_all.cosine,
-        "letters squared": by_all.cosine**2,
-        "letters of text": by_all.of_text,
-        "letters of name": by_all.of_name,
+        "n-grams": by_all.cosine,
+        "n-grams squared": by_all.cosine**2,
+        "n-grams of text": by_all.of_text,
+        "n-grams of name": by_all.of_name,
         "words": by_words.dice,
         "words of text": by_words.of_text,
         "words of name": by_words.of_name,
         "encoder": hits.encoder,
         "encoder squared": hits.encoder**2,
-        "letters and encoder": nearest / 2,
+        "n-grams and encoder": nearest / 2,
         "first word": [_first_word(name.norm) == firsts[text] for name, text in zip(names, texts, strict=True)],
         "last word": [_last_word(name.norm) == lasts[text] for name, text in zip(names, texts, strict=True)],
         "initials": hits.abbreviated,
@@ -146,7 +146,7 @@ def compute_features(
     table[:, FEATURES.index("marks differ")] = [
         find_distinctive_parts(name.norm) != marks[text] for name, text in zip(likely, text_of.tolist(), strict=True)
     ]
-    table[:, FEATURES.index("letters of all names")] = by_all.together
+    table[:, FEATURES.index("n-grams of all names")] = by_all.together
     table[:, FEATURES.index("words of all names")] = by_words.together
     counts = np.bincount(groups.owners)
     table[:, FEATURES.index("names found")] = counts / (counts + 1)

@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from imapeval.graph.linking.features import CandidateSet
 
 
-RELATIVE_FEATURES = ("letters", "encoder", "letters of all names", "words of all names")
+RELATIVE_FEATURES = ("n-grams", "encoder", "n-grams of all names", "words of all names")
 """Features whose difference from the best candidate is a feature as well."""
 
 WEIGHTS: dict[str, float] = {
     "same": 0.944,
-    "letters": -6.125,
-    "letters squared": 7.636,
-    "letters of text": -3.113,
-    "letters of name": 1.076,
+    "n-grams": -6.125,
+    "n-grams squared": 7.636,
+    "n-grams of text": -3.113,
+    "n-grams of name": 1.076,
     "words": 1.297,
     "words of text": -2.939,
     "words of name": 0.598,
     "encoder": -3.22,
     "encoder squared": 5.049,
-    "letters and encoder": -5.554,
+    "n-grams and encoder": -5.554,
     "first word": 0.306,
     "last word": 0.012,
     "initials": 3.212,
     "series": 9.285,
     "marks differ": -2.273,
-    "letters of all names": 7.245,
+    "n-grams of all names": 7.245,
     "words of all names": 2.31,
     "names found": -0.237,
-    "letters behind": -4.145,
+    "n-grams behind": -4.145,
     "encoder behind": -2.12,
-    "letters of all names behind": -0.728,
+    "n-grams of all names behind": -0.728,
     "words of all names behind": 0.284,
 }
 """Weight of each feature. The features are correlated, so that the sign of a single weight means little."""

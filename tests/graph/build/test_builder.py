@@ -146,12 +146,12 @@ def test_indexes_of_a_replaced_graph_are_removed(tmp_path: Path) -> None:
     (out / "names.faiss.part" / "journal.json").write_text('{"graph": "of another graph"}')
     build(out, source)
     indexes = {"names.faiss", "names.json"}
-    letters = {"grams.json", *(f"grams-{array}.npy" for array in ("keys", "starts", "rows", "lengths"))}
-    assert {path.name for path in out.iterdir()} == {"graph.sqlite", *indexes, *letters}
+    ngrams = {"grams.json", *(f"grams-{array}.npy" for array in ("keys", "starts", "rows", "lengths"))}
+    assert {path.name for path in out.iterdir()} == {"graph.sqlite", *indexes, *ngrams}
     with Graph.open(out) as graph:
         NameIndex.open(graph, encoder, out / "names.faiss")
     build(out, write(tmp_path / "x.obo", OBO.replace("asthma", "gout")))
-    assert {path.name for path in out.iterdir()} == {"graph.sqlite", *letters}
+    assert {path.name for path in out.iterdir()} == {"graph.sqlite", *ngrams}
     with Graph.open(out) as graph:
         NgramIndex.open(graph, out)
         from_networkx(graph.to_networkx(["X:1"]), out)

@@ -75,7 +75,7 @@ def test_features_computed_by_hand(finder):
     [found] = finder.find_many(["lung diseases"], lang="en")
     lung = read(found)["x:lung"]
     # The normal form of a name: all is the same.
-    for feature in ("same", "letters", "letters of text", "letters of name", "words", "words of text", "first word"):
+    for feature in ("same", "n-grams", "n-grams of text", "n-grams of name", "words", "words of text", "first word"):
         assert lung[feature] == pytest.approx(1.0, abs=1e-6), feature
     assert lung["names found"] == pytest.approx(2 / 3)
     assert lung["marks differ"] == 0

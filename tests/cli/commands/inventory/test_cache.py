@@ -94,8 +94,8 @@ def graph(cache: Path, tmp_path: Path) -> Graph:
 def test_indexes_are_told(imapeval: Command, cache: Path, graph: Graph):
     found = json.loads(imapeval("cache", "info", "--json").stdout)["indexes"]
     assert {index["graph"] for index in found} == {graph.hash[:16]}
-    letters, other, use = found
-    assert (letters["kind"], letters["encoder"]) == ("letters", "")
+    ngrams, other, use = found
+    assert (ngrams["kind"], ngrams["encoder"]) == ("n-grams", "")
     assert (other["kind"], other["encoder"], other["bytes"]) == ("names", "st_other", 100)
     assert (use["kind"], use["encoder"]) == ("names", open_encoder("use").identity)
     files = [file for file in cache.parent.rglob("*") if file.is_file()]
@@ -111,7 +111,7 @@ def test_indexes_are_cleared_and_completions_stay(imapeval: Command, cache: Path
     assert refused.exit_code == 1
     assert f"indexes to delete from {cache.parent}: 3, " in refused.output
     dropped = json.loads(imapeval("cache", "clear", "--indexes", "--yes", "--json").stdout)["dropped"]
-    assert [index["kind"] for index in dropped] == ["letters", "names", "names"]
+    assert [index["kind"] for index in dropped] == ["n-grams", "names", "names"]
     assert [file for file in cache.parent.rglob("*") if file.is_file()] == [cache]
     assert imapeval("cache", "clear", "--indexes", "--yes").stdout == f"indexes deleted from {cache.parent}: 0\n"
     assert json.loads(imapeval("cache", "info", "--json").stdout)["entries"] == 2
