@@ -35,7 +35,10 @@ def _list_numerals(group: str, numeral: str) -> str:
 
 
 _STAGE = (
-    rf"(?:\b(?:stage|(?P<class>grade|class))(?:e?s)?[ -]?{_list_numerals('latin', _NUMERAL)}(?![a-z\d]|\.\d|-[a-z\d])"
+    # Some names need no word for the scale: CIN1, BI-RADS 2类, "NYHA II".
+    rf"(?:(?:\b(?:stage|(?P<class>grade|class|category))(?:e?s)?[ -]?|(?P<named>(?<=\b[CVA]IN)|(?<=\b[CVA]IN )|(?<=-RADS)|(?<=-RADS )"
+    rf"|(?<=\bNYHA )|(?<=\bECOG )|(?<=\bASA )))"
+    rf"{_list_numerals('latin', _NUMERAL)}(?![a-z\d]|\.\d|-[a-z\d])[类级]?"
     rf"|第?{_list_numerals('chinese', _NUMERAL)}(?:期|(?P<level>级))"
     # With digits, 度 means degrees of temperature or of an angle.
     rf"|{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})')}度)"
@@ -59,7 +62,13 @@ def find_stages(value: str) -> tuple[dict[str, frozenset[int]], str]:
     """
     named: dict[str, frozenset[int]] = {}
     for found in _ANYWHERE.finditer(value):
-        scale = "degree" if found["degree"] else "grade" if found["class"] or found["level"] else "stage"
+        scale = (
+            "degree"
+            if found["degree"]
+            else "grade"
+            if found["class"] or found["level"] or found["named"] is not None
+            else "stage"
+        )
         if numbers := _read_numbers(found["latin"] or found["chinese"] or found["degree"]):
             named[scale] = named.get(scale, frozenset()) | numbers
     return named, _ANYWHERE.sub(" ", value)

@@ -20,7 +20,12 @@ from imapeval.text.stages import find_stages, strip_stage
         ("高血压二级", {"grade": {2}}),
         ("III度烧伤", {"degree": {3}}),
         ("stage 2 tumour, grade 3", {"stage": {2}, "grade": {3}}),
+        ("CIN1", {"grade": {1}}),
+        ("乳腺BI-RADS 4类", {"grade": {4}}),
+        ("BI-RADS category 5", {"grade": {5}}),
+        ("NYHA II", {"grade": {2}}),
         # No stages.
+        ("vaccine 3", {}),
         ("发热38度", {}),
         ("屈膝3度", {}),
         ("2019级", {}),

@@ -148,7 +148,9 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
             return None
         end, scale, more = (
             atom.end(),
-            conversion_factor(name, vocab.BASE_UNITS[dimension]) if name else 1.0,
+            conversion_factor(name, vocab.BASE_UNITS[dimension])
+            if name
+            else vocab.COUNTED_SIZES.get(atom["name"], 1.0),
             atom["more"] or "",
         )
     elif counted := vocab.UNNAMED_COUNT.match(text, end):

@@ -42,16 +42,18 @@ vials: vial ampoule ampule 支 瓶
 patches: patch patches 贴
 cups: cup glass glasses 杯
 courses: course cycle 疗程
-share: % percent pct
+share: % percent pct 成
 international units: iu u unit internationalunit 单位 国际单位
 equivalents: meq 毫当量
 ratio: fold 倍
 rate: bpm
 """
+COUNTED_SIZES = {"成": 10.0}
+"""Units that hold several of what is counted: 九成 is 90%."""
 # A unit, then characters with which it is another word: 天然, 百日咳, 月经, 年龄, 次要, 粒细胞, 克隆.
 _LONGER = """
 天然生气麻花 日常光晒本咳号 月经板份初底中末子 年龄级轻老代 周围身末 晚期餐饭 夜间 次要日全品氯性 片状段面红斑皮 粒细 滴速 瓶颈 支架气原持撑
-包块皮括膜虫 喷嚏雾 吸入氧烟 针灸对刺头尖 克隆罗氏 升高级上 倍他 回声肠 米饭粥汤
+包块皮括膜虫 喷嚏雾 吸入氧烟 针灸对刺头尖 克隆罗氏 升高级上 倍他 回声肠 米饭粥汤 成人年功分效长熟果药立为就像都员本品绩虫形因型份瘾
 """
 # Words for frequencies: number of times, unit: words.
 _FREQUENCIES = """

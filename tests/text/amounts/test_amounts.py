@@ -20,6 +20,7 @@ HOUR = 1 / 24
 MINUTE = HOUR / 60
 
 SAME = [
+    ("七成", "70%"),
     ("age 65", "65 years"),  # compared with an age, years are one
     # Doses
     ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
@@ -202,6 +203,7 @@ OVERLAPPING = [
     ("10 mg for at least 5 days", "7 days"),
 ]
 DIFFERENT = [
+    ("五年生存率九成", "五年生存率不足两成"),
     ("from 3 months of age", "from 12 years"),
     ("a few weeks", "several months"),
     ("within an hour", "数周"),
@@ -409,7 +411,7 @@ IL-6|5-HT3 antagonist|6-MP|CA19-9|12-lead ECG|2D echo|in 2019|2019年|2020年3�
 24/7|20/20 vision|70/30 insulin|two-thirds of patients|half of the patients|one in five|a second opinion|a D&C
 a drop in blood pressure|once the fever is gone|every now and then|at once|first-line|0,5 mg|1:1000|国际单位
 第二胎|第3次|第 3 个|2型糖尿病|3期|Ⅱ度房室传导阻滞|二度烧伤|百日咳|半月板损伤|十二指肠溃疡|一般|一氧化碳|半身不遂
-半夏|半流质饮食|三七|百合|四肢|一次性|十几天|次数多|隔离|横膈|三分之一|一片红斑|两侧|初三|周一至周五
+半夏|半流质饮食|三七|百合|四肢|一次性|十几天|次数多|一成人|隔离|横膈|三分之一|一片红斑|两侧|初三|周一至周五
 """.strip("\n")
 
 
