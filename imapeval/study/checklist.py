@@ -33,7 +33,7 @@ class ChecklistItem:
         guideline: The item of the guideline, such as "GRRAS 6".
         topic: Topic of the item.
         data: Sentences derived from the data; "" if none.
-        told: Text from `study.toml`; "" if none.
+        stated: Text from `study.toml`; "" if none.
         missing: What remains to be reported; "" if nothing does.
         key: Key of `study.toml` for the item; None if it is derived from the data alone.
     """
@@ -41,7 +41,7 @@ class ChecklistItem:
     guideline: str
     topic: str
     data: str = ""
-    told: str = ""
+    stated: str = ""
     missing: str = ""
     key: str | None = None
 
@@ -90,10 +90,10 @@ def fill_checklist(
     }
     items: list[ChecklistItem] = []
     for guideline, topic, key in _ITEMS:
-        told = "" if key is None else given.get(key, "")
-        asked = "" if key is None or told else KEYS[key]
+        stated = "" if key is None else given.get(key, "")
+        asked = "" if key is None or stated else KEYS[key]
         missing = "; ".join(part for part in (asked, lacking.get(topic, "")) if part)
-        items.append(ChecklistItem(guideline, topic, data.get(topic, ""), told, missing, key))
+        items.append(ChecklistItem(guideline, topic, data.get(topic, ""), stated, missing, key))
     return items
 
 

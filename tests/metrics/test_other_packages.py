@@ -61,7 +61,7 @@ def call(environment: dict[str, str], *args: str | Path) -> str:
 
 def test_it_is_listed_with_its_form_on_imaps(environment: dict[str, str]) -> None:
     listed = {row["name"]: row for row in json.loads(call(environment, "metrics", "--json"))}
-    assert listed["shouting"]["options"][0]["told"] == "what all capitals are worth"
+    assert listed["shouting"]["options"][0]["description"] == "what all capitals are worth"
     assert listed["shouting+imap"]["requires"] == ["imap", "reference"]
 
 

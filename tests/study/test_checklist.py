@@ -52,7 +52,7 @@ def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):
     items = fill(rated)
     assert {item.key for item in items.values() if item.missing} == set(KEYS)
     told = fill(rated, {"training": "None.", "raters": "Two GPs and a nurse."})
-    assert (told["training"].told, told["training"].missing) == ("None.", "")
+    assert (told["training"].stated, told["training"].missing) == ("None.", "")
     assert {item.key for item in told.values() if item.missing} == set(KEYS) - {"training", "raters"}
     everything = fill(rated, dict.fromkeys(KEYS, "Told."))
     assert not any(item.missing for item in everything.values())

@@ -328,7 +328,7 @@ def test_a_system_that_stands_apart_is_told():
 def test_a_study_has_a_checklist():
     study = compute_study(rate(questions=20), title="t", signatures={}, about={"training": "None."}, resamples=50)
     items = {item.topic: item for item in study.checklist}
-    assert items["training"].told == "None."
+    assert items["training"].stated == "None."
     assert "20 questions by 3 systems" in items["numbers included"].data
 
 

@@ -114,9 +114,9 @@ def _render_checklist(study: Study) -> Markup:
         [
             item.topic,
             item.guideline,
-            " ".join(part for part in (item.told, item.data) if part) or NO_VALUE,
+            " ".join(part for part in (item.stated, item.data) if part) or NO_VALUE,
             f"{item.missing} ({item.key} in study.toml)"
-            if item.missing and item.key and not item.told
+            if item.missing and item.key and not item.stated
             else item.missing,
         ]
         for item in study.checklist

@@ -499,7 +499,7 @@ def test_systems_that_stand_apart(small: Study):
 
 def test_the_reporting_checklist(small: Study):
     items = (
-        ChecklistItem("GRRAS 12", "training", told="<b>An hour</b>"),
+        ChecklistItem("GRRAS 12", "training", stated="<b>An hour</b>"),
         ChecklistItem(
             "GRRAS 8", "blinding", missing="whether raters knew the system (blinding in study.toml)", key="blinding"
         ),

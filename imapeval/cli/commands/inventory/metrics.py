@@ -88,7 +88,7 @@ def show(
             echo(_indent(f"{label + ':':<{_LABEL_WIDTH}}", text))
     echo(f"{'signature:':<{_LABEL_WIDTH}}{metric.signature}")
     for option in described["options"]:
-        echo(f"  --set {option['metric']}.{option['name']}={option['value']}    {option['told']}")
+        echo(f"  --set {option['metric']}.{option['name']}={option['value']}    {option['description']}")
     if explained := _find_documentation(metric):
         echo(f"\n{explained}")
 
@@ -162,7 +162,7 @@ def _metric_to_dict(metric: "Metric") -> dict[str, Any]:
         "summary": metric.summary,
         "requires": sorted(metric.requires),
         "installed": not metric.missing_requirements,
-        "lacks": metric.missing_requirements,
+        "missing_requirements": metric.missing_requirements,
         "languages": sorted(metric.languages),
         "range": list(metric.range),
         "higher_is_better": metric.higher_is_better,
@@ -173,7 +173,7 @@ def _metric_to_dict(metric: "Metric") -> dict[str, Any]:
         else {name: getattr(example, name) for name in ("reference", "response", "steps", "score")},
         "signature": metric.signature,
         "options": [
-            {"metric": base, "name": option.name, "told": option.description, "value": option.value}
+            {"metric": base, "name": option.name, "description": option.description, "value": option.value}
             for option in list_options(metric)
         ],
     }

@@ -22,21 +22,21 @@ def checklist(
     from imapeval.study.checklist import fill_checklist
     from imapeval.study.data.rated import rated_without_scores
 
-    told = read_about_study(about, Path(file).parent)
+    stated = read_about_study(about, Path(file).parent)
     given = options.read_ratings(file, report=True)
     rated = rated_without_scores(given)
-    items = fill_checklist(rated, measure_agreement(rated), told)
+    items = fill_checklist(rated, measure_agreement(rated), stated)
     if json_output:
         emit_json(items)
         return
     columns = [
         Column("guideline", "guideline", text=True, wrap=False),
         Column("topic", "topic", text=True, wrap=False),
-        Column("reported", lambda item: " ".join(part for part in (item.told, item.data) if part), text=True),
+        Column("reported", lambda item: " ".join(part for part in (item.stated, item.data) if part), text=True),
     ]
-    emit([item for item in items if item.told or item.data], columns, title="Reported", width=UNLIMITED)
+    emit([item for item in items if item.stated or item.data], columns, title="Reported", width=UNLIMITED)
     missing = [item for item in items if item.missing]
     echo(f"{len(items) - len(missing)} of {len(items)} items are reported in full." + (" Missing:" if missing else ""))
     for item in missing:
-        where = "" if item.key is None or item.told else f"  [study.toml: {item.key}]"
+        where = "" if item.key is None or item.stated else f"  [study.toml: {item.key}]"
         echo(f"- {item.topic} ({item.guideline}): {item.missing}{where}")

@@ -73,7 +73,7 @@ def report(
 
     chosen_level = None if level is None else choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
-    told = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
+    stated = read_about_study(about, folders[0] if options.ratings is None else Path(options.ratings).parent)
     altered_scores = read_altered(altered or ())
     joined = options.read(folders)
     if out.exists() and not out.is_dir():
@@ -89,7 +89,7 @@ def report(
             coefficient=coefficient,
             against=against,
             margin=margin,
-            about=told,
+            about=stated,
             altered=altered_scores,
             seed=seed,
             resamples=resamples,

@@ -34,7 +34,7 @@ def test_a_file_beside_the_ratings_or_by_option(imapeval: Command, file: Path, t
         "guideline": "GRRAS 12",
         "topic": "training",
         "data": "",
-        "told": "An hour.",
+        "stated": "An hour.",
         "missing": "",
         "key": "training",
     }
