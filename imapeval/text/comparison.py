@@ -326,7 +326,9 @@ def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
     for amount in phrase.amounts.items:
         size = (-inf if amount.low is None else amount.low, inf if amount.high is None else amount.high)
         sizes.setdefault(amount.dimension, []).append(size)
-    return {dimension: [sorted(some).index(size) for size in some] for dimension, some in sizes.items() if len(some) > 1}
+    return {
+        dimension: [sorted(some).index(size) for size in some] for dimension, some in sizes.items() if len(some) > 1
+    }
 
 
 def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:

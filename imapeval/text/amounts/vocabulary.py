@@ -319,7 +319,7 @@ UNIT_CHAIN = re.compile(
 )
 MAX_UNIT_CHAIN = 3
 CHAIN_END = re.compile(r"\)|\s?/\s?1\.73 ?m\^?2")
-UNNAMED_COUNT = re.compile(r"\s?(?:个|cells?|copies)?(?=\s?/)")
+UNNAMED_COUNT = re.compile(r"\s?(?:个|cells?|copies)?(?=\s?/| per (?:min(?:ute)?|day)(?![a-z]))")
 DEGREES = re.compile(
     r"\s{0,2}(?:(?P<celsius>°\s?c(?:elsius)?|摄氏度|(?:degrees?\s)?(?:celsius|centigrade)|degrees?\sc)"
     r"|(?P<fahrenheit>°\s?f(?:ahrenheit)?|华氏度|(?:degrees?\s)?fahrenheit|degrees?\sf)|(?P<letter>[cf])|°|degrees?|(?:(?<=\d)|(?<=十)|(?<=十[一二三四五六七八九]))度)"

@@ -38,9 +38,9 @@ STANDALONE = (
     # --- doses and courses
     (
         r"\b(?:increas(?:e|ed|ing)|rais(?:e|ed|ing)|doubl(?:e|ed|ing)|up|step(?:ped|ping)? up|higher) (?:of )?(?:the |your |his |her |its )?(?:daily )?(?:dose|dosage|dosing)\b|\bdos(?:e|age) (?:increase|escalation)\b|\bup-?titrat\w*|\btitrat\w+ up(?:wards?)?\b"
-        r"|加量|增量|加大(?:用|药|剂)量|增加(?:用|药|剂)量|上调剂量|剂量(?:加大|增加|上调|加倍|翻倍|调高)|加倍(?=[服用吃])|提高剂量",
+        r"|加量|增量|加大(?:用|药|剂)量|增加(?:用|药|剂)量|上调剂量|剂量(?:加大|增加|上调|加倍|翻倍|调高)|[加增]量?[到至]|加倍(?=[服用吃])|提高剂量",
         r"\b(?:reduc(?:e|ed|ing)|lower(?:ed|ing)?|decreas(?:e|ed|ing)|cut(?:ting)?|halv(?:e|ed|ing)|step(?:ped|ping)? down|smaller) (?:of )?(?:the |your |his |her |its )?(?:daily )?(?:dose|dosage|dosing)\b|\bdos(?:e|age) reduction\b|\bdown-?titrat\w*|\btitrat\w+ down(?:wards?)?\b"
-        r"|减量|减少(?:用|药|剂)量|降低剂量|下调剂量|剂量(?:减少|降低|下调|减半|调低)|减半(?=[服用吃])|减药",
+        r"|减量|减少(?:用|药|剂)量|降低剂量|下调剂量|剂量(?:减少|降低|下调|减半|调低)|减量?[到至为]|减半(?=[服用吃])|减药",
         r"\b(?:same|usual|current|existing|present|unchanged) (?:daily )?(?:dose|dosage)\b|\b(?:dose|dosage) (?:is |stays |remains |should (?:stay|remain) )?(?:unchanged|the same|as it is)\b|原剂?量|维持剂?量|照原来的?量|按原来的?量",
     ),
     (
@@ -52,17 +52,19 @@ STANDALONE = (
     ),
     # --- ways of giving a drug
     (
-        r"\b(?:inject(?:ed|ion|ions|able|ables|ing)?|jabs?|needles?|shots?(?! of (?:pain|espresso)))\b|注射|打针|针剂|打(?=胰岛素|屁股针)",
-        r"\b(?:intravaginal(?:ly)?|vaginally|per vaginam|into the vagina|vaginal (?:tablets?|gel|creams?|rings?|suppositor(?:y|ies)|pessar(?:y|ies)|route|use|progesterone)|pessar(?:y|ies))\b|阴道(?:给药|用药|栓|塞|纳|上药|内给|用)|塞阴道",
-        r"\b(?:by mouth|oral(?:ly)?(?! (?:cavity|sex|hygiene|health|ulcer|mucos|thrush|cancer|candid|lesion|surg))(?: (?:tablets?|form|medication|dose|therapy|route))?|(?:as|in) (?:an? )?(?:tablets?|pills?|capsules?|syrup)(?: form)?)\b|口服|内服",
+        r"\b(?:inject(?:ed|ion|ions|able|ables|ing)?|jabs?|needles?|shots?(?! of (?:pain|espresso)))\b|注射|打针|针剂|打(?=胰岛素|屁股针)|静滴|静推|静注|静脉(?:滴注|输注|输液|点滴|推注)|打点滴|输液|吊瓶|吊针|挂水|肌注",
+        r"\binsert(?:ed|ing)?\b(?= (?:\w+ ){0,3}vaginally\b)|\b(?:intravaginal(?:ly)?|vaginally|per vaginam|into the vagina|vaginal (?:tablets?|gel|creams?|rings?|suppositor(?:y|ies)|pessar(?:y|ies)|route|use|progesterone)|pessar(?:y|ies))\b|阴道(?:给药|用药|栓|塞|纳|上药|内给|用)|塞阴道",
+        r"\bswallow(?:ed)?(?= (?:the |your |a |each )?(?:tablets?|pills?|capsules?)\b)|\b(?:by mouth|oral(?:ly)?(?! (?:cavity|sex|hygiene|health|ulcer|mucos|thrush|cancer|candid|lesion|surg))(?: (?:tablets?|form|medication|dose|therapy|route))?|(?:as|in) (?:an? )?(?:tablets?|pills?|capsules?|syrup)(?: form)?)\b|口服|内服",
         r"\b(?:rectal(?:ly)? (?:use|route|tablets?|gel|suppositor(?:y|ies))|per rectum|into the (?:rectum|back passage|bottom))\b|直肠给药|塞肛|肛塞|纳肛|肛门给药",
+        r"\bsublingual(?:ly)?\b|\bunder (?:the|your) tongue\b|舌下含?[服化]|舌头?底下",
+        r"外用|外涂|外搽|外擦|外敷",
     ),
     # --- position and movement
     (
-        rf"\b(?:elevat\w+|rais(?:e|ed|es|ing)|prop\w* up|lift\w* up) {_YOUR}{_LIMB}\b|\b(?:keep|put|hold) {_YOUR}{_LIMB} (?:up|raised|elevated|high)\b|\b{_LIMB} (?:should be |must be |is |are )?(?:elevated|raised|up|above (?:the )?heart)\b|\b(?:head of the bed|bed head) (?:raised|elevated|up)\b|\bfeet up\b"
+        rf"\b(?:elevat\w+|rais(?:e|ed|es|ing)|prop\w*(?: up)?|lift\w* up) {_YOUR}{_LIMB}\b(?: (?:up )?(?:above|over) (?:the |your )?heart(?: level)?)?|\b(?:keep|put|hold) {_YOUR}{_LIMB} (?:up|raised|elevated|high)\b|\b{_LIMB} (?:should be |must be |is |are )?(?:elevated|raised|up|above (?:the )?heart)\b|\b(?:head of the bed|bed head) (?:raised|elevated|up)\b|\bfeet up\b"
         r"|抬高(?=[^，,；;。]{0,4}(?:肢|腿|脚|足|手|臂|床头|头|臀))|(?:肢|腿|脚|足|手|臂|床头|头部|臀部)[^，,；;。段]{0,4}(?:抬高|垫高|抬起|举高)|垫高",
         rf"\blower(?:ed|ing)? {_YOUR}{_LIMB}\b|\b(?:let|keep|hang|hold|leave) {_YOUR}{_LIMB} (?:down|hang(?:ing)?(?: down)?|dangl(?:e|ing)|low|below)\b|\b{_LIMB} (?:should |must )?(?:hang(?:s|ing)?(?: down)?|dangl(?:e|es|ing)|down)\b|\bdependent position\b"
-        r"|(?:患|下|上|伤|肢体)肢?[^，,；;。睑]{0,4}(?<!足)(?<!腕)(?<!睑)(?:下垂|垂下|放低|低垂|低于心脏)(?!体|症)|[腿臂][^，,；;。]{0,4}(?:下垂|垂下|放低)",
+        r"|(?<=[肢腿臂])(?:自然|保持|应|要|需)?(?:放低|下垂|垂下|低垂|低于心脏)(?:下垂)?(?!体|症)",
     ),
     (
         r"\b(?:lie|lay|lying|stay lying) (?:down|flat|still)\b|\b(?:recumbent|lying)\b(?<!semi-recumbent)|躺(?:下|着|平|好)|平卧|卧位(?<!半卧位)(?<!侧卧位)(?<!俯卧位)(?<!仰卧位)",
@@ -127,7 +129,7 @@ STANDALONE = (
     ),
     (
         r"\b(?:small(?:er)?(?:,)? (?:and )?(?:more )?frequent meals?|little and often|frequent small meals?|small meals?|smaller portions?)\b|少食多餐|少量多餐|少吃多餐",
-        r"\b(?:(?:large|big|heavy|bigger) (?:and infrequent )?meals?|three (?:large|big|full|square) meals|infrequent meals)\b|暴饮暴食|吃(?:得)?(?:过|太)饱|饱餐|大餐",
+        r"\b(?:(?:large|big|heavy|bigger) (?:and infrequent )?meals?|(?:two|three|a few) (?:large|big|full|square) meals|infrequent meals)\b|暴饮暴食|吃(?:得)?(?:过|太)饱|饱餐|大餐",
     ),
     # --- washing, dressing
     (
@@ -190,7 +192,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     # --- weight, limbs
     (
-        r"(?<!non-)(?<!non )(?<!partial )\b(?:weight[- ]?bearing|weight on|bear(?:ing)? (?:full |any |your )?weight|put(?:ting)? (?:any |full |your )?weight on|plac(?:e|ing) (?:any |full )?weight on|stand(?:ing)? on (?:it|the|that) ?(?:leg|foot|ankle)?|walk(?:ing)? on (?:it|the (?:leg|foot|ankle)|that (?:leg|foot|ankle)))\b|(?<!免)负重(?!训练)|承重|下地(?:行走|走路|走|活动|负重)?|踩地|着地(?:行走|走)?",
+        r"(?<!non-)(?<!non )(?<!partial )\b(?:full(?:y)? weight[- ]?bearing|weight[- ]?bearing|(?:full )?weight on(?: (?:the|your|that|his|her) (?:leg|foot|ankle|knee|hip))?|bear(?:ing)? (?:full |any |your )?weight|put(?:ting)? (?:any |full |your )?weight on|plac(?:e|ing) (?:any |full )?weight on|stand(?:ing)? on (?:it|the|that) ?(?:leg|foot|ankle)?|walk(?:ing)? on (?:it|the (?:leg|foot|ankle)|that (?:leg|foot|ankle)))\b|(?<!免)负重(?!训练)|承重|下地(?:行走|走路|走|活动|负重)?|踩地|着地(?:行走|走)?",
         r"\bnon[- ]weight[- ]?bearing\b|\b(?:keep|keeping|take|taking|kept) (?:all |the |your |any )?weight off\b|\b(?:keep|stay|staying|keeping) off (?:it|your|the|that) ?(?:foot|feet|leg|ankle|knee)?\b|\boff (?:your|the) feet\b|\b(?:on|with|use|using) crutches\b|免负重|拄(?:着)?(?:双)?拐|扶拐|坐轮椅",
     ),
     (
@@ -198,8 +200,8 @@ STANDALONE_COMPLEMENTS = (
     ),
     # --- wounds and skin
     (
-        r"\b(?:cover(?:ed|ing)? (?:it|them|up|(?:the|your) (?:wound|burn|cut|graze|blister|rash|area|sore|spots|skin|lesion|eye)s?|with (?:a |sterile |clean |cling )?\w+|by a)|(?:keep|leave) (?:it |the \w+ )covered|(?:under|with|apply|needs?) (?:a |an )?(?:dry |sterile |clean |occlusive )?(?:dressing|bandage|plaster|gauze|band-?aid)s?|bandag(?:e|ed|ing))\b|包扎|覆盖(?:伤口|创面|纱布)|(?:用|盖)(?:上)?(?:无菌)?纱布|贴创可贴|敷料(?:覆盖|包)|遮盖",
-        r"\b(?:uncovered|(?:leave|left|leaving|keep) (?:it |the \w+ )?(?:open|exposed|undressed|unbandaged)|(?:open|exposed) to (?:the )?air|in the open air|let (?:the )?air get to|let (?:it|the \w+) breathe)\b|敞开|暴露(?=疗法|创面|伤口|在空气)|(?:创面|伤口)(?:保持)?(?:暴露|透气|开放)|透气|晾着|裸露|敞着",
+        r"\b(?:cover(?:ed|ing)? (?:it|them|up|(?:the|your) (?:wound|burn|cut|graze|blister|rash|area|sore|spots|skin|lesion|eye)s?|with (?:a |sterile |clean |cling )?\w+|by a)|(?:keep|leave) (?:it |the \w+ )covered|(?:under|with|apply|needs?) (?:a |an )?(?:dry |sterile |clean |occlusive )?(?:dressing|bandage|plaster|gauze|band-?aid)s?|bandag(?:e|ed|ing))\b|包扎|覆盖(?:伤口|创面|纱布)|(?:用|盖)(?:上)?(?:无菌)?纱布(?:包扎|包|盖|覆盖|裹)?(?:好|上|住|着|起来)?|贴创可贴|敷料(?:覆盖|包)|遮盖",
+        r"\b(?:uncovered|(?:leave|left|leaving|keep) (?:it |the \w+ )?(?:open|exposed|undressed|unbandaged)(?: to (?:the )?air)?|(?:open|exposed) to (?:the )?air|in the open air|let (?:the )?air get to|let (?:it|the \w+) breathe)\b|敞开|暴露(?=疗法|创面|伤口|在空气)|(?:创面|伤口)(?:保持)?(?:暴露|透气|开放)|透气|晾着|裸露|敞着",
     ),
     (
         r"(?<!cat )(?<!cat-)\bscratch(?:ing)?\b(?! (?:test|disease|mark|wound|injur|from|by|on))|\bpick(?:ing)? (?:at )?(?:the |your |a |any )?(?:scabs?|skin|spots|crusts?|it)\b|搔抓|抓挠|挠(?=痒|抓|患|皮|它|破|$)|抓(?=痒|破|患处|伤口|皮肤|挠)|抠(?=痂|皮|掉|伤)",
@@ -207,7 +209,7 @@ STANDALONE_COMPLEMENTS = (
     (r"\b(?:touch(?:ing)?|rub(?:bing)?) (?:the |your |his |her )?(?:eyes?|face)\b|揉(?:搓)?眼|揉(?=眼)|摸(?=眼|脸)",),
     # --- poisoning and first aid
     (
-        r"\b(?:induc(?:e|ed|ing)|provok(?:e|ing)|forc(?:e|ing)|trigger(?:ing)?) (?:yourself to |him to |her to |the child to )?vomit(?:ing)?\b|\bmake (?:him|her|them|yourself|the (?:child(?:ren)?|patient|person)|your child(?:ren)?) (?:vomit|throw up|be sick|sick)\b|\b(?:vomit|sick) on purpose\b|\binduction of vomiting\b|\bself-induced vomiting\b|催吐|诱吐|抠喉|引吐|使其呕吐|诱导呕吐",
+        r"\b(?:induc(?:e|ed|ing)|provok(?:e|ing)|forc(?:e|ing)|trigger(?:ing)?) (?:yourself to |him to |her to |the child to )?vomit(?:ing)?\b|\bmake (?:him|her|them|yourself|the (?:child(?:ren)?|patient|person)|your child(?:ren)?) (?:vomit(?:ing)?|throw up|be sick|sick)\b|\b(?:vomit|sick) on purpose\b|\binduction of vomiting\b|\bself-induced vomiting\b|催吐|诱吐|抠喉|引吐|使其呕吐|诱导呕吐",
     ),
     (
         r"\b(?:suck(?:ing|ed)?(?: out)? (?:the |out the )?(?:venom|poison|wound|bite)|suction(?:ing)? (?:of )?the (?:bite|wound))\b|(?:用嘴)?吸(?:出)?(?:毒液|毒血)|口吸毒",
@@ -226,27 +228,27 @@ STANDALONE_COMPLEMENTS = (
     ),
     # --- daily life
     (
-        r"\b(?:driv(?:e|ing)(?! (?:force|pressure|factor|by|up|down|the))|behind the wheel|at the wheel|operat(?:e|ing) (?:heavy |dangerous )?(?:machinery|machines|vehicles?)|use (?:heavy )?machinery|drive (?:a car|or operate machinery))\b|开车|驾车|驾驶(?!员)|操作(?:精密|重型|大型|危险)?(?:机器|机械|仪器)|高空作业",
+        r"\b(?:(?:fit to |able to )?driv(?:e|ing)(?! (?:force|pressure|factor|by|up|down|the))|(?:get |getting |sit )?behind the wheel|at the wheel|operat(?:e|ing) (?:heavy |dangerous )?(?:machinery|machines|vehicles?)|use (?:heavy )?machinery|drive (?:a car|or operate machinery))\b|开车|驾车|驾驶(?!员)|操作(?:精密|重型|大型|危险)?(?:机器|机械|仪器)|高空作业",
     ),
     (
         r"\b(?:fly(?:ing)?|air travel|travel(?:ling|ing)? by (?:air|plane)|(?:take|board|go on|taking) (?:a |the )?(?:flight|plane)s?|long[- ]haul flights?|by plane)\b|坐飞机|乘(?:坐)?飞机|搭飞机|坐航班|飞行(?!员)|空中旅行",
     ),
     (r"\b(?:swim(?:ming)?|go in(?:to)? the (?:pool|sea|water)|swimming pools?|diving)\b|游泳|下水|潜水|去泳池|玩水",),
     (
-        r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine)|tanning|sun ?beds?|solariums?|(?:avoid|away from) (?:the |direct |strong )?sun)\b(?!screen)|晒太阳|日晒|日光浴|暴晒|曝晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
-        r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from the sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
+        r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?|(?:avoid|away from) (?:the |direct |strong )?sun)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|暴晒|曝晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
+        r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from the sun|(?:hide|shelter|stay) (?:away )?(?:from|out of) (?:the )?sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
     ),
     (
         r"\b(?:go(?:es|ing)?|return(?:ing|s)?|attend(?:ing|s)?|send(?:ing)?|be|back)(?: (?:back|him|her|them|the child(?:ren)?|your child(?:ren)?|the children|straight))? (?:to |at |in )?(?:school|nursery|work|day ?care|kindergarten|child ?care|classes|creche|preschool)\b|\b(?:fit (?:for|to) work|working normally|resume work|keep working)\b|\b(?:(?:keep|kept|stay) away from|excluded? from|avoid) (?:school|nursery|work|day ?care)\b"
         r"|上(?:学|班|课|幼儿园|托)|复[课工学]|返[校岗工]|去(?:学校|幼儿园|上学|上班|托儿所)|入园|入托|送(?:去|到)?(?:学校|幼儿园)|停[课工]|恢复工作|正常工作",
-        r"\b(?:(?:stay|stays|staying|keep|kept|keeping|be|time|remain)(?: (?:him|her|them|the child(?:ren)?|your child(?:ren)?|at home))? (?:off|home|out of|at home)(?: from)?(?: school| work| nursery| day ?care| kindergarten)?|(?:keep|kept) (?:him|her|them|the child(?:ren)?|your child(?:ren)?) (?:away|home|off|back)(?: from)? (?:school|nursery|work|day ?care)|off (?:school|work|nursery|sick)|home from (?:school|work|nursery)|sick leave|signed off(?: work)?|sick note|absent from (?:school|work|nursery))\b|请(?:病)?假|病假|休学|缺课|歇工|休工",
+        r"\b(?:(?:stay|stays|staying|keep|kept|keeping|be|time|remain)(?: (?:him|her|them|the child(?:ren)?|your child(?:ren)?|at home))? (?:off|home|out of|at home)(?: from)?(?: school| work| nursery| day ?care| kindergarten)?(?<!out of)|(?:keep|kept) (?:him|her|them|the child(?:ren)?|your child(?:ren)?) (?:away|home|off|back)(?: from)? (?:school|nursery|work|day ?care)|off (?:school|work|nursery|sick)|home from (?:school|work|nursery)|sick leave|signed off(?: work)?|sick note|absent from (?:school|work|nursery))\b|请(?:病)?假|病假|休学|缺课|歇工|休工",
     ),
     (
         r"\b(?:self-?isolat(?:e|es|ed|ing|ion)|isolat(?:e|es|ing|ion)(?! of)|(?<!in )isolated from (?:others|other|people|family)|in isolation|quarantin(?:e|ed|ing)|separate room|own room|keep (?:their |your |a )?distance)\b|隔离(?!霜|剂|衣|措施不)|分房|单独(?:一间|房间|居住|住)|单间",
         r"\b(?:mix(?:es|ing)? with (?:other|others|people|friends|family|children|classmates)|sociali[sz](?:e|es|ing)|(?:normal|close|free) contact with (?:other|others|people|family)|see (?:other people|friends|visitors)|share a (?:room|bed)|have visitors)\b|(?:与|和|跟)(?:他人|别人|家人|其他人|孩子|同学|旁人)(?:正常|密切|一起)?(?:接触|来往|交往|玩|同住|同睡)|聚会|正常社交|聚集|同房间住",
     ),
     (
-        r"\b(?:lift(?:s|ing)? (?:any |up )?(?:heavy|weights?)(?: objects?| things| loads?| items)?|heavy (?:lifting|loads?|manual work|labou?r)|carry(?:ing)? (?:heavy|weights|shopping)|weight ?lifting|strain(?:ing)? yourself)\b|提重物|搬重物|拿重物|拎重物|举重|重体力|干重活|提拿重物|抬重物|搬东西",
+        r"\b(?:lift(?:s|ing)? (?:any |up )?(?:heavy|weights?)(?: objects?| things| loads?| items)?|heavy (?:lifting|loads?|manual work|labou?r)|carry(?:ing)? (?:heavy|weights|shopping)|weight ?lifting|weight training|strain(?:ing)? yourself)\b|提重物|搬重物|拿重物|拎重物|举重|重体力|干重活|提拿重物|抬重物|搬东西",
     ),
     (
         r"\b(?:blow(?:ing)? (?:the |your |his |her )?nose|nose[- ]blowing)\b|擤鼻涕?|擤",
@@ -287,8 +289,8 @@ STANDALONE_COMPLEMENTS = (
 COMPLEMENTS = (
     # --- one-sided: other names of what is advised or not
     (
-        r"\b(?:drink(?:ing)? )?(?:(?:any |some |drinking )?alcohol|alcoholic (?:drinks?|beverages?)|beer|wine|spirits|liquor|booze|liquor)\b(?!-|[- ](?:wipe|swab|rub|withdrawal|based|gel|use disorder|abuse|dependence|dependency|poisoning|intoxication|syndrome|pad|solution|hand|injection|septal|ablation))(?: consumption| intake)?"
-        r"|(?:喝|饮)(?:白|啤|红|药|点)?酒(?!精性)|[戒忌禁断]酒(?!精)|酒类|含酒精(?:的)?(?:饮料|饮品)|沾酒|酗酒",
+        r"\b(?:drink(?:ing)? )?(?:an occasional drink|the odd drink|social drinking|(?:any |some |drinking )?alcohol|alcoholic (?:drinks?|beverages?)|beer|wine|spirits|liquor|booze|liquor)\b(?!-|[- ](?:wipe|swab|rub|withdrawal|based|gel|use disorder|abuse|dependence|dependency|poisoning|intoxication|syndrome|pad|solution|hand|injection|septal|ablation))(?: consumption| intake)?"
+        r"|(?:喝|饮)?[点些]?(?:白|啤|红|黄|米|洋|葡萄|药)?酒(?!精|渣|窝|石|糟|曲|酿)|[戒忌禁断]酒(?!精)|酒类|含酒精(?:的)?(?:饮料|饮品)|沾酒|酗酒",
     ),
     (
         r"\b(?:smok(?:e|es|ing)(?! (?:inhalation|detector|alarm|particle|exposure))(?: cigarettes| tobacco)?|cigarettes?|tobacco|vap(?:e|es|ing)|nicotine products)\b",
@@ -309,7 +311,7 @@ COMPLEMENTS = (
         r"\b(?:cosmetics|mascara|eye ?liner|foundation cream|(?:eye )?make-?up(?! (?:for|of|the|your|a))|wear(?:ing)? make[- ]up)\b|化妆(?:品)?|彩妆|眼妆|上妆|画眼线",
     ),
     (
-        r"\b(?:breast[- ]?fe(?:e)?d(?:ing|s)?|nurs(?:e|ing) (?:the|your|her|a) (?:baby|infant|child)|breast[- ]feeding mothers?|lactat(?:ing|ion)(?! acid)|nursing mothers?)\b(?: (?:the|your|her) (?:baby|infant|child(?:ren)?)\b)?|母乳喂养|(?:停止?|暂停|继续|坚持)(?:喂)?(?:哺乳期?|母乳|喂奶)|喂母乳|哺乳(?!动物|类|期)|亲喂|哺喂",
+        r"\b(?:breast[- ]?fe(?:e)?d(?:ing|s)?|nurs(?:e|ing) (?:the|your|her|a) (?:baby|infant|child)|breast[- ]feeding mothers?|lactat(?:ing|ion)(?! acid)|nursing mothers?)\b(?: (?:the|your|her) (?:baby|infant|child(?:ren)?)\b)?|母乳喂养|(?:停止?|暂停|继续|坚持|照常|照样|正常)(?:喂)?(?:哺乳期?|母乳|喂奶)|喂母乳|哺乳(?!动物|类|期)|亲喂|哺喂",
         r"\bwean(?:ed|ing)? (?:the |your |her )?(?:baby|infant|child(?:ren)?)\b|断(?:母)?[奶乳]|回奶",
     ),
     (r"\bimmuni[sz](?:e|ed|ing|ations?)\b|(?:预防)?接种(?:疫苗)?|(?:打|注射)疫苗|打预防针|疫苗接种",),
@@ -317,7 +319,7 @@ COMPLEMENTS = (
         r"\b(?:biops(?:y|ies|ied)|tissue sampl(?:e|es|ing)|(?:take|taking) a (?:tissue )?sample)\b|(?:穿刺|病理|组织)?活检|活组织检查|取组织(?:化验|检查|送检)|取样送检",
     ),
     (
-        r"\b(?:follow(?:ed)?[- ]?up(?: visits?| appointments?| scans?)?|check-?ups?|re-?check(?:s|ed|ing)?|re-?examin(?:e|ed|ation)|reassess(?:ed|ment)?|review appointments?|(?:come|go|coming) back (?:in|for|to (?:the|see))|return (?:visit|appointment)s?|repeat (?:test|scan|visit|check)s?)\b|复查|复诊|随访|回诊|复检|随诊|再次就诊",
+        r"\b(?:follow(?:ed)?[- ]?up(?: visits?| appointments?| scans?)?|check-?ups?|re-?check(?:s|ed|ing)?|re-?examin(?:e|ed|ation)|reassess(?:ed|ment)?|review appointments?|(?:come|go|coming) back (?:for (?:an? |the )?(?:review|check|check-?up|follow[- ]?up)|in|for|to (?:the|see))|return for (?:an? |the )?(?:review|check-?up|follow[- ]?up)|be seen again|return (?:visit|appointment)s?|repeat (?:test|scan|visit|check)s?)\b|复查|复诊|随访|回诊|复检|随诊|再次就诊",
     ),
     (r"\b(?:screen(?:ed|ing)?(?! (?:time|use|door))(?: tests?| programmes?| programs?)?)\b|筛查|普查|筛检",),
     (
@@ -363,7 +365,7 @@ COMPLEMENTS = (
         r"\b(?:taboo|ill-advised|unwise|inappropriate|a bad idea|undesirable|detrimental|out of bounds|unacceptable|counterproductive|unlicensed)\b|有害(?!垃圾)|大错|有违|违规",
     ),
     (
-        r"\b(?:beneficial|helpful|useful|effective|worthwhile|works well)\b|有(?:效|用|益|帮助|好处)|管用|见效|起效|奏效",
+        r"\b(?:beneficial|helpful|useful|effective|worthwhile|works well|(?:will|can|may|might|could|would|do|does) (?:not )?help(?= ?[.]?$| (?:with|against)\b)|helps(?= ?[.]?$| (?:with|against)\b))\b|有(?:效|用|益|帮助|好处)|管用|见效|起效|奏效",
         r"\b(?:useless|ineffective|pointless|futile|worthless|fruitless|unhelpful)\b|徒劳|白费|白吃",
     ),
     (

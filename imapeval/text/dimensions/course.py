@@ -32,17 +32,17 @@ STANDALONE = (
     ),
     # Grows fast or slowly.
     (
-        r"\b(?:fast|rapid|rapidly|quick|quickly)[- ](?:grow|progress|spread)\w*|\b(?:grow|grows|grew|progress|progresses|spreads) (?:very |quite )?(?:fast|quickly|rapidly)\b|(?<!passive-)\baggressive\b(?! (?:fibromat|person|behavi|treatment|therapy|outburst))"
+        r"\b(?:fast|rapid|rapidly|quick|quickly)[- ](?:grow|progress|spread)\w*|\b(?:fast|rapidly|quickly)[- ]advancing\b|\b(?:grow|grows|grew|progress|progresses|spreads|advances?|develops?) (?:very |quite )?(?:fast|quickly|rapidly)\b|(?<!passive-)\baggressive\b(?! (?:fibromat|person|behavi|treatment|therapy|outburst))"
         r"|长得(?:很|比较|非常)?快|生长(?:迅速|较?快|很快)|进展(?:迅速|较?快|很快)|短期内(?:明显)?(?:增大|长大)",
-        r"\b(?:slow|slowly)[- ](?:grow|progress)\w*|\b(?:grow|grows|grew|progress|progresses) (?:very |quite )?slowly\b|\bindolent\b"
+        r"\b(?:slow|slowly)[- ](?:grow|progress)\w*|\bslow(?:ly)?[- ]advancing\b|\b(?:grow|grows|grew|progress|progresses|advances?|develops?) (?:very |quite )?slowly\b|\bindolent\b"
         r"|长得(?:很|比较|非常)?慢|生长(?:缓慢|较?慢|很慢)|进展(?:缓慢|较?慢|很慢)|发展缓慢",
     ),
     # Active disease or remission.
     (
         r"\bactive (?=disease|tuberculosis|tb\b|infection|inflammation|phase|hepatitis|colitis|arthritis|bleeding)|\b(?:disease|infection|tb|tuberculosis) is (?:still )?active\b|\bin (?:a )?flare\b"
-        r"|活动期|发作期|活动性(?=肺?结核|感染|出血|病变|炎症)|处于活动",
+        r"|(?:处于)?活动期|发作期|活动性(?=肺?结核|感染|出血|病变|炎症)|处于活动",
         r"\b(?:in|into|achiev\w+) (?:complete |partial |full |clinical )?remission\b|\bquiescent\b|\bdormant\b|\blatent\b|\binactive (?=disease|phase|infection|tuberculosis|tb\b|carrier)"
-        r"|缓解期|静止期|间歇期|潜伏性|潜伏感染|病情缓解",
+        r"|缓解期|静止期|稳定期|间歇期|潜伏性|潜伏感染|病情缓解",
     ),
 )
 
@@ -66,7 +66,7 @@ STANDALONE_COMPLEMENTS = (
         r"\bmetasta(?:sis|ses|tic|si[sz]ed|si[sz]e|si[sz]es|si[sz]ing)\b|\b(?:has|have|had|already|not|n['’]t|yet) spread\b(?! to (?:others|people|anyone|someone|your|family|her |his ))"
         rf"|\bspread(?:s|ing)? (?:in)?to (?:the |your |his |her )?{_ORGAN_NODES}|\bspread(?:s|ing)? beyond\b|\bsecondaries\b|\bsecondary (?:tumou?rs?|deposits)\b"
         r"|(?:发生|出现|已经?|有|无|没有?|未|未见|远处|淋巴结?|肝|骨|脑|肺)转移(?!因子|酶)|扩散|播散|转移灶|转移了",
-        r"\bconfined to\b|\bcarcinoma in situ\b|\bhas stayed in\b|\blimited to (?:the |one |a single )|局限(?:于|在)|原位癌",
+        r"\bconfined to (?!bed\b|home\b|a wheelchair)(?:the |one |a single |its )?\w+|\bcarcinoma in situ\b|\bhas stayed in\b|\blimited to (?:the |one |a single )|局限(?:于|在)|原位癌",
     ),
     # Invasive or not.
     (
@@ -74,8 +74,8 @@ STANDALONE_COMPLEMENTS = (
         r"\bnon-?invasive (?=cancer|carcinoma|tumou?r|ductal|disease)|\bpre-?invasive\b|非浸润性?|非侵袭性",
     ),
     (
-        r"(?<!un)(?<!non-)\b(?:resectable|operable)\b|\bcan be (?:removed surgically|operated(?: on)?|resected)\b|[可能](?:够|以)?(?:手术)?切除",
-        r"\b(?:un|non-?)resectable\b|\binoperable\b",
+        r"(?<!un)(?<!non-)\b(?:resectable|operable)\b|\bcan be (?:removed(?: surgically| by surgery)?|operated(?: on)?|resected|cut out)\b|[可能](?:够|以)?(?:手术)?切除|(?:还|尚|仍)[能可]以?(?:手术|切(?!开|口|忌|勿|除))|[有无]手术(?:切除)?的?机会",
+        r"\b(?:un|non-?)resectable\b|\binoperable\b|(?:失去|丧失|错过)了?手术(?:切除)?的?(?:机会|时机)",
     ),
     # How serious and urgent.
     (
@@ -84,12 +84,12 @@ STANDALONE_COMPLEMENTS = (
         r"\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题|问题不大",
     ),
     (
-        rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
-        r"\bnon-?(?:urgent|emergency)\b|\bnon (?:urgent|emergency)\b|\belective(?:ly)?\b|\b(?:it |this |that )?can (?:safely )?wait\b|择期|可以等|可以缓",
+        rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|\b(?:go|going|get|head|rush)(?: straight| immediately)? to (?:the |an |your nearest |the nearest )?(?:emergency(?: department| room)?|er|casualty)\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
+        r"\bnon-?(?:urgent|emergency)\b|\bnon (?:urgent|emergency)\b|\belective(?:ly)?\b|\b(?:it |this |that )?can (?:safely )?wait\b(?: for (?:a |the |your )?(?:routine|next|regular) (?:visit|appointment|check-?up))?|\b(?:book|make|schedule|arrange) (?:an? |your )?(?:routine|regular) (?:visit|appointment|check-?up)\b|择期|可以等|可以缓",
     ),
     (r"\bcomplications?\b|(?<!un)\bcomplicated\b(?= by|$)|并发症|合并症", r"\buncomplicated\b|\buneventful(?:ly)?\b"),
     (
-        r"\bsequelae?\b|\blasting (?:damage|effects?|problems?|harm|injury|consequences)\b|\blong[- ]term (?:damage|consequences|effects|problems)\b|\bafter-?effects?\b|\bresidual (?:symptoms?|deficits?|damage|weakness|disability)\b|\bpermanent damage\b|后遗症|落下(?:病根|毛病|残疾)|留下?(?:病根|残疾|后遗)",
+        r"\bsequelae?\b|\blasting (?:damage|effects?|problems?|harm|injury|consequences)\b|\blong[- ]term (?:damage|consequences|effects|problems)\b|\bafter-?effects?\b|\bresidual (?:symptoms?|deficits?|damage|weakness|disability)\b|\bpermanent damage\b|后遗症|落下(?:病根|毛病|残疾)|留下?(?:病根|残疾|后遗症?)",
     ),
     (r"\bscar(?:s|red|ring)\b|\b(?:a|any|no|leaves?) scar\b|留疤|疤痕(?!疙瘩|体质|子宫)|留(?:下)?(?:疤|印子|痕迹)",),
     (
@@ -106,27 +106,32 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Cause. 引起, 导致 and 所致 stay light words.
     (
-        r"(?<!un)\brelated to\b|\bassociated with\b|(?<!un)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b|\bdue to\b|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
+        r"(?<!un)\brelated to\b|\bassociated with\b|(?<!un)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b(?! (?:an? )?(?:virus|bacteri|fung))|\bdue to\b(?! (?:an? )?(?:virus|bacteri|fung))|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
         r"|(?<!没)(?:有关系?|相关(?!科|专|检查|症状|知识)|无关(?!紧要)|没有关系|有关联|脱不了干系)",
-        r"\bunrelated to\b|\bunconnected (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?<=.{2})没关系",
+        r"\bunrelated to\b|\bunconnected (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?:(?<=[与和跟同].)|(?<=[与和跟同].{2})|(?<=[与和跟同].{3})|(?<=[与和跟同].{4})|(?<=[与和跟同].{5}))没关系",
     ),
     # Pregnancy.
     (
         rf"\b{_PREGNANCY} (?:is|was) (?:still )?(?:alive|viable|living)\b|\bviable (?={_PREGNANCY}|intrauterine|gestation)|\blive (?=births?\b|born|f(?:o)?etus|intrauterine|twins)|\b(?:f(?:o)?etal |pregnancy )?heart ?beat (?:is|was) (?:present|seen|detected|heard|visible)\b|活胎|(?:胎儿|孕期|胚胎)(?:仍|还|是)?(?:存活|活着|活的)|(?<=胎心)(?:搏动)?(?:存在|可见)",
-        rf"\bstillb(?:irth|orn)s?\b|\b(?:intrauterine|f(?:o)?etal|in utero|pregnancy) (?:death|demise)\b|\b{_PREGNANCY} (?:is|was|has) (?:dead|died)\b|\bdead (?={_PREGNANCY})|\bnon-?viable (?={_PREGNANCY}|gestation)|\bmissed (?:miscarriage|abortion)\b|死胎|胎死|死产|(?<=胎心)(?:搏动)?消失|稽留流产",
+        rf"\bstillb(?:irth|orn)s?\b|\b(?:has|have|had) miscarried\b|\b(?:intrauterine|f(?:o)?etal|in utero|pregnancy) (?:death|demise)\b|\b{_PREGNANCY} (?:is|was|has) (?:dead|died)\b|\bdead (?={_PREGNANCY})|\bnon-?viable (?={_PREGNANCY}|gestation)|\bmissed (?:miscarriage|abortion)\b|死胎|胎死|死产|(?<=胎心)(?:搏动)?消失|稽留流产",
     ),
     (
-        r"\bintra-?uterine(?= (?:pregnancy|gestation|sac)\b)|\b(?:pregnancy|gestation|sac|embryo) is (?:in(?:side)? the (?:uterus|womb)|intra-?uterine)\b|宫内(?:早)?(?:妊娠|孕(?:囊|期)?|怀孕|早孕)",
-        r"\bectopic(?= (?:pregnanc|gestation))|\bpregnancy is (?:ectopic|tubal)\b|\btubal (?=pregnanc)|\boutside (?:of )?the (?:uterus|womb)\b|\bextra-?uterine\b|宫外(?:孕|妊娠)|异位(?:妊娠|孕期)|输卵管(?:妊娠|孕期)",
+        r"\bintra-?uterine(?= (?:pregnancy|gestation|sac)\b)|(?:(?<=pregnancy )|(?<=sac )|(?<=embryo ))(?:is )?(?:(?:in(?:side)?|within) the (?:uterus|womb)|intra-?uterine\b)|宫内(?:早)?(?:妊娠|孕(?:囊|期)?|怀孕|早孕)|(?:(?<=孕囊)|(?<=胚胎)|(?<=受精卵))(?:位于|在|着床(?:在|于)|种植(?:在|于))(?:子?宫腔?|子宫里)内?(?!外|角|颈)",
+        r"\bectopic(?= (?:pregnanc|gestation))|\bpregnancy is (?:ectopic|tubal)\b|\btubal (?=pregnanc)|\boutside (?:of )?the (?:uterus|womb)\b|\bextra-?uterine\b|宫外(?:孕|妊娠)|异位(?:妊娠|孕期)|输卵管(?:妊娠|孕期)|(?:(?<=孕囊)|(?<=胚胎)|(?<=受精卵))(?:位于|在|着床(?:在|于)|种植(?:在|于))(?:输卵管|宫角|宫外|子宫外)内?",
     ),
     (
         r"\bfertile\b(?<!infertile)|\bfertility (?:is |remains )(?:usually )?(?:normal|preserved|unaffected|intact)\b|\b(?:can|cannot|can['’]t|could|able to) (?:still |also |naturally )?(?:conceive|(?:get|become|fall) pregnan(?:t|cy)|have (?:children|a baby|babies)|father (?:a child|children))\b|有生育能力|能(?:够)?(?:再|正常|自然)?(?:怀孕|受孕|生育|怀上|生孩子|要孩子)|保留生育",
         r"\binfertil(?:e|ity)\b|\b(?:unable to|difficulty|trouble|harder to) (?:conceiv(?:e|ing)|(?:get|become|getting|becoming) pregnan(?:t|cy)|have (?:children|a baby))\b|\b(?:affects?|impairs?|damages?|harms?|reduces?) (?:your |his |her |the |their |future |male |female )?fertility\b|不孕(?!不育科)|不育(?!科)|影响(?:到|今后的?|以后|将来)?(?:生育|怀孕|受孕|孕期|生孩子)|丧失生育|生育能力(?:下降|降低|受损|丧失)",
     ),
+    # Whether the cause is known.
+    (
+        r"(?:病因|原因)(?:已经?|现已|基本|都|是)?(?:查明|明确|清楚|找到|查清|弄清)(?!性)",
+        r"(?:病因|原因)(?:尚|还|至今|目前|仍|暂)?(?:不明确?|不清楚?|未明|不详|未知)|不明原因",
+    ),
     # Length of life.
     (
         r"\b(?:normal|full|same|near-normal) life ?(?:span|expectancy)\b|\blife ?(?:span|expectancy) (?:is|remains) (?:usually |generally |nearly |almost )?(?:normal|unaffected|unchanged|the same)\b|\blives? (?:a |as )?(?:normal|full|long)(?: a)? (?:life|lives)\b|寿命(?:一般|通常|基本|也)?(?:正常|如常)|正常寿命|寿命与常人(?:一样|相同|相当)",
-        r"\b(?:shorten\w*|reduc\w+|affects?|decreas\w+|limits?) (?:the |your |his |her |their )?(?:life|lives|life ?span|life ?expectancy)\b(?!-)|\b(?:shorter|reduced|limited|shortened) (?:life ?(?:span|expectancy)|life)\b|\blife ?(?:span|expectancy) (?:is|may be|can be) (?:reduced|shortened|shorter|lower|affected)\b|影响(?:到)?寿命|缩短寿命|寿命(?:会|可能)?(?:缩短|较短|变短|减少|受影响)|短命|折寿|减寿",
+        r"\b(?:shorten\w*|reduc\w+|affects?|decreas\w+|limits?) (?:the |your |his |her |their )?(?:life|lives|life ?span|life ?expectancy)\b(?!-)|\b(?:shorter|reduced|limited|shortened) (?:life ?(?:span|expectancy)|life)\b|\blife ?(?:span|expectancy) (?:is|may be|can be) (?:reduced|shortened|shorter|lower|affected)\b|影响(?:到)?寿命|缩短寿命|寿命也?(?:会|可能)?(?:明显|显著|往往|通常)?(?:缩短|较短|变短|减少|受影响)|短命|折寿|减寿",
     ),
     (
         r"(?<!non-)(?<!non )(?<!non)\btoxic(?:ity)?\b(?! (?:shock|epidermal|megacolon|adenoma|nodular|multinodular|goit|encephal|polyneur|neurop|hepatitis|synovitis|amblyopia|leuko))|\bpoisonous\b|有毒(?!副)|[无没]毒(?!副)|毒性(?:大|较大|很大|强|作用)",

@@ -50,18 +50,23 @@ _FEVER_NAMES = "".join(
 
 # Sides that exclude each other and say what they are about; something may be on neither.
 STANDALONE = (
+    (
+        r"\bidentical(?= twins?\b)|(?<=twins are )identical\b|\bmonozygotic\b",
+        r"\b(?:fraternal|non-?identical)(?= twins?\b)|(?<=twins are )(?:fraternal|non-?identical)\b|\bdizygotic\b",
+    ),
+    (r"\bun-?descended\b|\bcryptorchidism\b", r"\b(?:in(?:side)?|into) (?:the|his) scrotum\b|(?<!un)(?<!un-)\bdescended\b"),
     # Size of an organ or lump.
     (
-        r"\benlarge(?:d|s|ment)?\b(?! prostate)|\b(?:bigger|larger) than normal\b|\boversized\b|肿大|增大|变大|偏大|长大了",
+        r"\benlarge(?:d|s|ment)?\b(?! prostate)|\b(?:bigger|larger) than normal\b|\boversized\b|肿大|增大|变大|偏大|长大了|(?:(?<=[瘤块节囊肉])|(?<=较前)|(?<=上次)|(?<=以前)|(?<=之前))[又还在]?(?:明显|略|有所)?长大",
         r"\bnormal[- ]sized?\b|\bnormal in size\b|\bof normal size\b|\bsize (?:is |was |and shape )?(?:are )?(?:normal|within normal limits)\b|(?:大小|体积)(?:、?形态)?(?:尚|均|都|是|都是)?正常|正常大小",
         r"\b(?:shrunken|shrunk|shrank|shrinks?|shrinking|shrinkage)\b|\b(?:smaller) than normal\b|\batrophied\b|缩小|变小|偏小|萎缩(?!性|侧索)",
     ),
     # Weight.
     (
         r"\bweight (?:gain(?:ed|s|ing)?|has gone up|is going up|went up|goes up|increas\w+)\b|\b(?:gain|gains|gained|gaining|put on|puts on|putting on) (?:some |any |extra |a lot of )?weight\b|\b(?:get|gets|got|getting) fat(?:ter)?\b"
-        r"|体重(?:明显|逐渐)?(?:增加|上升|增长|上涨)|发胖|长胖|变胖|增重|长肉",
+        r"|体重(?:明显|逐渐)?(?:增加|上升|增长|上涨)|发胖|长胖|变胖|增重|增肥|长肉",
         r"\bweight (?:loss|lost|has gone down|is going down|went down|goes down|drop\w*|fell|falls|reduction)\b|\b(?:lose|loses|losing|lost|shed|sheds|shedding) (?:some |any |a lot of )?(?:weight|pounds|kilos)\b|\bslim(?:s|med|ming)? down\b"
-        r"|体重(?:明显|逐渐)?(?:减轻|下降|减少|降低)|消瘦|变瘦|瘦了|减重|掉秤",
+        r"|体重(?:明显|逐渐)?(?:减轻|下降|减少|降低)|消瘦|变瘦|瘦了|减重|掉秤|减肥|瘦身|体重[要需应得]?(?:减|降)(?:下来|下去|掉)",
     ),
     (
         r"\bover-?weight\b|\bobese\b|超重|过胖|太胖|偏胖",
@@ -113,8 +118,8 @@ STANDALONE = (
         r"\bnormocytic\b|正细胞性?(?=贫血|正色素)",
     ),
     (
-        r"\bcystic\b(?! (?:fibrosis|duct|artery|acne))|囊性(?!纤维)",
-        r"\bsolid(?= (?:lumps?|mass|nodules?|tumou?rs?|lesions?)\b)|\b(?:lump|mass|nodule|tumou?r|lesion) is solid\b|实性",
+        r"\bcystic\b(?! (?:fibrosis|duct|artery|acne))|\b(?:fluid|liquid)[- ]filled\b|\b(?:filled with|full of) (?:clear )?(?:fluid|liquid|water)\b|囊性(?!纤维)",
+        r"(?<=is )a solid (?:lump|mass|nodule)\b|\bsolid(?= (?:lumps?|mass|nodules?|tumou?rs?|lesions?)\b)|\b(?:lump|mass|nodule|tumou?r|lesion) is solid\b|实性",
     ),
     (r"\bhot nodules?\b|热结节", r"\bcold nodules?\b|冷结节"),
     (
@@ -122,14 +127,31 @@ STANDALONE = (
         r"(?:周围|外周|末梢)性|\bperipheral (?=facial|vertigo|cyanosis)",
     ),
     (
-        r"器质性|\borganic (?=causes?\b|disease|lesion|disorder|problem)",
-        r"功能性(?!食品)|\bfunctional (?=disorder|dyspepsia|disease|problem|constipation|abdominal|symptoms?)",
+        r"器质性|\b(?:organic|physical) (?=causes?\b|disease|lesion|disorder|problem|origin|illness)|\b(?:organic|physical) in origin\b",
+        r"功能性(?!食品)|\bfunctional (?=disorder|dyspepsia|disease|problem|constipation|abdominal|symptoms?)|\bpsycho(?:somatic|genic)\b|\bpsychological (?=causes?\b|origin)|\bpsychological in origin\b|(?:(?<=purely )|(?<=mainly )|(?<=is )|(?<=are ))psychological\b|\ball in the mind\b",
     ),
     (
         r"\braised (?=lesions?\b|rash|spots?\b|moles?\b|borders?\b|bumps?\b|patch)|\bbumpy\b|凸起|隆起|高出皮[肤面]|突出皮[肤面]",
         r"\bflat (?=lesions?\b|rash|spots?\b|moles?\b|patch)|平坦|与皮肤齐平",
     ),
-    (r"高危(?!妊娠|型|孕期)|高风险", r"低危(?!型)|低风险", r"中危|中等风险"),
+    (r"高危(?!妊娠|型|孕期)|高风险", r"低危(?!型)|低风险|(?:(?<=唐筛)|(?<=筛查))(?:顺利)?(?:通过|过关)", r"中危|中等风险"),
+    # Kinds of a disease that exclude each other.
+    (
+        r"\bphysiologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|生理性(?!盐水)",
+        r"\bpathologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|病理性(?!骨折|检|诊|类)",
+    ),
+    (r"真性(?!红细胞)", r"假性(?!动脉瘤)"),
+    (r"溶血性(?=黄疸)", r"肝细胞性(?=黄疸)", r"(?:梗阻|阻塞|淤胆|胆汁淤积)性(?=黄疸)"),
+    (
+        r"\b(?:lymphoblastic|lymphocytic|lymphoid)(?= leuk)|淋巴(?:母)?(?:细胞)?(?:性)?(?=白血病)",
+        r"\b(?:myelo(?:blastic|id|cytic|genous)|granulocytic)(?= leuk)|(?:髓系|髓性|髓细胞性?|粒细胞性?|非淋巴细胞性?)(?=白血病)",
+    ),
+    (
+        r"(?<!de)(?<!de-)\bcompensated(?= (?:cirrhosis|liver|heart|phase|stage|shock|acidosis|alkalosis)\b)|(?<!失)代偿[期性]",
+        r"\bdecompensated\b|失代偿[期性]?",
+    ),
+    (r"\bdepressive (?=episode|phase|state)|抑郁(?:相|发作|期)", r"\bmanic (?=episode|phase|state)|轻?躁狂(?:相|发作|期)"),
+    (r"\b(?:full|filled) bladder\b|憋足?尿|膀胱充盈|充盈膀胱|涨尿", r"\b(?:empty|emptied) bladder\b|排空(?:小便|膀胱|尿液?)|排净(?:小便|尿液?)|膀胱排空"),
     # Whom it affects mainly.
     (
         rf"{_MAINLY}(?:young |small )?{_CHILD}\b|\b(?:childhood|juvenile|paediatric|pediatric)[- ]onset\b|\bchildhood (?:illness|disease)\b|{_MAINLY_ZH}(?:婴幼儿|婴儿|小儿|儿童|幼儿|孩子|新生儿|青少年)",
@@ -137,13 +159,13 @@ STANDALONE = (
         rf"{_MAINLY}(?:the )?(?:elderly|older (?:people|adults|patients)|old people|seniors)\b|\blate[- ]onset\b|{_MAINLY_ZH}(?:老年|老人|中老年)",
     ),
     (
-        rf"{_MAINLY}(?:young |older |middle-aged )?(?:men|males|boys)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年)?(?:男性|男人|男孩)|男性(?:多于女性|更?(?:多见|常见|高发))",
-        rf"{_MAINLY}(?:young |older |middle-aged )?(?:women|females|girls)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年|育龄)?(?:女性|妇女|女孩)|女性(?:多于男性|更?(?:多见|常见|高发))",
+        rf"{_MAINLY}(?:young |older |middle-aged )?(?:m[ae]n|males|boys)\b|\b(?:m[ae]n|males|boys) (?:are|get it|have it|develop it|suffer)(?: affected| diagnosed| from it)? (?:more|most) (?:often|commonly|frequently)\b|\b(?:m[ae]n|males|boys) are more (?:often|commonly|frequently) affected\b|\b(?:more|most) (?:common|frequent|often seen) (?:in|among) (?:m[ae]n|males|boys)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年)?(?:男性|男人|男孩)|男性(?:多于女性|更?(?:多见|常见|高发))",
+        rf"{_MAINLY}(?:young |older |middle-aged )?(?:wom[ae]n|females|girls)\b|\b(?:wom[ae]n|females|girls) (?:are|get it|have it|develop it|suffer)(?: affected| diagnosed| from it)? (?:more|most) (?:often|commonly|frequently)\b|\b(?:wom[ae]n|females|girls) are more (?:often|commonly|frequently) affected\b|\b(?:more|most) (?:common|frequent|often seen) (?:in|among) (?:wom[ae]n|females|girls)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年|育龄)?(?:女性|妇女|女孩)|女性(?:多于男性|更?(?:多见|常见|高发))",
     ),
     # Birth.
     (
-        r"\b(?:pre-?term|premature(?:ly)?)(?= (?:bab(?:y|ies)|infants?|births?|deliver\w+|labou?r|newborns?)\b)|\b(?:born|delivered|birth (?:is|was)|baby (?:is|was)) (?:pre-?term|prematurely|premature|too early)\b|早产",
-        r"(?<!pre-)(?<!post-)\bterm (?=bab(?:y|ies)|infants?|births?|deliver\w+|newborns?)|\bfull[- ]term\b|\b(?:born|delivered) at term\b|足月",
+        r"\b(?:pre-?term|premature(?:ly)?)(?= (?:bab(?:y|ies)|infants?|births?|deliver\w+|labou?r|newborns?)\b)|\b(?:born|delivered|birth (?:is|was)|baby (?:is|was)) (?:pre-?term|prematurely|premature|too early)\b|早产(?:的?(?:新生儿|婴儿|儿))?",
+        r"(?<!pre-)(?<!post-)\bterm (?=bab(?:y|ies)|infants?|births?|deliver\w+|newborns?)|\bfull[- ]term\b|\b(?:born|delivered) at term\b|足月(?:的?(?:新生儿|婴儿|产儿|儿))?",
         r"\bpost-?term\b|\b(?:past|after|beyond) (?:the|her|your) due date\b|过期(?:妊娠|产儿?|儿|孕期)|过预产期",
     ),
 )
@@ -161,7 +183,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (
         r"\bstable(?= (?:fractures?|joints?|knee|spine|condition|vital)\b)|\b(?:haemo|hemo)dynamically stable\b|\b(?:fracture|joint|knee|spine|ankle|shoulder|vital signs|condition|blood pressure) (?:is|are|was|remains?) stable\b|(?<!不)稳定(?!型|性斑|斑块|剂|期)|平稳",
-        r"\bunstable\b(?! angina)|不稳定?(?!型心绞痛|型|性心绞痛)",
+        r"\bunstable\b(?! angina)|不稳定?(?!型心绞痛|型|性心绞痛)|忽高忽低|时高时低|大起大落|忽快忽慢|(?:波动|起伏)(?:很|较|比较|非常|过)?大",
     ),
     (
         rf"{_NON}\bdislocat(?:ed|ion)\b|\bout of (?:the|its|his|her) socket\b|脱位|脱臼|脱了?臼",
@@ -283,14 +305,18 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Vessels, tubes, hernias, cervix.
     (
-        r"\breducible\b(?<!irreducible)|\b(?:goes|go|slips?|pops?|(?:can|cannot|can['’]t) be pushed) back in\b|[可能](?:以|够)?(?:自行)?(?:回纳|还纳|推回去?|塞回去?)|自行回纳|(?:推|按|塞)[得不]回去?",
-        r"\birreducible\b|\bincarcerated (?=hernia)|\bstrangulated\b|\bhernia is (?:incarcerated|stuck)\b|嵌顿|绞窄",
+        r"\breducible\b(?<!irreducible)|\b(?:goes|go|slips?|pops?) back in\b|\b(?:can|cannot|can['’]t) (?:easily |still )?be pushed back\b(?: in\b)?|[可能](?:以|够)?(?:自行)?(?:回纳|还纳|推回去?|塞回去?)|自行回纳|(?:推|按|塞)[得不]回去?",
+        r"\birreducible\b|\bincarcerated (?=hernia)|\bstrangulated\b|(?<=hernia )is (?:incarcerated|stuck|trapped)\b|嵌顿|绞窄",
     ),
     (
         r"\bcervix (?:is|was|has) (?:\w+ )?(?:open|dilated|opened)\b|\bopen cervix\b|宫口(?:已经?|尚?未|还?没有?)?(?:开|扩张)",
         r"\bcervix (?:is|was|remains) (?:long and |still )?closed\b|\bclosed cervix\b|宫口(?:仍|还)?(?:关闭|闭合|紧闭)",
     ),
     # Functions.
+    (
+        r"\b(?:regularly |normally )?(?<!an)ovulat(?:es?|ing)\b(?: normally| regularly)?|(?:\bregular |\bnormal )ovulation\b|\bovulatory (?=cycles?)",
+        r"\b(?:cycles? (?:is|are) )?an-?ovulat(?:ory|ion)\b",
+    ),
     (
         r"\b(?:good|normal|healthy|hearty) appetite\b|\bappetite (?:is|was|remains) (?:good|normal|fine)\b|\b(?:eats?|eating|feeds?|feeding) well\b|食欲(?:很|较|还|尚)?(?:好|良好|正常|佳|可)|胃口(?:很|较|还)?不?好|胃口(?:正常|不错)|吃得(?:香|下)|纳可",
         r"\b(?:poor|decreased|reduced|lost (?:his|her|their)) appetite\b|\bloss of appetite\b|\bappetite (?:is|was|has) (?:poor|reduced|decreased|gone)\b|\boff (?:his|her|their|your|its) food\b|\b(?:eats?|eating|feeds?|feeding) poorly\b|食欲(?:很|较)?(?:差|下降|减退|不振|不佳)|胃口(?:很|较)?差|纳差|吃不下",
@@ -312,6 +338,14 @@ STANDALONE_COMPLEMENTS = (
 # Sides that need a subject and of which one always applies.
 COMPLEMENTS = (
     (
+        r"(?<!in)(?<!in-)\bsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)|\b(?:is|are|was|were|remains?) (?:adequate|sufficient|plentiful)\b|\badequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\breplete\b",
+        r"\bdeficien(?:t|cy)\b(?! an(?:a)?emia)|\binadequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\bdepleted\b|\binsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)",
+    ),
+    (
+        r"\b(?:with|without|no|with(?:out)? iv|with(?:out)? intravenous) contrast\b(?: dye| medium| agent| material)?|\bcontrast[- ]enhanced\b|\bcontrast (?:dye|medium|agent)\b",
+        r"\bunenhanced\b|\bnon-?contrast\b|\bplain (?=ct\b|mri\b|scan)",
+    ),
+    (
         r"(?<!non-)(?<!non )(?<!non)(?<!c-)(?<!c )\breactive(?= (?:tests?|results?|for (?:hiv|syphilis|hepatitis))\b)|\b(?:hiv|rpr|vdrl|tpha|test|result|serology|screen|is|was|came back|pupils?|are) reactive\b",
         r"\bnon-?reactive\b|\b(?:fixed|unreactive|unresponsive)(?= (?:dilated )?pupils?\b)|\bpupils? (?:are|is) (?:fixed|unreactive)\b",
     ),
@@ -324,6 +358,35 @@ COMPLEMENTS = (
 
 # Sides that need a subject and may both be false: a fourth group, like _CONTRARIES.
 CONTRARIES = (
+    (r"\bsunken\b|\bsunk in\b|\bdepressed(?= fontanel)", r"\bbulg(?:es?|ing)\b(?! discs?| disks?)"),
+    (r"\barterial\b|\barter(?:y|ies)\b(?! disease)", r"\bvenous\b|\bveins?\b(?! of the)"),
+    (
+        r"\b(?:low[- ]lying|pr(?:a)?evia)(?= placenta|$)|(?<=placenta )(?:is )?(?:low[- ]lying|pr(?:a)?evia)\b|\bcover(?:s|ing) the cervix\b",
+        r"\b(?:well )?(?:clear of|away from) (?:the )?(?:cervix|os)\b|(?<=placenta )(?:is )?(?:high|fundal)\b",
+    ),
+    (
+        r"\b(?:impacted|un-?erupted)(?= (?:wisdom |third )?(?:teeth|tooth|molars?|canines?)\b)|(?<=tooth )(?:is )?(?:impacted|un-?erupted)\b",
+        r"\b(?:fully |already )?(?<!un)(?<!un-)erupted\b|\b(?:has|have) come through\b",
+    ),
+    (
+        r"\b(?:past|old|previous|former|earlier|prior|resolved)(?= infections?\b)|(?<=infection )(?:is|was) (?:old|past|long ago|in the past)\b",
+        r"\b(?:current|recent|active|ongoing|fresh|present)(?= infections?\b)|(?<=infection )is (?:current|recent|active|fresh|ongoing)\b",
+    ),
+    (
+        r"\binflamed\b",
+        r"\b(?:looks?|looked|appears?|appeared) (?:entirely |perfectly |completely )?(?:healthy|normal|fine)\b|\b(?:healthy|normal)[- ]looking\b",
+    ),
+    # A test that is normal or shows something.
+    (
+        r"\bnormal\b|\bunremarkable\b|\b(?:all|completely|entirely) clear\b|\bclear(?=$)",
+        r"\b(?:shows?|showed|showing|reveals?|revealed|demonstrate[sd]?|found)(?= (?:an? |the |some )?(?:\w+ ){0,2}?(?:abscess|an(?:a)?emia|aneurysm|bleeding|blockage|cancer|clots?|cysts?|dysplasia|effusion|fractures?|gallstones?"
+        r"|h(?:a)?emorrhage|infarct\w*|infection|inflammation|lesions?|lumps?|malignan\w+|mass|metastas[ei]s|narrowing|nodules?|o?edema|pneumonia|polyps?|shadow|stenosis|stones?|tear|thromb\w+|tumou?rs?|ulcers?)\b)",
+    ),
+    (r"\b(?:rapid|fast|short|quick)(?:ly)?[- ]acting\b|\bimmediate[- ]release\b", r"\b(?:long|slow|intermediate)[- ]acting\b|\b(?:extended|sustained|prolonged|modified|slow)[- ]release\b"),
+    (
+        r"\bthin(?= (?:layer|film|coat|coating|smear)\b)|\bthinly\b|\bsparingly\b",
+        r"\bthick(?= (?:layer|film|coat|coating)\b)|\bthickly\b|\bgenerously\b",
+    ),
     (r"\bmedial(?:ly)?\b|内侧", r"(?<!bi)(?<!uni)\blateral(?:ly)?\b(?! thinking)|外侧"),
     (r"\bproximal(?:ly)?\b|近(?:心)?端", r"\bdistal(?:ly)?\b|远(?:心)?端"),
 )

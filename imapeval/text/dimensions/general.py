@@ -10,9 +10,9 @@ LOWER = (
 
 TIMES_OF_DAY = (
     r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早[上间起]|早(?=餐|饭|[晚饭]|[一二两三半\d]|各|中晚)"
-    r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|晨服|晨间|睡醒后|上午",
+    r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|晨服|晨间|睡醒后|上午|白天|日间(?!手术|病房|照料)",
     r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚"
-    r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时|中午饭",
+    r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时|中午饭|白天|日间(?!手术|病房|照料)",
     r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]"
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
@@ -23,29 +23,33 @@ _LETTERS = tuple(
 # Sides that exclude each other, although something may be on neither. Each row is one dimension, each pattern one side
 # of it. Chinese patterns are limited to contexts where they have this meaning.
 CONTRARIES = (
-    (r"\bacute\b|急性", r"\bchronic\b|慢性"),
+    (r"\bacute\b|急性期?", r"\bchronic\b|慢性期?"),
     (
-        r"\b(?:increas\w+|elevat\w+|rais(?:e|ed|es|ing)|ris(?:es?|ing)|go(?:es)? up|climb\w*|high|higher|rich)\b|升高|增高|增加|增多|偏高|过高|过多|上升|富含"
+        r"\b(?:increas\w+|elevat\w+|rais(?:e|ed|es|ing)|ris(?:es?|ing)|go(?:es)? up|climb\w*|high|higher|rich)\b|升高|增高|增加|增多|偏高|过高|过多|上升|攀升|飙升|走高|上扬|猛增|激增|骤升|富含"
         r"|\b(?:doubl(?:e|ed|ing)(?![ -](?:vision|blind|lumen|strand|check))|step(?:ped|ping)? up|titrat\w+ up(?:wards?)?|up-?titrat\w*|bump(?:ed)? up|turn(?:ed)? up|boost(?:ed|ing)?(?! dose)|plenty of|lots of|liberal(?:ly)?|generous|extra(?= (?:fluids?|salt|water|fib(?:re|er)|protein|calcium|iron|dose|tablets?)))\b|加量|增量|加大|上调|调高|提高|加倍|翻倍|多(?=[吃喝饮摄补](?!药))|大量(?=[饮喝摄补])|加强(?=营养|剂量)",
         rf"\b(?:decreas\w+|reduc\w+|{LOWER}\w*|fall(?:s|ing)?|(?<!eye )(?<!ear )(?<!nose )(?<!vitamin )(?<!eye)drops?(?! (?:in|into|of|to|twice|once|daily|at|every))|dropping|go(?:es)? down|declin\w+|diminish\w*|low|poor in)\b"
-        r"|降低|减低|减少|下降|偏低|过低|过少|(?<=体重)减轻"
+        r"|降低|减低|减少|下降|偏低|过低|过少|回落|走低|下滑|骤降|(?<=体重)减轻"
         r"|\b(?:cut(?:s|ting)?(?= (?:the |your |down|back|dose|salt|sugar|fat))|halv(?:e|ed|ing)|titrat\w+ down(?:wards?)?|down-?titrat\w*|step(?:ped|ping)? down|restrict(?:s|ed|ing)? (?=(?:your |the |dietary |daily )?(?:fluids?|salt|sodium|sugar|protein|potassium|fat|water|alcohol|intake|calories|fib(?:re|er)|caffeine|phosph))|limit(?:s|ed|ing)? (?=(?:your |the |dietary |daily )?(?:fluids?|salt|sodium|sugar|protein|potassium|fat|water|alcohol|intake|calories|caffeine|phosph))|sparing(?:ly)?)\b|减量|减半|下调|调低|减药|降量|限(?=[盐水钠糖钾酒]|制(?:饮|摄|[盐水钠糖钾]|蛋白|热量))|控(?=[盐糖水油])|少(?=[吃喝饮摄放盐糖油](?!药))|略减",
     ),
     (
-        r"\bhyper(?=[a-z]{4})|亢进|高(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
-        r"\bhypo(?=[a-z]{4})|减退|低下|低(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
+        r"\bhyper(?=[a-z]{4})|亢进|(?<=增生)(?:极度|明显|重度|异常)?活跃|高(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
+        r"\bhypo(?=[a-z]{4})|减退|低下(?!垂)|低(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
     ),
     (
         r"\bleft\b(?! (?:in|over|out|alone|untreated))|左(?!右)",
         r"\bright\b(?! (?:away|now|after))|(?<!左)右",
         r"\bboth (?=eyes|ears|legs|arms|knees|hips|sides|breasts|kidneys|lungs|feet|hands)|\bbilateral(?:ly)?\b|双侧|两侧"
-        r"|双(?=眼|耳|肺|肾|膝|下肢|上肢|足|手|乳)|左右(?=.{1,6}[都均])",
+        r"|\bboth (?=test(?:es|icles?)\b|ovar(?:y|ies)\b|wrists|shoulders|elbows|ankles|thighs|calves|tonsils|nostrils|lobes)|双(?=眼|耳|肺|肾|膝|下肢|上肢|足|手|乳)|左右(?=.{1,6}[都均])",
     ),
     (r"\bupper\b|上(?=肢|腹|呼吸道|消化道|颌)", r"\blower\b|下(?=肢|腹|呼吸道|消化道|颌)"),
     (r"\bbefore\b|(?<=[餐饭术产经])前", r"\bafter\b|(?<=[餐饭术产经])后"),
     (r"\btype[ -]?(?:1|i|one)\b|(?:1|一|Ⅰ|\bI)型", r"\btype[ -]?(?:2|ii|two)\b|(?:2|二|Ⅱ|\bII)型"),
     _LETTERS,
-    (r"\bvir(?:al|us(?:es)?)\b|病毒性?", r"\bbacteri(?:al|a|um)\b|细菌性?", r"\bfung(?:al|us|i)\b|真菌性?"),
+    (
+        r"(?:\b(?:caused by|due to) (?:an? )?)?\bvir(?:al|us(?:es)?)\b|病毒性?",
+        r"(?:\b(?:caused by|due to) (?:an? )?)?\bbacteri(?:al|a|um)\b|细菌性?",
+        r"(?:\b(?:caused by|due to) (?:an? )?)?\bfung(?:al|us|i)\b|真菌性?",
+    ),
     (
         r"\bfirst trimester\b|孕早期|早孕|头三个月",
         r"\bsecond trimester\b|孕中期",
@@ -53,7 +57,7 @@ CONTRARIES = (
     ),
     (r"\bsystolic\b|收缩(?=压|期)", r"\bdiastolic\b|舒张(?=压|期)"),
     (
-        r"\bearly\b|早(?=中?期)"
+        r"\bearly\b|早(?=中?期(?!下床|下地|离床|活动|锻炼|运动|进食|康复))"
         r"|\b(?:initial|beginning)(?= stages?\b)|初(?=期)|刚起病",
         r"中(?=晚?期)",
         r"\b(?:late|advanced)\b|晚(?=期)"
@@ -62,7 +66,7 @@ CONTRARIES = (
     (
         r"\boral(?:ly)?\b|口服"
         r"|\b(?:by mouth|p\.o\.|per os|drinkable|swallowed)\b|内服|经口(?=服|给)|吃的药",
-        r"\bintravenous(?:ly)?\b|\bIV\b|静脉(?:注射|滴注|给药)?"
+        r"\bintravenous(?:ly)?\b|\bIV\b|静脉(?:注射|滴注|给药|输注|输液|点滴|推注)?"
         r"|\b(?:(?:via|by|on|with|as) (?:a |an )?(?:drip|infusion)|into (?:a|the) vein|infus(?:ed|ions?)|intravenous drip|iv drip)\b|打点滴|输液|吊瓶|吊针|挂水|静滴|静注|静推|静点|打吊",
         r"\btopical(?:ly)?\b|外用|局部"
         r"|\b(?:(?:on|to|onto|into) the (?:affected )?skin|appl(?:y|ied) (?:it |the cream |the ointment )?(?:to|on) (?:the|your) (?:skin|area|rash|affected)|rub(?:bed)? (?:in|into|on)|(?:as|in) (?:a |an )?(?:cream|ointment|gel|lotion))\b|外涂|外擦|外搽|涂抹|涂搽|外敷|贴敷|涂(?=在|药|于|患)|抹(?=在|药|于|患)|擦(?=药|患处)",
@@ -77,7 +81,7 @@ CONTRARIES = (
         r"\b(?:inhaled|inhalation|nebuli[sz]\w+)\b|吸入|雾化"
         r"|\b(?:inhal(?:e|es|er|ers|ing)|puffers?|by inhaler|breath(?:e|ed|ing) in the (?:medicine|drug|spray|powder))\b|喷吸|气雾剂|吸药",
     ),
-    (r"\bmild(?:ly)?\b|\bslight(?:ly)?\b|轻[度微]", r"\bmoderate(?:ly)?\b|中度", r"\bsevere(?:ly)?\b|重[度症]|严重"),
+    (r"\bmild(?:ly)?\b|\bslight(?:ly)?\b|轻[度微]", r"\bmoderate(?:ly)?\b|中度", r"\bsevere(?:ly)?\b|重[度症]|严重|凶险|危重|险恶"),
     (
         r"\b(?:reliev\w+|eas(?:e|es|ed|ing)|alleviat\w+|improv\w+|lessen\w*|sooth\w+|better)\b|缓解|减轻|改善|好转|变好",
         r"\b(?:aggravat\w+|worsen\w*|exacerbat\w+|intensif\w+|worse)\b|加重|恶化|加剧|变差|变坏",
@@ -87,16 +91,19 @@ CONTRARIES = (
         r"\b(?:poor|bad|unfavou?rable|dismal|grim|poorly)\b|[较很]差|(?<=预后)(?:差|不良|不佳)|(?<=效果)(?:差|不佳)|恶劣",
     ),
     (
-        r"\b(?:most|the majority|nearly all|almost all)\b|大多数?|(?<!大)多数|大部分|绝大部分",
+        r"\b(?:most|the majority|nearly all|almost all)\b|绝?大多数?|(?<!大)多数|绝?大部分|多半(?=[都会能可要有是的在需])",
         r"\b(?:few|a minority|hardly any|only some)\b|极?少数|小部分|个别",
     ),
     (
-        r"\b(?:common(?:ly)?|frequent(?:ly)?|often|usual(?:ly)?)\b|常见|多见|经常"
-        r"|\b(?:prevalent|widespread|(?:happens|occurs) a lot|many people (?:have|get))\b|普遍|高发|时常|常有|很多人(?:都)?[有会得]|发[病生]率(?:较|很|比较|非常)?高",
+        r"\b(?:common(?:ly)?|frequent(?:ly)?|often|(?<!as )usual(?:ly)?)\b|常见|多见|经常"
+        r"|\b(?:prevalent|widespread|(?:happens|occurs) a lot|many people (?:have|get)|(?:seen|found|present|occurs?|happens?|develops?) in (?:most|the majority of|nearly all|almost all))\b|普遍|高发|时常|常有|动不动就|动辄|(?:很|极|特别|非常|十分)?容易(?!消化|吸收)|极易|很多人(?:都)?[有会得]|发[病生]率(?:较|很|比较|非常)?高",
         r"\b(?:rare(?:ly)?|seldom|infrequent(?:ly)?|exceptional(?:ly)?)\b|罕见|少见|偶尔|很少"
-        r"|\bonce in a blue moon\b|偶[见有]|少有|罕有|极少|难得(?=见|发)|发[病生]率(?:较|很|比较|非常)?低",
+        r"|\b(?:once in a blue moon|(?:seen|found|present|occurs?|happens?|develops?) in (?:(?:very |only a )?few|hardly any|a (?:small )?minority of))\b|偶[见有]|少有|罕有|极少|难得(?=见|发)|发[病生]率(?:较|很|比较|非常)?低",
     ),
-    (r"\b(?:unilateral(?:ly)?|one-sided)\b|单侧|一侧", r"\b(?:bilateral(?:ly)?|both sides)\b|双侧|两侧"),
+    (
+        r"\b(?:unilateral(?:ly)?|one-sided|(?:(?:only|just) (?:on |in )?)?one side(?: only)?|(?:only |just )?one (?=(?:kidney|lung|eye|ear|leg|arm|knee|hip|breast|testicle|ovary|foot|hand)\b))\b|单侧|一侧",
+        r"\b(?:bilateral(?:ly)?|both sides|both (?=(?:kidneys?|lungs?|eyes?|ears?|legs?|arms?|knees?|hips?|breasts?|testicles?|testes|ovary|ovaries|feet|hands?)\b))|双侧|两侧",
+    ),
     (
         r"\b(?:sing(?:le|ular)|solitary)\b|单发|单胎"
         r"|\b(?:only|just) one\b|\bone (?=lesion|lump|nodule|tumou?r|stone|polyp|mole|f(?:o)?etus|baby)|\bsingleton\b|单个|孤立性?|(?:只有|仅有?|就)[一1]个|单一",
@@ -110,42 +117,48 @@ CONTRARIES = (
         r"|\b(?:entire(?:ly)?|wholly|in full|100 ?%)\b|彻底|完全性",
     ),
     (r"\b(?:systemic(?:ally)?|generali[sz]ed|whole body)\b|全身", r"\b(?:local(?:ly)?|locali[sz]ed)\b|局部|局限"),
-    (r"\b(?:short[- ]term|briefly)\b|短期|短时间", r"\b(?:long[- ]term|prolonged)\b|长期|长时间"),
+    (
+        r"\b(?:short[- ]term|briefly|for a short (?:time|while|period)|for (?:only |just )?a few (?:days|weeks)(?: only)?)\b|短期|短时间",
+        r"\b(?:long[- ]term|prolonged|lifelong|indefinitely|for (?:many )?years)\b|长期|长时间",
+    ),
     (r"\b(?:indoors?|inside)\b|室内|屋内", r"\b(?:outdoors?|outside)\b|室外|户外|屋外"),
     (
         r"\b(?:cold|cool|ice|iced|icy)\b|冷(?=敷|水|饮|食|疗|的)|冰(?=敷|水|块|袋)|凉水",
         r"\b(?:warm|hot|heat|heated)\b|热(?=敷|水|饮|食|疗|的)|温水",
     ),
-    (r"\b(?:premenopausal|before menopause)\b|绝经前", r"\b(?:postmenopausal|after menopause)\b|绝经后"),
+    (
+        r"\b(?:pre-?menopausal|before (?:the )?menopause)\b|绝经前",
+        r"\b(?:post-?menopausal|(?:after|past|through|reached|completed) (?:the )?menopause|menopause (?:has |is |was )?(?:already |been )?(?:reached|completed?|over))\b|绝经后",
+    ),
     (
         r"\bbreast-?(?:fe(?:e)?d\w*| ?milk)\b|母乳",
         r"\b(?:formula|bottle-?fe(?:e)?d\w*)\b|奶粉|配方奶|人工喂养"
         r"|\b(?:infant formula|formula milk|top-?up feeds?|wean(?:ing)? (?:the |your )?(?:baby|infant|child)|bottle feeds?|artificial feeding)\b|断(?:母)?[奶乳]|代乳|回奶|喂牛奶",
     ),
     (r"\b(?:obstructive|obstructed)\b|梗阻性|阻塞性", r"\brestrictive\b|限制性"),
-    (r"\b(?:isch(?:a)?emic|infarct\w*)\b|缺血性|缺血", r"\bha?emorrhagic\b|出血性"),
-    (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|闭角"),
+    (r"\b(?:isch(?:a)?emic|infarct\w*)\b|缺血性|缺血|(?<=脑)梗(?:死|塞)?", r"\bha?emorrhagic\b|出血性|(?<=脑)(?:内)?出血|(?<=脑)溢血"),
+    (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|\bangle[- ]closure\b|闭角"),
     (r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大", r"\b(?:constrict\w*|narrow\w*)\b|狭窄|缩小|变窄"),
     (r"过速|过快", r"过缓|过慢"),
     (r"便秘", r"腹泻|稀便"),
     (r"\b(?:liquids?|fluid diet)\b|流质|流食", r"\bsolids?\b|固体|干饭|普食"),
     (
-        r"\b(?:combin\w+|together|concomitant\w*|alongside)\b|联合|合用|同服|同时(?=服|使|用)|一起"
+        r"\b(?:combin\w+|together|concomitant\w*|alongside|mix(?:ed|ing)?(?= with\b))\b|联合|合用|同服|同时(?=服|使|用)|一起"
         r"|\b(?:at the same time|simultaneous(?:ly)?|concurrent(?:ly)?|co-?administ\w+|in the same (?:syringe|glass|visit)|jointly|in combination)\b|同时(?=吃|给|打|接种|口)|一块儿?(?=吃|服|用|打)|混(?:在一起|着|用|合[服用])|并用|同吃|合服|搭配(?=吃|服|用)|配合(?=服|用|使用)",
         r"\b(?:alone|monotherapy|separately|on its own)\b|单独|单用|单药|分开"
-        r"|\b(?:apart(?! from)|spaced? (?:out|apart)|stagger(?:ed|ing)?|at (?:a )?(?:different|separate) (?:times?|hours)|by itself|single(?:-| )agent|hours (?:apart|between))\b|错开|隔开|分时|间隔(?=服|用|开|至少|[一二两三四半几\d])|岔开|一种药",
+        r"|\b(?:apart(?! from)|spaced? (?:out|apart)|stagger(?:ed|ing)?|at (?:a )?(?:different|separate) (?:times?|hours)|by itself|single(?:-| )agent|hours (?:apart|between)|separat(?:e|ed|ing)(?= (?:the |your )?\w+ (?:and|from)\b))\b|错开|隔开|分时|间隔(?=服|用|开|至少|[一二两三四半几\d])|岔开|一种药",
     ),
     (r"\b(?:primary)\b|原发性?", r"\b(?:secondary)\b|继发性?"),
     (
-        r"\b(?:congenital|inborn)\b|先天性?",
-        r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性",
+        r"\b(?:congenital|inborn)\b|先天性?|生下来就(?:有|是)的?|出生(?:时|后)?就有的?|与生俱来的?|娘胎里带来?的?|天生(?:就有|就是)?的?",
+        r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性|(?:长大|成年|出生)以?后才?(?:得|患|有|出现)的?",
     ),
     (r"\b(?:metasta\w+|disseminated)\b|转移|扩散|播散", r"\blocali[sz]ed\b|局限"),
     (r"\b(?:sensitive|susceptible)\b|敏感", r"\b(?:resistant|insensitive)\b|耐药"),
     (r"\bagonists?\b|激动剂|促进|刺激|激活", r"\b(?:antagonists?|blockers?|inhibitors?)\b|拮抗剂|阻滞剂|抑制剂?"),
     (
-        r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?forwards?\b|前倾|低头",
-        r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?backwards?\b|\bhead back\b|后仰|仰头",
+        r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?forwards?\b|\bante(?:verted|version|flexed|flexion)\b|前倾|低头",
+        r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?backwards?\b|\bretro(?:verted|version|flexed|flexion)\b|\bhead back\b|后仰|仰头",
     ),
     (
         r"\bfirst[- ]line\b|\bfirst choice\b|一线|首选",
@@ -168,10 +181,10 @@ CONTRARIES = (
     (r"近端", r"远端"),
     (
         r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
-        r"|\b(?:on the high side|over the limit|too high)\b|超标|高出正常|过量",
-        r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|偏低|过低|低于正常"
-        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted)\b|不足(?![为月])|缺乏",
-        r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|(?<![于至到复])正常",
+        r"|\b(?:on the high side|over the limit|too high|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
+        r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|低于正常|低(?=血[糖钾钠钙])"
+        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
+        r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) target\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
         r"\b(?:in )?breech(?: position| presentation)?\b|臀位"
@@ -198,16 +211,16 @@ CONTRARIES = (
 # Sides that exclude each other and that say what they are about: "bed rest" and "stay active" need no other words in common.
 STANDALONE = (
     (
-        r"\b(?:bed ?rest|rest in bed|in bed|immobili[sz]\w+)\b|卧床(?:休息)?|制动"
-        r"|\b(?:(?:stay|remain|keep)(?:ing)? in bed|confined to bed|take it easy|(?:complete|absolute|strict|total|plenty of|adequate) rest|rest(?= (?:up|at home|completely|quietly|as much|for|and)|$)|rest(?:ing)? (?:the|your) (?:leg|knee|arm|ankle|foot|wrist|joint|back|voice|shoulder|elbow|hand)|put your feet up|lie down and rest|inactiv\w+|sedentary)\b|静养|静卧|躺床|床上休息|绝对休息|多休息|注意休息|充分休息|休养|歇着|躺着(?:休|别)|静息(?!痛|心)",
-        r"\b(?:active|activity|activities|mobili[sz]e\w*|ambulat\w+|out of bed|(?:strenuous |vigorous |intense )?exercise)\b|剧烈运动|运动|锻炼|下床(?:活动|行走|走动)?|活动"
-        r"|\b(?:keep(?:ing)? (?:moving|mobile|going)|mov(?:e|ing) (?:about|around)|get(?:ting)? (?:up|moving)|walk(?:ing)? (?:about|around|daily|regularly|more)|up and about|physical activity|exercis(?:es|ing)|stay(?:ing)? (?:mobile|fit)|sports?|jogging|running(?! nose))\b|下地|多动|走动|起床走|多走|健身|体育课|跑步|早期活动|体力活动|动起来|起来走|散步",
+        r"\b(?:(?:strict |complete |absolute |total )?bed ?rest|rest in bed|in bed|immobili[sz]\w+)\b|卧床(?:休息)?|制动"
+        r"|\b(?:(?:stay|remain|keep)(?:ing)? in bed|confined to bed|take it easy|(?:complete|absolute|strict|total|plenty of|adequate) (?:bed ?)?rest|rest(?= (?:up|at home|completely|quietly|as much|for|and)|$)|rest(?:ing)? (?:the|your) (?:leg|knee|arm|ankle|foot|wrist|joint|back|voice|shoulder|elbow|hand)|put your feet up|lie down and rest|inactiv\w+|sedentary)\b|静养|静卧|躺床|床上休息|绝对休息|多休息|注意休息|充分休息|休养|歇着|躺着(?:休|别)|静息(?!痛|心)",
+        r"\b(?:active|activity|activities|mobili[sz]e\w*|ambulat\w+|out of bed|(?:strenuous |vigorous |intense )?exercise)\b|剧烈运动|多?运动|多?锻炼|多?下床(?:活动|行走|走动)?|多?活动(?!期|性|度|义)"
+        r"|\b(?:keep(?:ing)? (?:moving|mobile|going)|mov(?:e|ing) (?:about|around)|get(?:ting)? (?:up|moving)|walk(?:ing)? (?:about|around|daily|regularly|more)|(?:stay(?:ing)? |keep(?:ing)? )?up and (?:about|moving)|physical activity|exercis(?:es|ing)|stay(?:ing)? (?:mobile|fit)|sports?|jogging|running(?! nose))\b|下地|多动|走动|起床走|多走|健身|体育课|跑步|早期活动|体力活动|动起来|起来走|散步|多?(?:下地|下床)(?:走动|走路|行走|活动|走走)?|多(?:运动|锻炼|活动)",
     ),
     (
         r"\b(?:remov\w+|tak(?:e|en|ing) (?:it |them )?out|extract\w*|excis\w+|pull(?:ed|ing)? out)\b|拔除|取出|摘除|切除|拔出|拔掉|拆除"
         r"|\b(?:tak(?:e|en|ing) (?:the |your |that )?(?:stitches|sutures|staples|coil|iud|tooth|teeth|plate|screws?|drain|tube|catheter|tick|splinter|stone|implant) out|com(?:e|es|ing) out|pull(?:ed|ing)? (?:the |your |that )?(?:tooth|teeth|tick|tube|object|splinter|knife)(?: out)?|tick removal|whipped out|clear(?:ed)? out|dug out|take off)\b|拔(?=牙|管|智齿|了|下)|拆(?=线|石膏|掉|了|钉)|取(?=环|掉|下|钉|钢|异物|支架|管)|摘(?=掉|环|下)|夹(?=出|掉|走)|挖(?=出|掉)|剔除|去除(?!率)|割(?=掉|除|了)|清除异物|抠出|抽出(?=异|刀)|切掉",
         r"\b(?:lef?t (?:it |them )?in(?: place)?|leave (?:it |them )?in(?: place)?|in place|in situ|leav(?:e|ing)(?=.{1,30}\bin (?:place|situ))|retain\w*|preserv\w+|sav(?:e|ed|ing)(?= the| your| his| her))\b|保留|留置|留在(?:原位|原处)?"
-        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:leave|leaving|left|keep) (?:the|your) \w+ in(?= place|$)|keep (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|stitches|appendix|tonsils|uterus))\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着",
+        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:leave|leaving|left|keep) (?:the|your) \w+ in(?= place|$)|keep (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|stitches|appendix|tonsils|uterus))\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
         r"\b(?:inpatient|hospitali[sz]\w+|hospital admission|admit\w*)\b|住院"
@@ -219,18 +232,18 @@ STANDALONE = (
         r"\b(?:surg(?:ery|ical|ically)|operat(?:e|ed|ing|ion)(?: on)?)\b|手术"
         r"|\b(?:operat(?:ion|ions|ed)(?! (?:theat|room|by ))|operate(?! (?:machin|heavy|a |vehic))|under the knife)\b|开刀|动刀|动手术",
         r"\b(?:conservative(?:ly)?|non-?operative(?:ly)?|non-?surgical(?:ly)?)\b|保守"
-        r"|\b(?:watchful waiting|medical(?:ly)? (?:managed|management|treatment)|medication (?:alone|only)|expectant(?:ly)? manage\w*|without (?:an )?(?:operation|surgery)(?<!without))\b|药物治疗即可|内科治疗|期待治疗",
+        r"|\b(?:watchful waiting|medical(?:ly)? (?:managed|management|treatment)|medication (?:alone|only)|expectant(?:ly)? manage\w*)\b|药物治疗即可|内科治疗|期待治疗|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
-        r"\b(?:chew\w*|crush\w*)\b|嚼碎|咀嚼|嚼服|压碎|碾碎|掰开"
-        r"|\b(?:(?:break(?:ing)?|split(?:ting)?|grind(?:ing)?|cut(?:ting)?|halv(?:e|ing)|divid(?:e|ing)|open(?:ing)?) (?:up )?(?:the |your |a |these |any )?(?:tablets?|capsules?|pills?)|ground up|broken in half)\b|掰(?=半|碎|成|断|着)|研(?:碎|磨|成粉|末)|捣碎|磨(?:碎|成粉)|嚼(?=着|了|烂)|打开胶囊|拆开胶囊|去掉胶囊|倒出(?:来)?(?=[服吃])|弄碎|切开服|\b(?:dissolv\w+|mix\w*|stir\w*|dispers\w+) (?:it |them |the (?:tablets?|powder|granules|contents|sachets?) )?in(?:to)? (?:a |some |half a )?(?:glass of |cup of )?(?:warm |cold |cool )?(?:water|juice|milk|liquid)\b|\b(?:suck(?:ed|ing)?|let|dissolve) (?:it|on it|(?:on )?the (?:tablet|lozenge))\b|(?:泡腾片?)?(?:溶于|溶解在|放入|化在)(?:温|冷|凉)?(?:开)?水(?:中|里)?(?:后|再)?|冲服|含化",
-        r"\b(?:swallow\w* (?:it |them )?whole|whole)\b|整片|整粒|吞服|整吞"
+        r"\b(?:chew\w*|crush\w*)\b(?: (?:the |your |these )?(?:tablets?|capsules?|pills?)\b)?|嚼碎后?|咬(?:碎|烂|开)后?|咀嚼|嚼服|压碎|碾碎|掰开"
+        r"|\b(?:(?:break(?:ing)?|split(?:ting)?|grind(?:ing)?|cut(?:ting)?|halv(?:e|ing)|divid(?:e|ing)|open(?:ing)?) (?:up )?(?:the |your |a |these |any )?(?:tablets?|capsules?|pills?)(?: and (?:sprinkle|mix|stir|empty) (?:it|them|the (?:contents|powder|granules)))?|ground up|broken in half)\b|掰(?=半|碎|成|断|着)|研(?:碎|磨|成粉|末)|捣碎|磨(?:碎|成粉)|嚼(?=着|了|烂)|打开胶囊|拆开胶囊|去掉胶囊|倒出(?:来)?(?=[服吃])|弄碎|切开服|\b(?:dissolv\w+|mix\w*|stir\w*|dispers\w+) (?:it |them |the (?:tablets?|powder|granules|contents|sachets?) )?in(?:to)? (?:a |some |half a )?(?:glass of |cup of )?(?:warm |cold |cool )?(?:water|juice|milk|liquid)\b|\b(?:suck(?:ed|ing)?|let|dissolve) (?:it|on it|(?:on )?the (?:tablet|lozenge))\b|(?:泡腾片?)?(?:溶于|溶解在|放入|化在)(?:温|冷|凉)?(?:开)?水(?:中|里)?(?:后|再)?|冲服|含化",
+        r"\b(?:swallow\w* (?:(?:it|them|(?:the |your |these )?(?:tablets?|capsules?|pills?)) )?whole|whole)\b|整片|整粒|吞服|整吞"
         r"|\b(?:in one piece|unchewed|uncrushed|unbroken tablets?|as a whole)\b|整个(?:吞|咽)|完整(?=吞|服)|囫囵|直接吞|吞下整",
     ),
     (
-        r"\b(?:prone|face down|on (?:the|your|his|her) (?:stomach|front|tummy|abdomen))\b|俯卧|趴",
-        r"\b(?:supine|face up|on (?:the|your|his|her) back)\b|仰卧|平躺",
-        r"\bon (?:the|your|his|her) side\b|侧卧",
+        r"\b(?:prone|face down|on (?:the|your|his|her|its|their) (?:stomach|front|tummy|abdomen))\b|俯卧|趴",
+        r"\b(?:supine|face up|(?:flat )?on (?:the|your|his|her|its|their) back)\b|仰卧(?:位|睡)?|平躺(?:着|睡)?",
+        r"\bon (?:the|your|his|her|its|their) side\b|\b(?:lie|lies|lying|sleep|sleeps|sleeping)(?: lying)? on (?:the|your|his|her|its|their) (?:left|right)(?: side)?(?= |$)|侧卧(?:位|睡)?|侧(?:躺|睡)",
     ),
     (
         r"\b(?:refrigerat\w+|in (?:(?:the|a) )?(?:fridge|refrigerator))\b|冷藏(?:保存|室)?|冰箱|(?<!\d)2\s*(?:°C|℃)?\s*(?:-|–|~|～|to|至|到)\s*8\s*(?:°C|℃|摄氏度)"
@@ -246,9 +259,9 @@ STANDALONE = (
         r"\bprogressive\b|进行性|持续进展",
     ),
     (
-        r"\bconscious\b|\bawake\b|清醒|(?<=神志)清楚?|(?<=意识)清楚?"
-        r"|\b(?:alert(?! (?:your|the|a|bracelet|system))|orient(?:at)?ed (?:to|in) (?:time|place|person))\b|神[志清]清|意识清|有意识|醒(?:了|着)(?!来)",
-        r"\b(?:unconscious|comatose|in a coma)\b|昏迷|(?:意识|神志)不清"
+        r"\bconscious\b|\bawake\b|清醒|(?<=神志)清(?:楚|醒|晰)?|(?<=意识)清楚?"
+        r"|\b(?:alert(?! (?:your|the|a|bracelet|system))|orient(?:at)?ed (?:to|in) (?:time|place|person))\b|神[志清]清(?:楚|醒|晰)?|意识清(?:楚|醒|晰)?|有意识|醒(?:了|着)(?!来)",
+        r"\b(?:unconscious|comatose|in a coma)\b|[浅中深轻重]?度?昏迷|(?:意识|神志)不清"
         r"|\b(?:pass(?:es|ed)? out|black(?:s|ed) ?out|faint(?:s|ed)|unresponsive(?! to)|loss of consciousness|(?:lost|loses?|losing) consciousness|knocked out)\b|晕倒|晕过去|昏倒|昏厥|昏过去|意识丧失|(?:失去|丧失)意识",
     ),
     (
@@ -258,11 +271,11 @@ STANDALONE = (
         r"|\b(?:blockages?|clogged|plugged|bunged up|bottlenecked)\b|堵(?:了|住|死|上|得)|阻死",
     ),
     (
-        r"\bintact\b|完好|完整"
+        r"\bintact\b|\b(?:leav(?:e|ing)|left|keep(?:ing)?|kept)(?= (?:the |a |any |your |it |them )*(?:blisters? )?(?:intact|unbroken|unpopped)\b)|完好|完整"
         r"|\b(?:unbroken|unpopped|(?<=blister )(?:alone|be)|(?<=blisters )(?:alone|be))\b|完整无损|保持原样|未破"
         r"|\b(?:unbroken|unruptured|in one piece)\b|连续性好",
         r"\b(?:torn|ruptured?|burst|pop(?:ped|ping)?|perforat\w+|punctur\w+|lanc(?:e|ed|ing))\b|撕裂|断裂|破裂|穿孔|[刺挑戳弄]破"
-        r"|\b(?:prick(?:ed|ing)?(?! test)|squeez(?:e|ed|ing)(?= (?:the |a |your |pimples?|spots?|blisters?|it))|drain(?:ed|ing)? (?:the )?blisters?)\b|[挑剪](?=开)|抠破|扎破|捅破|剪破|挤破|挤(?=痘|青春痘|粉刺|脓)|破皮"
+        r"|\b(?:prick(?:ed|ing)?(?! test)|squeez(?:e|ed|ing)(?= (?:the |a |your |pimples?|spots?|blisters?|it))|drain(?:ed|ing)? (?:the )?blisters?)\b|[挑剪]开|抠破|扎破|捅破|剪破|挤破|挤(?=痘|青春痘|粉刺|脓)|破皮"
         r"|\bbroke(?= (?:open|through))|\b(?:waters?|membranes) (?:have |has )?(?:broke|gone)\b|破水|断了|破了|裂(?:了|开)",
     ),
     (
@@ -270,11 +283,11 @@ STANDALONE = (
         r"|\b(?:wean(?:ed|ing)?|phas(?:e|ed|ing) out|bit by bit|little by little|a little at a time|in (?:small )?(?:steps|stages)|stepwise|over (?:several|a few|some) (?:days|weeks|months)|by degrees|incremental(?:ly)?)\b|渐渐|一点点(?=[减撤停加])|阶梯式|递减|循序渐进|分(?:次|步|阶段)(?=[减撤停])|缓缓|慢(?=减|停|撤)"
         r"|\b(?:insidious(?:ly)?|little by little|bit by bit|creeps? up|over (?:the course of )?(?:several |many |a few )?(?:weeks|months|years)(?= |$)(?! old))\b|隐匿(?=起病|发病|性)|起病隐匿|隐袭|渐渐|日渐|一点一点|渐进性|(?:起|发)病(?:较|很|比较)?[缓慢]",
         r"\b(?:abrupt(?:ly)?|sudden(?:ly)?|all at once)\b|突然|骤然|(?<!步)骤(?!停)"
-        r"|\b(?:cold turkey|in one go|overnight(?= (?:stop|withdraw))|from one day to the next|on your own initiative)\b|一下子|一下(?=[停减撤])|猛然|贸然|擅自|自行(?=停|减|加|增|换|调)|立马停|一次性?(?=停|撤)|说停就"
+        r"|\b(?:cold turkey|in one go|overnight(?= (?:stop|withdraw))|from one day to the next|on your own initiative)\b|一下子|一下(?=[停减撤])|猛然|贸然|擅自|自行(?=停|减|加|增|换|调)|直接(?=停|撤|断)|立马停|一次性?(?=停|撤)|说停就"
         r"|\b(?:out of the blue|out of nowhere|in an instant|(?:with|within|in) (?:seconds|minutes)(?= |$)|rapid[- ]onset|acute[- ]onset)\b|突发(?!性耳聋|事件|公共|奇)|一下子|猛然|忽然|突如其来|(?:起|发)病(?:很|较|比较|非常)?急|急性起病|说来就来",
     ),
     (
-        r"\b(?:vaginal (?:delivery|birth)|natural birth|natural delivery)\b|顺产|自然分娩|阴道分娩"
+        r"\b(?:vaginal (?:delivery|birth)|natural birth|natural delivery)\b|(?:具备|符合|有)?顺产(?:的?(?:条件|指征))?|自然分娩|阴道分娩"
         r"|\b(?:deliver(?:ed)? vaginally|(?:normal|spontaneous) (?:delivery|birth|labou?r)|trial of labou?r|vbac)\b|顺生|经阴道(?:分娩|试产|生)|阴道试产|平产|自己生",
         r"\b(?:c(?:a?e)sare?an(?: section| delivery)?|c-section)\b|剖宫产|剖腹产"
         r"|\bc-?sections?\b|剖宫|剖腹生|剖产",
@@ -290,18 +303,18 @@ STANDALONE_COMPLEMENTS = (
     ),
     (
         r"\bbenign\b|良性"
-        r"|\bnoncancerous\b|\bnonmalignant\b|\binnocent (?=murmurs?|moles?|lumps?)",
+        r"|\bnoncancerous\b|\bnonmalignant\b|\b(?:innocent|harmless) (?=murmurs?|moles?|lumps?|growths?|cysts?|spots?\b)|(?:(?<=lump is )|(?<=growth is )|(?<=mole is )|(?<=cyst is )|(?<=tumor is )|(?<=tumour is ))(?:harmless|innocent)",
         r"\b(?:malignan(?:t|cy)|cancerous)\b|恶性|癌变"
         r"|\b(?:is|be|was|been|into|to|not|n['’]t|as) (?:a |skin |breast )?cancer\b(?! (?:screen|centre|center|patient|treat))|\bcancerous\b|是癌(?!胚)|癌性|癌细胞|恶变|变(?:成)?癌|癌化",
     ),
     (
         r"\b(?:safe(?:ly)?|harmless)\b|安全|无害|放心",
-        r"\b(?:dangerous|harmful|risky|hazardous)\b|危险|有害|有风险",
+        r"\b(?:dangerous|harmful|risky|hazardous|harms?(?! reduction))\b|危险|有害|有风险",
     ),
     (
         r"\b(?:on an? )?empty stomach\b|\bfasting\b|空腹|空着肚子|\bbefore meals\b"
         r"|\bbefore (?:foods?|eat(?:ing)?|meals?|a meal|each meal|breakfast|lunch|dinner|supper)\b|\b(?:away from|separate(?:ly)? from) (?:food|meals)\b|\bbetween meals\b|[餐饭]前(?!血糖|胰岛素)|(?:吃|用)[饭餐]前|进食前|饿着(?:肚子)?|空肚子|两餐(?:之)?间|\bfast(?=(?: overnight)?(?: for| from| before| until| overnight| after midnight|$))|\b(?:fasted|nil (?:by|per) (?:mouth|oral)|npo|nothing (?:to eat|by mouth|oral|after midnight)|without breakfast)\b",
-        r"\b(?:with (?:food|a (?:full )?meal)|after meals|on a full stomach)\b|[餐饭]后|随餐"
+        r"\b(?:with (?:food|a (?:full )?meal)|after meals|on a full stomach)\b|[餐饭]后|随餐|饱腹(?:时|状态下?)?|饱食后"
         r"|\b(?:with|during|straight after|immediately after|just after|after|at) (?:the |a |your |each |every |some |main |any |evening |largest )*(?:foods?|meals?|eat|mealtimes?|breakfast|lunch|dinner|supper|eating|snacks?)\b|\bwithout (?:any )?(?:foods?|meals?|eat|eating)\b|与食物同(?:服|时)|和食物一起|伴餐|随(?:食|饭)|[餐饭]中|[餐饭]时|进餐(?:时|中)|进食时(?=[服用吃])|就餐时|吃饭时|边吃饭边|同餐|吃[饱完][饭后]?|\beat(?:ing)?(?: and drink(?:ing)?)? (?:normally|as usual|as normal|freely|beforehand|breakfast)\b|\b(?:normal|usual|regular|ordinary) (?:diet|meals?|eating|foods?)\b|\bhave (?:a |your )?(?:normal |light |usual )?(?:breakfast|meal)\b|正常(?:饮食|进食|吃饭|用餐)|照常(?:吃|进食|饮食|用餐)|普通饮食|禁食(?!用|管|物)|可以?(?:进食|吃早[饭餐]|吃东西)|进食后(?=[服用吃])",
     ),
     (
@@ -311,20 +324,20 @@ STANDALONE_COMPLEMENTS = (
         r"|\b(?:life-long|for good|for ever|everlasting)\b|终生|一辈子|永远|一生(?=[都要服吃])|伴随一生",
     ),
     (
-        r"\bcur(?:able|ed?|es|ing)\b|治愈|可治|断根|去根|根除"
+        r"\b(?:known |fully |completely )?cur(?:able|ed?|es|ing)\b|治愈|可治|断根|去根|根除"
         r"|\beradicat(?:e|ed|es|ing|ion)\b|\b(?:get|gets|getting) rid of (?:it|this|the \w+) (?:completely|entirely|for good)\b|根治|除根|治[得不]?好|治得了|去[得不]?了?根|痊愈|彻底(?:治好|好)",
         r"\bincurable\b|绝症",
     ),
     (
         r"\b(?:contagious|infectious|communicable|transmissible|catching|(?:spreads?|transmitted|passed|passes)(?: on)?"
-        r"(?: (?:easily|readily)(?= |$)|(?: (?:easily|readily))? (?:from person to person|between people|to (?:others|other people|people|anyone|someone else)))"
+        r"(?: (?:(?:very |so |quite )?(?:easily|readily))(?= |$)|(?: (?:easily|readily))? (?:from person to person|between people|to (?:others|other people|people|anyone|someone else)))"
         r"|catch (?:it|this)(?: from (?:one another|others?|someone|anyone|other people))?)\b|有?传染(?:性|给(?:别人|他人|家人|旁人|其他人|孩子))?|人传人|传给(?:别人|他人|家人|旁人|其他人)?|传播"
-        r"|\b(?:pass|passes|give|gives|spread|spreads|transmit|transmits) (?:it|this|the (?:infection|virus|disease|illness|bug)) (?:on )?to (?:others|other people|people|anyone|someone|family|your|the baby|close contacts)\b|\bperson[- ]to[- ]person\b|\bcaught from (?:others|other|another|someone|an infected)\b|\binfect(?:s|ing)? (?:others|other people|your family|family members|contacts)\b|\bcatchable\b|过给(?:别人|家人|孩子)|互相传|会传人|有?传染力|感染(?:给)?(?:别人|他人|家人|旁人)",
+        r"|\b(?:pass|passes|give|gives|spread|spreads|transmit|transmits) (?:it|this|the (?:infection|virus|disease|illness|bug)) (?:on )?to (?:others|other people|people|anyone|someone|family|your|the baby|close contacts)\b|\bperson[- ]to[- ]person\b|\bcaught from (?:others|other people|other|another person|another|someone(?: else)?|anyone|an infected person|an infected)\b|\binfect(?:s|ing)? (?:others|other people|your family|family members|contacts)\b|\bcatchable\b|过给(?:别人|家人|孩子)|互相传|会传人|有?传染力|感染(?:给)?(?:别人|他人|家人|旁人)",
     ),
     (
         r"\b(?:heritable|hereditary|inherit\w*|genetic(?:ally)?|familial|runs? in (?:the )?famil(?:y|ies)"
-        r"|passed (?:on |down )?to (?:(?:your|the|his|her|their) )?(?:children|child|offspring|bab(?:y|ies)))\b|遗传性?(?:给?(?:子女|孩子|儿童|后代|下一代))?|传给(?:子女|孩子|后代|下一代)"
-        r"|\bpass(?:es|ed|ing)? (?:it |this )?(?:on|down) (?:through|in|within) (?:the |your |a )?(?:famil(?:y|ies)|generations)\b|\bhanded down\b|\bgenetically determined\b|家族性(?!腺瘤|息肉|高胆|地中海)|家族遗传|传给(?:儿子|女儿|宝宝|后人|下一辈)|代代相传",
+        r"|passed (?:on |down )?to (?:(?:your|the|his|her|their) )?(?:children|child|offspring|bab(?:y|ies)))\b|遗传(?:性(?:疾病)?|病(?!史|学|理))?(?:给?(?:子女|孩子|儿童|后代|下一代))?|传给(?:子女|孩子|后代|下一代)"
+        r"|\bpass(?:es|ed|ing)? (?:it |this )?(?:on|down) (?:through|in|within) (?:the |your |a )?(?:famil(?:y|ies)|generations)\b|\b(?:handed|passed) down\b(?: (?:from|by) (?:the |your |his |her |one['’]s |a )?(?:parents?|mother|father))?(?: (?:by|through|in|via) (?:the |your )?genes\b)?|\b(?:passed on|transmitted|passed) (?:genetically|by (?:the |your )?genes|(?:from|by) (?:the |your |his |her |one['’]s |a )?parents?)\b|\bgenetically determined\b|家族性(?!腺瘤|息肉|高胆|地中海)|家族遗传|传给(?:儿子|女儿|宝宝|后人|下一辈)|代代相传",
         r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性",
     ),
     (
@@ -339,8 +352,8 @@ START = (
     r"|\b(?:on hold|(?:take|have|taking) a break from|treatment (?:break|holiday)|drug holiday|temporar(?:y|ily) (?:suspension|interruption)|hold(?:ing)? (?:the|this|your)|withheld|terminat(?:e|ed|ing|ion)(?! pregnan| of (?:the )?pregnan)|lay(?:ing)? off|cut(?:ting)? out|done away with|abandon\w*)\b|中止|终止(?!妊娠|密码)|撤(?=药|掉|除)|搁置|先缓",
 )
 RESULT = (
-    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?positive\b|(?<!un)\bdetect(?:ed|able|s)\b|阳性|检不?出(?!率)|查不?出|测不?出|检测到|查到(?!医)",
-    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?negative\b|\bundetect(?:ed|able|ably)\b|阴性",
+    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?positive\b|(?<!un)\bdetect(?:ed|able|s)\b|(?:强|弱)?阳性(?:\s?[1-4]?\+{1,4})?|(?<=[a-z0-9])(?:高|强|过|低)?表达|(?<=切缘)(?:可?见|有)(?:癌|肿瘤|癌细胞)?(?:残留|累及|浸润)|检不?出(?!率)|查不?出|测不?出|检测到|查到(?!医)",
+    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?negative\b|\bundetect(?:ed|able|ably)\b|阴性|(?<=切缘)干净",
 )
 # Sides that need a subject and of which one always applies, so that denying one affirms the other: "not harmful" is "harmless".
 COMPLEMENTS = (
@@ -348,8 +361,8 @@ COMPLEMENTS = (
     (r"\bpossible\b|可能", r"\bimpossible\b"),
     (
         r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常"
-        r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)",
-        r"\bnormal(?:ly)?\b|正常",
+        r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)|(?<=[肝肾])(?:功能?)?(?:衰竭?|不全|受损|障碍|损害)",
+        r"\bnormal(?:ly)?\b|功?正常|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
         r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命"

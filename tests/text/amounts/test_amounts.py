@@ -20,6 +20,7 @@ HOUR = 1 / 24
 MINUTE = HOUR / 60
 
 SAME = [
+    ("pulse 64 per minute", "pulse 64 bpm"),
     ("七成", "70%"),
     ("age 65", "65 years"),  # compared with an age, years are one
     # Doses
