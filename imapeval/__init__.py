@@ -29,9 +29,14 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.llm.protocol import Completion, Message, Model, Request, Usage
     from imapeval.llm.providers.scripted import ScriptedModel
-    from imapeval.metrics.base import Case, Metric, option
+    from imapeval.metrics.base import BatchMetric, Case, Example, Metric, MetricResources, option
+    from imapeval.metrics.judges.base import Judge
+    from imapeval.metrics.judges.client import JudgeRequest, make_template
     from imapeval.metrics.judges.custom import load_geval
+    from imapeval.metrics.judges.parsing.scale import Scale
+    from imapeval.metrics.judges.parsing.scores import read_score
     from imapeval.scoring import Assessment, Assessments, Scorer
+    from imapeval.study.correlation.base import Coefficient
     from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score, Turn
 
 __version__ = "0.1.0"
@@ -41,8 +46,13 @@ _PUBLIC = {
     "imapeval.types": ("Failure", "Imap", "Match", "Outcome", "Pair", "Relation", "Sample", "Score", "Turn"),
     "imapeval.evaluation.samples": ("read",),
     "imapeval.evaluation.runs": ("Run",),
-    "imapeval.metrics.base": ("Case", "Metric", "option"),
+    "imapeval.metrics.base": ("BatchMetric", "Case", "Example", "Metric", "MetricResources", "option"),
+    "imapeval.metrics.judges.base": ("Judge",),
+    "imapeval.metrics.judges.client": ("JudgeRequest", "make_template"),
     "imapeval.metrics.judges.custom": ("load_geval",),
+    "imapeval.metrics.judges.parsing.scale": ("Scale",),
+    "imapeval.metrics.judges.parsing.scores": ("read_score",),
+    "imapeval.study.correlation.base": ("Coefficient",),
     "imapeval.llm.protocol": ("Completion", "Message", "Model", "Request", "Usage"),
     "imapeval.llm.prices": ("Price",),
     "imapeval.llm.providers.scripted": ("ScriptedModel",),
@@ -58,16 +68,22 @@ _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Assessment",
     "Assessments",
+    "BatchMetric",
     "Case",
+    "Coefficient",
     "Completion",
+    "Example",
     "ExtractionError",
     "Failure",
     "Imap",
     "ImapEvalError",
     "InputError",
+    "Judge",
+    "JudgeRequest",
     "Match",
     "Message",
     "Metric",
+    "MetricResources",
     "MissingExtraError",
     "Model",
     "Outcome",
@@ -80,6 +96,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Run",
     "Sample",
     "SampleError",
+    "Scale",
     "Score",
     "Scorer",
     "ScriptedModel",
@@ -89,8 +106,10 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "UsageError",
     "__version__",
     "load_geval",
+    "make_template",
     "option",
     "read",
+    "read_score",
 ]
 
 

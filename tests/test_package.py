@@ -49,16 +49,22 @@ def test_what_is_public() -> None:
     assert imapeval.__all__ == [
         "Assessment",
         "Assessments",
+        "BatchMetric",
         "Case",
+        "Coefficient",
         "Completion",
+        "Example",
         "ExtractionError",
         "Failure",
         "Imap",
         "ImapEvalError",
         "InputError",
+        "Judge",
+        "JudgeRequest",
         "Match",
         "Message",
         "Metric",
+        "MetricResources",
         "MissingExtraError",
         "Model",
         "Outcome",
@@ -71,6 +77,7 @@ def test_what_is_public() -> None:
         "Run",
         "Sample",
         "SampleError",
+        "Scale",
         "Score",
         "Scorer",
         "ScriptedModel",
@@ -80,8 +87,10 @@ def test_what_is_public() -> None:
         "UsageError",
         "__version__",
         "load_geval",
+        "make_template",
         "option",
         "read",
+        "read_score",
     ]
     assert dir(imapeval) == sorted(imapeval.__all__)
     assert all(getattr(imapeval, name) is not None for name in imapeval.__all__)
@@ -209,6 +218,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Metr
     def register(name: str) -> Metric:
         entry = SimpleNamespace(value=name, load=lambda: example(name)["build"])
         monkeypatch.setattr(metadata, "entry_points", lambda *, group: [entry] if group == "imapeval.metrics" else [])
+        # Alone, so that the example may also be added here as it is printed.
+        monkeypatch.setattr(registry, "_BUILTIN_MODULES", ())
         registry._registered.cache_clear()
         return registry.choose([example(name)["build"]()[0].name])[0]
 

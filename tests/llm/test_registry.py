@@ -37,9 +37,9 @@ def test_providers_without_a_server_reject_an_address(provider):
         open_model(f"{provider}:m", base_url="http://127.0.0.1:1/v1")
 
 
-def open_parrot(name, *, base_url, concurrency):
+def open_other(name, *, base_url, concurrency):
     """The provider of another package."""
-    return ScriptedModel(["hello"], identity=f"parrot:{name}@{base_url}", concurrency=concurrency or 3)
+    return ScriptedModel(["hello"], identity=f"other:{name}@{base_url}", concurrency=concurrency or 3)
 
 
 @pytest.fixture
@@ -58,20 +58,20 @@ def entry_points(monkeypatch):
 
 
 async def test_another_package_adds_a_provider(entry_points, monkeypatch):
-    monkeypatch.setitem(sys.modules, "parrots", SimpleNamespace(open=open_parrot))
-    entry_points["parrot"] = "parrots:open"
-    model = open_model("parrot:grey:1", base_url="http://x/v1")
-    assert (model.identity, model.concurrency) == ("parrot:grey:1@http://x/v1", 3)
-    assert model_identity("parrot:grey") == "parrot:grey@None"
-    assert open_model("parrot:grey", concurrency=5).concurrency == 5
+    monkeypatch.setitem(sys.modules, "other_package", SimpleNamespace(open=open_other))
+    entry_points["other"] = "other_package:open"
+    model = open_model("other:grey:1", base_url="http://x/v1")
+    assert (model.identity, model.concurrency) == ("other:grey:1@http://x/v1", 3)
+    assert model_identity("other:grey") == "other:grey@None"
+    assert open_model("other:grey", concurrency=5).concurrency == 5
     assert (await model.complete(Request((Message("user", "x"),)))).text == "hello"
-    with pytest.raises(UsageError, match="'parrot:NAME'"):
+    with pytest.raises(UsageError, match="'other:NAME'"):
         open_model("unknown:x")
 
 
 def test_two_providers_of_one_name_are_an_error(entry_points):
-    entry_points["openai"] = "parrots:open"
-    with pytest.raises(ResourceError, match="parrots:open"):
+    entry_points["openai"] = "other_package:open"
+    with pytest.raises(ResourceError, match="other_package:open"):
         open_model("openai:m", base_url="http://127.0.0.1:1/v1")
 
 
