@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_llm, open_matcher
-from imapeval.matching.protocol import relate_values
-from imapeval.types import Failure, Match, Relation
+from imapeval.types import Failure, Imap, Match, Pair, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,13 +46,13 @@ def main() -> None:
 
 async def judge(matcher: Matcher, rows: Sequence[Row]) -> Judged:
     """Relate the values of every row."""
+    imaps = [Imap((), (), (Pair("value", row["reference"]),), (Pair("value", row["response"]),)) for row in rows]
+    found = await matcher.match(imaps, langs=["zh" if row["lang"] == "zh" else "en" for row in rows])
     judged: Judged = []
-    for row in rows:
-        lang = "zh" if row["lang"] == "zh" else "en"
-        match = await relate_values(matcher, row["reference"], row["response"], lang=lang)
-        if isinstance(match, Failure):
-            raise SystemExit(f"{row['reference']} / {row['response']}: {match.message}")
-        judged.append((row, match))
+    for row, matches in zip(rows, found, strict=True):
+        if isinstance(matches, Failure):
+            raise SystemExit(f"{row['reference']} / {row['response']}: {matches.message}")
+        judged.append((row, matches[0]))
     return judged
 
 
