@@ -124,8 +124,8 @@ def flatten(table: dict[str, list[float | None]]) -> list[float]:
 def test_scores_are_those_of_the_golden_file() -> None:
     golden = make_golden()
     if os.environ.get("IMAPEVAL_WRITE_TABLES"):
-        lines = [f'"{part}": {json.dumps(content, ensure_ascii=False)}' for part, content in golden.items()]
-        FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        # A value a line, so that a diff shows what a change moves.
+        FILE.write_text(json.dumps(golden, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     expected = json.loads(FILE.read_text(encoding="utf-8"))
     assert golden["facts"] == expected["facts"]
     assert golden["relations"] == expected["relations"]
