@@ -100,9 +100,9 @@ def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
         from imapeval.llm.middleware.budget import CountingModel
 
         with BatchFolder(settings.batch) as folder:
-            rehearsal = open_dry_run_model(settings, reply=folder.failure_lookup())
-            folder.require_model(rehearsal.identity)
-        return rehearsal if ledger is None else CountingModel(rehearsal, ledger)
+            dry_run = open_dry_run_model(settings, reply=folder.failure_lookup())
+            folder.require_model(dry_run.identity)
+        return dry_run if ledger is None else CountingModel(dry_run, ledger)
     return open_model(
         settings.spec,
         base_url=settings.base_url,

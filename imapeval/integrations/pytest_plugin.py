@@ -128,8 +128,8 @@ class ImapScoreFixture:
         ]
         unscored = [f"{name} {describe_failure(failure)}" for name, failure in failures.items()]
         if missed:
-            told = "\n".join([*missed, *unscored])
-            raise AssertionError(f"{told}\n\n{assessment.reason}\n\n{assessment.table}".rstrip())
+            problems = "\n".join([*missed, *unscored])
+            raise AssertionError(f"{problems}\n\n{assessment.reason}\n\n{assessment.table}".rstrip())
         if unscored and self._skip:
             pytest.skip("; ".join(unscored))
         if unscored:
@@ -201,8 +201,8 @@ class _ScoreSummary:
             scored = [value for value in values if isinstance(value, float)]
             mean = f"{fmean(scored):.3f}" if scored else "–"
             failed = len(values) - len(scored)
-            told = f", not scored {failed}" if failed else ""
-            terminalreporter.line(f"{metric:{width}}  mean {mean}, scored {len(scored)}{told}")
+            failed_note = f", not scored {failed}" if failed else ""
+            terminalreporter.line(f"{metric:{width}}  mean {mean}, scored {len(scored)}{failed_note}")
         unscored: dict[tuple[str, object], list[str]] = {}
         for test, metric, value in self._list_unscored():
             if not isinstance(value, float):
@@ -274,9 +274,9 @@ def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapSc
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("imapeval", "scores of medical answers (imapeval)")
-    for name, (value, told) in _SETTINGS.items():
-        group.addoption(f"--{name.replace('_', '-')}", metavar=value, help=told)
-        parser.addini(name, told)
+    for name, (value, description) in _SETTINGS.items():
+        group.addoption(f"--{name.replace('_', '-')}", metavar=value, help=description)
+        parser.addini(name, description)
     group.addoption(
         "--imapeval-mean",
         action="append",

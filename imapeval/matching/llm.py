@@ -123,7 +123,7 @@ class LLMMatcher:
     def __init__(self, inner: HybridMatcher, model: Model) -> None:
         self._inner = inner
         self._model = model
-        self._asker = StructuredOutputClient(model)
+        self._client = StructuredOutputClient(model)
         self._seed: int | None = None
 
     def sample(self, seed: int) -> LLMMatcher:
@@ -214,7 +214,7 @@ class LLMMatcher:
                 seed=self._seed,
             )
 
-        def understand(completion: Completion) -> RelationReply:
+        def parse(completion: Completion) -> RelationReply:
             try:
                 answer = parse_relations(completion.text, references=len(references), responses=len(responses))
             except ExtractionError as error:
@@ -223,7 +223,7 @@ class LLMMatcher:
                 _log.info("left out of a completion: %s (no listed facts)", entry)
             return answer
 
-        return await self._asker.complete(make, understand, lang=lang)
+        return await self._client.complete(make, parse, lang=lang)
 
 
 def _reference(match: Match) -> _Fact:

@@ -53,8 +53,8 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
     parsed: dict[str, str | float | bool] = {}
     for name, text in values.items():
         if name not in known:
-            told = f"Options: {', '.join(known)}." if known else "It has no options."
-            raise UsageError(f"the metric {metric.name!r} has no option {name!r}. {told}")
+            available = f"Options: {', '.join(known)}." if known else "It has no options."
+            raise UsageError(f"the metric {metric.name!r} has no option {name!r}. {available}")
         parsed[name] = _parse_value(f"{metric.name}.{name}", text, known[name])
     instance: Any = metric
     try:

@@ -10,29 +10,29 @@ KNOWN = Completion("paid for", "stop", "m", Usage(3, 2), cached=True)
 
 
 async def test_cached_completions_are_returned():
-    rehearsal = DryRunModel("m", find_completion=lambda _: KNOWN, reply=pending_error)
-    rehearsal.recorded = []
-    assert await rehearsal.complete(REQUEST) == KNOWN
-    assert rehearsal.recorded == [RecordedRequest(REQUEST, KNOWN)]
+    dry_run = DryRunModel("m", find_completion=lambda _: KNOWN, reply=pending_error)
+    dry_run.recorded = []
+    assert await dry_run.complete(REQUEST) == KNOWN
+    assert dry_run.recorded == [RecordedRequest(REQUEST, KNOWN)]
 
 
 async def test_requests_without_a_completion_are_pending():
-    rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=pending_error)
-    rehearsal.recorded = []
+    dry_run = DryRunModel("m", find_completion=lambda _: None, reply=pending_error)
+    dry_run.recorded = []
     with pytest.raises(ProviderError, match="question-imap") as caught:
-        await rehearsal.complete(REQUEST)
+        await dry_run.complete(REQUEST)
     assert caught.value.kind == "pending"
-    assert rehearsal.recorded == [RecordedRequest(REQUEST, error=caught.value)]
+    assert dry_run.recorded == [RecordedRequest(REQUEST, error=caught.value)]
 
 
 async def test_simulated_replies_are_marked():
-    rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
-    rehearsal.recorded = []
-    assert await rehearsal.complete(REQUEST) == MADE_UP
-    assert rehearsal.recorded == [RecordedRequest(REQUEST)]
+    dry_run = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
+    dry_run.recorded = []
+    assert await dry_run.complete(REQUEST) == MADE_UP
+    assert dry_run.recorded == [RecordedRequest(REQUEST)]
 
 
 async def test_nothing_is_noted_unless_wanted():
-    rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
-    assert await rehearsal.complete(REQUEST) == MADE_UP
-    assert rehearsal.recorded is None
+    dry_run = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
+    assert await dry_run.complete(REQUEST) == MADE_UP
+    assert dry_run.recorded is None

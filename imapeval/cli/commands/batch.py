@@ -65,8 +65,12 @@ def export(
     Repeat it after each import: responses are read once the questions have been, and judged once they have been read.
     Give the same options as to the `imapeval score` that follows.
     """
-    from imapeval.evaluation.forecast.dry_run import export_missing as export_all
-    from imapeval.evaluation.forecast.dry_run import open_dry_run, require_batchable, select_llm_metrics
+    from imapeval.evaluation.forecast.dry_run import (
+        export_missing,
+        open_dry_run,
+        require_batchable,
+        select_llm_metrics,
+    )
     from imapeval.evaluation.pipeline import open_dry_run_model
     from imapeval.llm.batch import BatchFolder
     from imapeval.llm.registry import model_identity
@@ -92,7 +96,7 @@ def export(
         with show_indexing(quiet=json_output) as indexing:
             work = open_dry_run(settings, model, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, progress=indexing)
         with show_progress("looking for missing requests", total=len(samples), quiet=json_output) as advance:
-            exported = asyncio.run(export_all(samples, work, folder=folder, progress=advance))
+            exported = asyncio.run(export_missing(samples, work, folder=folder, progress=advance))
         waiting = folder.count_waiting()
     if json_output:
         emit_json(_export_to_dict(exported, waiting), compact=True)

@@ -158,16 +158,16 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
         if work.extractor is not None and (sample.references or work.reads_all):
             made = refuse_reading(sample) or await guard_sample("extraction", work.extractor.extract(sample))
             await _await_pending_tasks()
-        read = len(asked)
+        read_end = len(asked)
         failures = [made] if isinstance(made, Failure) else []
         failures += await _score_sample(sample, on_texts, work)
-        told = len(asked)
+        texts_end = len(asked)
         if not isinstance(made, Failure):
             failures += await _score_sample(sample, on_imaps, work)
-        supposed = [*_find_hypothetical(asked[:read]), *_find_hypothetical(asked[read:told])]
-        about_imaps = asked[told:]
+        supposed = [*_find_hypothetical(asked[:read_end]), *_find_hypothetical(asked[read_end:texts_end])]
+        about_imaps = asked[texts_end:]
         # Whether there are requests about imaps depends on everything that was extracted.
-        supposed += about_imaps if any(map(_is_simulated, asked[:read])) else _find_hypothetical(about_imaps)
+        supposed += about_imaps if any(map(_is_simulated, asked[:read_end])) else _find_hypothetical(about_imaps)
         pending = (failure for failure in failures if failure.kind == PENDING)
         yield SampleDryRun(tuple(asked), tuple(supposed), next(pending, next(iter(failures), None)))
 

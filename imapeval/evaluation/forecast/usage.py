@@ -118,7 +118,7 @@ async def forecast_usage(
     tasks = tuple(tally.finish(name) for name, tally in tallies.items())
     asking = {task.name for task in tasks if task.cached < task.calls}
     # The content of imaps does not matter if no request depends on it.
-    told = [name for name in ASSUMPTIONS if name in asking and (name != "answer-inform" or work.matcher is not None)]
+    listed = [name for name in ASSUMPTIONS if name in asking and (name != "answer-inform" or work.matcher is not None)]
     answered = [sample for sample in samples if sample.answered and sample.fault is None]
     return UsageForecast(
         questions=len({(sample.lang, sample.question) for sample in answered}),
@@ -126,7 +126,7 @@ async def forecast_usage(
         responses=len(answered),
         tasks=tasks,
         exact=all(tally.exact for tally in tallies.values()),
-        assumed=tuple(ASSUMPTIONS[name] for name in told),
+        assumed=tuple(ASSUMPTIONS[name] for name in listed),
         failed=failed,
     )
 

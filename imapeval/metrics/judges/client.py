@@ -86,7 +86,7 @@ class JudgeClient:
         self.model = model
         # Of sampled completions; None for completions without sampling.
         self._seed: int | None = None
-        self._asker = StructuredOutputClient(model, retry_note=RETRY_NOTE)
+        self._client = StructuredOutputClient(model, retry_note=RETRY_NOTE)
 
     def repeat(self, samples: int) -> list[JudgeClient]:
         """Return clients that sample with different seeds, which share what is learnt; one is without sampling."""
@@ -100,11 +100,11 @@ class JudgeClient:
     async def ask(
         self,
         question: JudgeRequest,
-        understand: Callable[[Completion], _T],
+        parse: Callable[[Completion], _T],
         *,
         logprobs: int = 0,
     ) -> _T:
-        """Ask and understand; where the completion has a fault that asking again may fix, once more.
+        """Ask, and parse the completion; where the completion has a fault that asking again may fix, once more.
 
         Raises:
             SampleError: Neither completion can be used, or the model did not answer.
@@ -125,23 +125,23 @@ class JudgeClient:
                 logprobs=logprobs,
             )
 
-        return await self._asker.complete(make, understand, lang=question.lang)
+        return await self._client.complete(make, parse, lang=question.lang)
 
     async def ask_repeatedly(
-        self, question: JudgeRequest, understand: Callable[[Completion], _T], *, samples: int
+        self, question: JudgeRequest, parse: Callable[[Completion], _T], *, samples: int
     ) -> list[_T]:
         """Ask several times, with sampling and another seed each time; once is without sampling.
 
         A completion that cannot be used counts as one that was not made, as long as more than half can.
 
         Returns:
-            What was understood, in order.
+            The parsed completions, in order.
 
         Raises:
             SampleError: As `ask`, of the first that failed.
             ServiceError: As `ask`.
         """
-        work = (client.ask(question, understand) for client in self.repeat(samples))
+        work = (client.ask(question, parse) for client in self.repeat(samples))
         return await gather_readings(work, needed=samples // 2 + 1)
 
 

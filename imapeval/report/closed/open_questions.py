@@ -27,7 +27,7 @@ from imapeval.report.study.formatting import (
     label_system,
     pluralize,
 )
-from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION, tell_how_to_score
+from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION, score_command
 from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def render_metrics_of_open(found: OpenFindings) -> Markup:
             ),
             render_table(
                 ["metric", "how to get it"],
-                [[name, render_code(tell_how_to_score(name))] for name in found.missing],
+                [[name, render_code(score_command(name))] for name in found.missing],
                 texts=(0, 1),
             ),
         ]

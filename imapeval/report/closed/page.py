@@ -183,8 +183,8 @@ def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
             plotted, limits=limits, ceiling=None, confidence=0.95, name=f"accuracy-{number}", label=label
         )
         guessing = next((row.guessing for row in rows if row.task == task), None)
-        told = "" if guessing is None else f"; guessing gives {format_coefficient(guessing)}"
-        figures.append(render_figure(drawing, join([render_bold(name_task(task)), told])))
+        guessing_note = "" if guessing is None else f"; guessing gives {format_coefficient(guessing)}"
+        figures.append(render_figure(drawing, join([render_bold(name_task(task)), guessing_note])))
     parts = [
         render_note(
             "How often does a model choose a right option? The share of answers whose choice, read by the rules below, "

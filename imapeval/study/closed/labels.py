@@ -77,8 +77,8 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
 
     def weigh(weights: Floats) -> Sequence[float]:
         found = [(under_roc(weights), precision(weights)) for under_roc, precision in areas]
-        told = [pair for pair in found if not np.isnan(pair).any()]
-        return [fmean(column) for column in zip(*told, strict=True)] if told else [np.nan, np.nan]
+        defined = [pair for pair in found if not np.isnan(pair).any()]
+        return [fmean(column) for column in zip(*defined, strict=True)] if defined else [np.nan, np.nan]
 
     values = {
         name: fmean(float(compute(is_label, column)) for is_label, column in columns)

@@ -46,8 +46,8 @@ PAPER_METRICS = {
 `imapeval score` needs for each."""
 
 
-def tell_how_to_score(metric: str) -> str:
-    """Return the options with which `imapeval score` computes a metric of the paper."""
+def score_command(metric: str) -> str:
+    """Return the command that computes a metric of the paper."""
     return f"imapeval score --metrics {metric} {PAPER_METRICS[metric].format(name=metric)}".strip()
 
 

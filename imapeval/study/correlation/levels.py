@@ -190,13 +190,13 @@ class _RowBuilder:
         ends = self._find_ends(total, count.questions[:, None], count.systems[:, None])
         left_out = {metric: cells - int(groups) for metric, groups in enumerate(total.groups[:, 0])}
         reasons = {
-            metric: f"{number} of {cells} coefficients are undefined and left out" + self._tell_reason(metric)
+            metric: f"{number} of {cells} coefficients are undefined and left out" + self._common_reason(metric)
             for metric, number in left_out.items()
             if number
         }
         self._write(ALL, label, count, total, ends[..., 0], reasons)
 
-    def _tell_reason(self, metric: int) -> str:
+    def _common_reason(self, metric: int) -> str:
         """Return why coefficients of a metric are undefined, if all have the same reason; the rows have the details."""
         reasons = self._reasons.get(metric, set())
         return f": {next(iter(reasons))}" if len(reasons) == 1 else ""

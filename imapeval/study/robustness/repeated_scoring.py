@@ -152,14 +152,16 @@ class UsageByTask(ModelWrapper):
         return float(sum(usage.prompt_tokens + usage.completion_tokens for usage in used))
 
 
-def meter_judges(metrics: Sequence[Metric], model: Model, *, votes: int) -> tuple[list[Metric], dict[str, UsageByTask]]:
-    """Return the metrics, of which judges ask the model each through a meter of its own, and the meters by metric."""
-    meters = {metric.name: UsageByTask(model) for metric in metrics if "llm" in metric.requires}
+def count_usage_by_judge(
+    metrics: Sequence[Metric], model: Model, *, votes: int
+) -> tuple[list[Metric], dict[str, UsageByTask]]:
+    """Return the metrics, each judge with its own counter of the model's usage, and those counters by metric."""
+    usage = {metric.name: UsageByTask(model) for metric in metrics if "llm" in metric.requires}
     ready = [
-        metric.prepare(MetricResources(llm=meters[metric.name], votes=votes)) if metric.name in meters else metric
+        metric.prepare(MetricResources(llm=usage[metric.name], votes=votes)) if metric.name in usage else metric
         for metric in metrics
     ]
-    return ready, meters
+    return ready, usage
 
 
 def find_costs(

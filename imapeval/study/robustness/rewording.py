@@ -88,14 +88,14 @@ async def reword_answers(
     halt = stop or asyncio.Event()
     fatal: list[ImapEvalError] = []
     made: dict[str, list[Sample | Failure]] = {}
-    waiting, asker = iter(samples), StructuredOutputClient(model, retry_note=_NOTE)
+    waiting, client = iter(samples), StructuredOutputClient(model, retry_note=_NOTE)
 
     async def work() -> None:
         for sample in waiting:
             if halt.is_set() or fatal:
                 return
             try:
-                made[sample.id] = await _reword_all(sample, asker, count)
+                made[sample.id] = await _reword_all(sample, client, count)
             except ImapEvalError as error:
                 fatal.append(error)
                 return
@@ -107,7 +107,7 @@ async def reword_answers(
     return {sample.id: made[sample.id] for sample in samples if sample.id in made}
 
 
-async def _reword_all(sample: Sample, asker: StructuredOutputClient, count: int) -> list[Sample | Failure]:
+async def _reword_all(sample: Sample, client: StructuredOutputClient, count: int) -> list[Sample | Failure]:
     if refused := find_rejection(sample):
         return [refused] * count
     if not any(map(str.isalnum, sample.response)):
@@ -115,7 +115,7 @@ async def _reword_all(sample: Sample, asker: StructuredOutputClient, count: int)
     known = {keep_letters_and_digits(sample.response)}
     made: list[Sample | Failure] = []
     for number in range(1, count + 1):
-        text = await guard_sample("rewording", _ask(sample, asker, seed=number, known=known))
+        text = await guard_sample("rewording", _ask(sample, client, seed=number, known=known))
         if isinstance(text, Failure):
             made.append(replace(text, stage="rewording") if text.stage == "extraction" else text)
             continue
@@ -132,7 +132,7 @@ async def _reword_all(sample: Sample, asker: StructuredOutputClient, count: int)
     return made
 
 
-async def _ask(sample: Sample, asker: StructuredOutputClient, *, seed: int, known: set[str]) -> str:
+async def _ask(sample: Sample, client: StructuredOutputClient, *, seed: int, known: set[str]) -> str:
     lang = detect_lang(sample.response)
     messages = templates.load(TASK, lang=lang, version=VERSION).render(answer=sample.response)
 
@@ -147,10 +147,10 @@ async def _ask(sample: Sample, asker: StructuredOutputClient, *, seed: int, know
             seed=seed,
         )
 
-    def understand(completion: Completion) -> str:
+    def parse(completion: Completion) -> str:
         return read_rewording(completion.text, original=sample.response, known=known)
 
-    return await asker.complete(make, understand, lang=lang)
+    return await client.complete(make, parse, lang=lang)
 
 
 def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = frozenset()) -> str:

@@ -1,4 +1,4 @@
-"""A model that reads and judges well, but not as a rehearsal supposes, and runs over it."""
+"""A model that reads and judges well, but not as a dry run supposes, and runs over it."""
 
 import json
 import re
@@ -62,11 +62,11 @@ def cached(model: ScriptedModel, tmp_path: Path) -> CachedModel:
 
 @pytest.fixture
 def open_over(cached: CachedModel) -> Callable[..., DryRun]:
-    """Open work over a rehearsal that knows that cache."""
+    """Open work over a dry run that knows that cache."""
 
     def open_one(*names: str, reply: Callable[[Request], Any] = simulate_reply, **options: dict[str, str]) -> DryRun:
-        rehearsal = DryRunModel("scripted", find_completion=cached.get, reply=reply)
-        return open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=choose(*names, **options))
+        model = DryRunModel("scripted", find_completion=cached.get, reply=reply)
+        return open_dry_run(LlmSettings("openai:m"), model, metrics=choose(*names, **options))
 
     return open_one
 

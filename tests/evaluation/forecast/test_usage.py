@@ -82,7 +82,7 @@ async def test_what_is_in_the_cache_is_known_and_free(open_over: OpenOver, judge
 
 async def test_facts_that_are_known_make_their_verdicts_certain(open_over: OpenOver, cached: CachedModel):
     work = open_over("factscore")
-    async for done in _rehearse_first(work):
+    async for done in _dry_run_first(work):
         for asked in done:
             await cached.complete(asked)
     found = await forecast(SAMPLES, open_over("factscore"))
@@ -92,7 +92,7 @@ async def test_facts_that_are_known_make_their_verdicts_certain(open_over: OpenO
     assert found.assumed == ()
 
 
-async def _rehearse_first(work: DryRun):
+async def _dry_run_first(work: DryRun):
     async for done in dry_run_samples(SAMPLES, work):
         yield [asked.request for asked in done.asked if asked.request.schema_name == "atomic-facts"]
 
@@ -153,8 +153,8 @@ class Stranger(Metric):
 
 
 async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over: OpenOver):
-    rehearsal = open_over("prometheus").model
-    work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=[Stranger()])
+    dry_run = open_over("prometheus").model
+    work = open_dry_run(LlmSettings("openai:m"), dry_run, metrics=[Stranger()])
     found = await forecast(SAMPLES, work)
     strange = find(found, "strange-rating")
     assert (strange.calls, strange.completion_tokens, found.failed) == (3, 0, {"unforeseen": 3})
@@ -167,9 +167,9 @@ JUDGES = [metric.name for metric in registry.all_metrics() if metric.requires & 
 @pytest.mark.parametrize("relations", [False, True])
 async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bool):
     """Every judge reaches its score over made-up replies, in both languages: no request is left out."""
-    rehearsal = open_over("prometheus").model
+    dry_run = open_over("prometheus").model
     settings = LlmSettings("openai:m", relations=relations)
-    work = open_dry_run(settings, rehearsal, metrics=registry.choose(["imapscore", *JUDGES]))
+    work = open_dry_run(settings, dry_run, metrics=registry.choose(["imapscore", *JUDGES]))
     samples = [*read("sample-en")[:6], *read("sample-zh")[:6]]
     found = await forecast(samples, work)
     assert found.failed - Counter(language=len(samples)) == {}, "but for metrics that know one language"
@@ -183,10 +183,10 @@ async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bo
 
 
 async def test_readings_are_blended_with_one_rating(open_over: OpenOver):
-    rehearsal = open_over("prometheus").model
+    dry_run = open_over("prometheus").model
     text = "Take ibuprofen. Drink plenty. Rest in bed. Call a doctor after three days."
     sample = Sample("a", "What helps against a fever?", (text,), text)
-    work = open_dry_run(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["blend"]))
+    work = open_dry_run(LlmSettings("openai:m", votes=3), dry_run, metrics=registry.choose(["blend"]))
     found = await forecast([sample], work)
     assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "judge": 1}
 
@@ -201,8 +201,8 @@ async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, t
             (matches,) = await matcher.match([imap], langs=[sample.lang])
             lines.append(dump_record(ImapRecord(sample.id, imap, matches)))
     (tmp_path / "imaps.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    rehearsal = open_over("prometheus").model
+    dry_run = open_over("prometheus").model
     metrics = registry.choose(["blend", "geval:accuracy+imap"])
-    work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
+    work = open_dry_run(LlmSettings("openai:m"), dry_run, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
     found = await forecast(samples, work)
     assert {task.name: (task.calls, task.supposed) for task in found.tasks} == {"judge": (4, 0), "geval": (4, 0)}

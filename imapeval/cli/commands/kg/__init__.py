@@ -167,7 +167,7 @@ def relate(
     json_output: Json = False,
 ) -> None:
     """Show how the graph alone relates two values; `imapeval relate` also uses wording, encoder and model."""
-    from imapeval.explain.evidence import explain_match as put_in_words
+    from imapeval.explain.evidence import explain_match
     from imapeval.matching.graph import explain_unrelated, relate_links
     from imapeval.types import Match, Relation
 
@@ -175,7 +175,7 @@ def relate(
     linker, graph = _open_linker(kg, encoder, quiet=json_output)
     links = linker.link_many([reference, response], lang=language)
     relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, explain_unrelated(graph, *links))
-    sentences = put_in_words(Match("", reference, response, relation, 0.0, "graph", evidence))
+    sentences = explain_match(Match("", reference, response, relation, 0.0, "graph", evidence))
     if json_output:
         found = {"relation": relation.value, "evidence": evidence, "explanation": sentences}
         emit_json(found, compact=True)

@@ -69,9 +69,9 @@ def reassign(
 ) -> None:
     """Give the unrated answers of a rater to others, never an answer that they had. The rater's link is revoked."""
     with open_study(study) as opened:
-        from imapeval.rating.reassignment import reassign as hand_over
+        from imapeval.rating import reassignment
 
-        found = hand_over(opened, name, to=to)
+        found = reassignment.reassign(opened, name, to=to)
     _print(found, url, new=to, as_json=json_output)
 
 
@@ -90,15 +90,15 @@ def adjudicate(
     Only answers with all their ratings are given. Run it again later for further ones.
     """
     with open_study(study) as opened:
+        from imapeval.rating import reassignment
         from imapeval.rating.monitoring import overview
-        from imapeval.rating.reassignment import adjudicate as settle
 
         answers = [
             one.id
             for one in overview(opened).disputed
             if one.apart >= apart and one.raters == opened.settings.raters_per_answer
         ]
-        found = settle(opened, answers, by=by)
+        found = reassignment.adjudicate(opened, answers, by=by)
     _print(found, url, new=by, as_json=json_output)
 
 

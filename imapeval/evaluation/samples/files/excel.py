@@ -20,8 +20,8 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.excel_parts import (
     MAX_XML,
     DepthLimit,
-    MeteredPart,
     SharedTexts,
+    SizeLimitedPart,
     WholeParts,
     too_large_error,
 )
@@ -209,7 +209,7 @@ class _Book:
         from openpyxl.worksheet._reader import WorkSheetParser
 
         with self.archive.open(path) as opened:
-            source = MeteredPart(opened, self.file)
+            source = SizeLimitedPart(opened, self.file)
             rows = WorkSheetParser(
                 cast("Any", source),
                 defaultdict[int, str](str) if formulas else self.texts,
@@ -223,7 +223,7 @@ class _Book:
                 # openpyxl only warns of parts that are not read here: validation, conditional formats, print areas.
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    batch = list(islice(source.meter(cast("Iterator[tuple[int, list[_Cell]]]", rows)), _BATCH))
+                    batch = list(islice(source.limit_rows(cast("Iterator[tuple[int, list[_Cell]]]", rows)), _BATCH))
                 if not batch:
                     return
                 count += len(batch)

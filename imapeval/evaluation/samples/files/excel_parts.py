@@ -81,7 +81,7 @@ class WholeParts:
         return self._archive.namelist()
 
 
-class MeteredPart:
+class SizeLimitedPart:
     """A part of the file of which not too much may be read for one row or text, nor nested too deeply.
 
     Attributes:
@@ -107,8 +107,8 @@ class MeteredPart:
         self._parser.Parse(chunk)
         return chunk
 
-    def meter(self, rows: Iterable[_T]) -> Iterator[_T]:
-        """Yield the rows, and measure the next one after each."""
+    def limit_rows(self, rows: Iterable[_T]) -> Iterator[_T]:
+        """Yield the rows; the limit applies to each row anew."""
         for row in rows:
             self.size = 0
             yield row
@@ -138,7 +138,7 @@ class SharedTexts:
         from openpyxl.xml.functions import iterparse
 
         with archive.open(path) as opened:
-            source = MeteredPart(opened, file)
+            source = SizeLimitedPart(opened, file)
             elements: Iterator[tuple[str, Any]] = iterparse(cast("Any", source), events=("start", "end"))
             _, root = next(elements)
             for event, element in elements:

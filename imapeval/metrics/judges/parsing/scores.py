@@ -299,5 +299,7 @@ def _choose_last(
 
 def _make_error(completion: str, fault: faults.CompletionFault = "no-score") -> ExtractionError:
     """Return the error; where there is no score, with the reason if that can be told."""
-    told = faults.diagnose(completion) if fault == "no-score" else fault
-    return faults.fault_error(fault if told in ("unreadable-completion", "empty-object") else told, completion)
+    diagnosis = faults.diagnose(completion) if fault == "no-score" else fault
+    return faults.fault_error(
+        fault if diagnosis in ("unreadable-completion", "empty-object") else diagnosis, completion
+    )

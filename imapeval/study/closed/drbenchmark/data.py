@@ -66,13 +66,13 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
             if row[task.id] is None:
                 raise InputError("an item has no id", path=path, fix="Save the data set again.")
             if str(row[task.id]) in gold:
-                told = f"two items, or more, have the id {short_repr(row[task.id])}"
-                raise InputError(told, path=path, fix="Save the data set again.")
+                problem = f"two items, or more, have the id {short_repr(row[task.id])}"
+                raise InputError(problem, path=path, fix="Save the data set again.")
             try:
                 gold[str(row[task.id])] = parse_answer(row[task.gold], task, labels)
             except ValueError as error:
-                told = f"{task.gold!r} is {short_repr(row[task.gold])} ({error})"
-                raise InputError(told, path=path, fix="Save the data set again.") from error
+                problem = f"{task.gold!r} is {short_repr(row[task.gold])} ({error})"
+                raise InputError(problem, path=path, fix="Save the data set again.") from error
             read: list[Any] = [row[column] for column in task.texts]
             parts = [cast("list[str]", one) if isinstance(one, list) else [str(one)] for one in read]
             texts[str(row[task.id])] = [*chain.from_iterable(parts)]

@@ -130,7 +130,9 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
             best = max(compared, key=lambda model: float(compared[model].mean()))
             for (model, share), table in tables.items():
                 result = summarise_values(table, lowest=_find_lowest(metric))
-                told = {one.p_adjusted < _LEVEL for one in found if {one.first, one.second} == {model, best}}
+                differs_from_best = {
+                    one.p_adjusted < _LEVEL for one in found if {one.first, one.second} == {model, best}
+                }
                 results.append(
                     TaskResult(
                         *(task.name, metric, model, share),
@@ -139,7 +141,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
                         reported=tuple(run.reported.get(metric) for run in cells[model, share]),
                         **result,
                         best=share == largest and model == best,
-                        as_best=None if share < largest or not told else not told.pop(),
+                        as_best=None if share < largest or not differs_from_best else not differs_from_best.pop(),
                     )
                 )
             tests += found

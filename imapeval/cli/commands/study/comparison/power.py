@@ -144,8 +144,8 @@ def _print(rows: "Sequence[Power]") -> None:
         ordered = sorted(rows, key=lambda row: (row.needed is None, row.ratings or row.needed))
         emit(ordered, columns, title="Systems needed" if systems else "Rated answers needed", width=UNLIMITED)
     # With numbers of raters, a sentence for each would say the table again.
-    told = [row for row in rows if row.raters is None or row.needed is None]
-    for row in told:
+    described = [row for row in rows if row.raters is None or row.needed is None]
+    for row in described:
         over = f"{_label_dimension(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
         echo(f"{over}{row.sentence}")
     echo(

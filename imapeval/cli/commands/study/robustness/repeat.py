@@ -96,7 +96,7 @@ def repeat(
         ready = open_pipeline(
             chosen, llm=reading, votes=votes, relations=settings.relations, kg=kg, encoder=encoder, progress=indexing
         )
-    judges, judging = repeated_scoring.meter_judges(ready.metrics, model, votes=votes)
+    judges, judging = repeated_scoring.count_usage_by_judge(ready.metrics, model, votes=votes)
     extractor, matcher = ready.extractor, ready.matcher
     if extractor is not None and matcher is not None:
         extractor, matcher = repeated_scoring.repeat_relating(extractor, matcher, relatings)
