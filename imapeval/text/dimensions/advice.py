@@ -235,7 +235,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (r"\b(?:swim(?:ming)?|go in(?:to)? the (?:pool|sea|water)|swimming pools?|diving)\b|游泳|下水|潜水|去泳池|玩水",),
     (
-        r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?|(?:avoid|away from) (?:the |direct |strong )?sun)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|暴晒|曝晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
+        r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?|(?:avoid|away from) (?:the |direct |strong )?sun)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|(?<=[暴曝])晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
         r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from the sun|(?:hide|shelter|stay) (?:away )?(?:from|out of) (?:the )?sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
     ),
     (
@@ -290,7 +290,7 @@ COMPLEMENTS = (
     # --- one-sided: other names of what is advised or not
     (
         r"\b(?:drink(?:ing)? )?(?:an occasional drink|the odd drink|social drinking|(?:any |some |drinking )?alcohol|alcoholic (?:drinks?|beverages?)|beer|wine|spirits|liquor|booze|liquor)\b(?!-|[- ](?:wipe|swab|rub|withdrawal|based|gel|use disorder|abuse|dependence|dependency|poisoning|intoxication|syndrome|pad|solution|hand|injection|septal|ablation))(?: consumption| intake)?"
-        r"|(?:喝|饮)?[点些]?(?:白|啤|红|黄|米|洋|葡萄|药)?酒(?!精|渣|窝|石|糟|曲|酿)|[戒忌禁断]酒(?!精)|酒类|含酒精(?:的)?(?:饮料|饮品)|沾酒|酗酒",
+        r"|(?:喝|饮)?[点些]?(?<![限少控减节])酒(?!精|渣|窝|石|糟|曲|酿)|[戒忌禁断]酒(?!精)|酒类|含酒精(?:的)?(?:饮料|饮品)|沾酒|酗酒",
     ),
     (
         r"\b(?:smok(?:e|es|ing)(?! (?:inhalation|detector|alarm|particle|exposure))(?: cigarettes| tobacco)?|cigarettes?|tobacco|vap(?:e|es|ing)|nicotine products)\b",
@@ -346,7 +346,7 @@ COMPLEMENTS = (
         r"\b(?:screen time|(?:tv|television|phone|tablet|computer|screen) (?:use|viewing|time)|watch(?:ing)? (?:tv|television))\b|看(?:电视|手机|电脑|屏幕|平板)|玩手机|电子屏幕|电子产品",
     ),
     (
-        r"\b(?:herbal (?:medicines?|remed(?:y|ies)|supplements?|products?|preparations?)|herbs|traditional chinese medicines?|tcm|chinese herbs?)\b|中(?:草)?药|中成药|草药|偏方",
+        r"\b(?:herbal (?:medicines?|remed(?:y|ies)|supplements?|products?|preparations?)|herbs|traditional chinese medicines?|tcm|chinese herbs?)\b|中(?:草)?药|中成药|草药",
     ),
     (r"\b(?:sunflower|peanuts?|tree nuts|nuts)\b(?! allerg)|坚果|花生(?!过敏)|果仁",),
     (r"\b(?:gluten|wheat products?|wheat, barley and rye)\b|麸质|面筋|谷蛋白|麦麸蛋白",),

@@ -7,6 +7,29 @@ _ORGAN_NODES = r"(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other (?:organs
 _PREGNANCY = r"(?:f(?:o)?etus|pregnancy|embryo|baby)"
 
 STANDALONE = (
+    # Kinds of a disease that exclude each other.
+    (
+        r"\bphysiologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|生理性(?!盐水)",
+        r"\bpathologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|病理性(?!骨折|检|诊|类)",
+    ),
+    (r"真性(?!红细胞)", r"假性(?!动脉瘤)"),
+    (r"溶血性(?=黄疸)", r"肝细胞性(?=黄疸)", r"(?:梗阻|阻塞|淤胆|胆汁淤积)性(?=黄疸)"),
+    (
+        r"\b(?:lymphoblastic|lymphocytic|lymphoid)(?= leuk)|淋巴(?:母)?(?:细胞)?(?:性)?(?=白血病)",
+        r"\b(?:myelo(?:blastic|id|cytic|genous)|granulocytic)(?= leuk)|(?:髓系|髓性|髓细胞性?|粒细胞性?|非淋巴细胞性?)(?=白血病)",
+    ),
+    (
+        r"(?<!de)(?<!de-)\bcompensated(?= (?:cirrhosis|liver|heart|phase|stage|shock|acidosis|alkalosis)\b)|(?<!失)代偿[期性]",
+        r"\bdecompensated\b|失代偿[期性]?",
+    ),
+    (
+        r"\bdepressive (?=episode|phase|state)|抑郁(?:相|发作|期)",
+        r"\bmanic (?=episode|phase|state)|轻?躁狂(?:相|发作|期)",
+    ),
+    (
+        r"\b(?:full|filled) bladder\b|憋足?尿|膀胱充盈|充盈膀胱|涨尿",
+        r"\b(?:empty|emptied) bladder\b|排空(?:小便|膀胱|尿液?)|排净(?:小便|尿液?)|膀胱排空",
+    ),
     # Constant or intermittent.
     (
         r"\b(?:constant(?:ly)?|continuous(?:ly)?(?! (?:positive|passive|ambulatory|renal|glucose|subcut|infusion|monitor))|persistent(?:ly)?(?! (?:vegetative|left|pulmonary|fetal|truncus|infection))|unremitting|incessant(?:ly)?|nonstop|ever-present|(?:a)?round the clock|all the time)\b"
@@ -63,8 +86,8 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Spread of a tumour.
     (
-        r"\bmetasta(?:sis|ses|tic|si[sz]ed|si[sz]e|si[sz]es|si[sz]ing)\b|\b(?:has|have|had|already|not|n['’]t|yet) spread\b(?! to (?:others|people|anyone|someone|your|family|her |his ))"
-        rf"|\bspread(?:s|ing)? (?:in)?to (?:the |your |his |her )?{_ORGAN_NODES}|\bspread(?:s|ing)? beyond\b|\bsecondaries\b|\bsecondary (?:tumou?rs?|deposits)\b"
+        r"\bmetasta(?:sis|ses|tic|si[sz]ed|si[sz]e|si[sz]es|si[sz]ing)\b|\b(?:has|have|had|already|not|n['’]t|yet) spread\b(?! (?:in)?to (?:the |your |his |her )?(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other |distant|nearby))(?! to (?:others|people|anyone|someone|your|family|her |his ))"
+        rf"|\b(?:(?:has|have|had|already) )?spread(?:s|ing)? (?:in)?to (?:the |your |his |her )?{_ORGAN_NODES}(?: organs?\b| parts(?: of the body)?\b)?|\bspread(?:s|ing)? beyond\b|\bsecondaries\b|\bsecondary (?:tumou?rs?|deposits)\b"
         r"|(?:发生|出现|已经?|有|无|没有?|未|未见|远处|淋巴结?|肝|骨|脑|肺)转移(?!因子|酶)|扩散|播散|转移灶|转移了",
         r"\bconfined to (?!bed\b|home\b|a wheelchair)(?:the |one |a single |its )?\w+|\bcarcinoma in situ\b|\bhas stayed in\b|\blimited to (?:the |one |a single )|局限(?:于|在)|原位癌",
     ),

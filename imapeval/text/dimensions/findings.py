@@ -54,7 +54,10 @@ STANDALONE = (
         r"\bidentical(?= twins?\b)|(?<=twins are )identical\b|\bmonozygotic\b",
         r"\b(?:fraternal|non-?identical)(?= twins?\b)|(?<=twins are )(?:fraternal|non-?identical)\b|\bdizygotic\b",
     ),
-    (r"\bun-?descended\b|\bcryptorchidism\b", r"\b(?:in(?:side)?|into) (?:the|his) scrotum\b|(?<!un)(?<!un-)\bdescended\b"),
+    (
+        r"\bun-?descended\b|\bcryptorchidism\b",
+        r"\b(?:in(?:side)?|into) (?:the|his) scrotum\b|(?<!un)(?<!un-)\bdescended\b",
+    ),
     # Size of an organ or lump.
     (
         r"\benlarge(?:d|s|ment)?\b(?! prostate)|\b(?:bigger|larger) than normal\b|\boversized\b|肿大|增大|变大|偏大|长大了|(?:(?<=[瘤块节囊肉])|(?<=较前)|(?<=上次)|(?<=以前)|(?<=之前))[又还在]?(?:明显|略|有所)?长大",
@@ -134,24 +137,11 @@ STANDALONE = (
         r"\braised (?=lesions?\b|rash|spots?\b|moles?\b|borders?\b|bumps?\b|patch)|\bbumpy\b|凸起|隆起|高出皮[肤面]|突出皮[肤面]",
         r"\bflat (?=lesions?\b|rash|spots?\b|moles?\b|patch)|平坦|与皮肤齐平",
     ),
-    (r"高危(?!妊娠|型|孕期)|高风险", r"低危(?!型)|低风险|(?:(?<=唐筛)|(?<=筛查))(?:顺利)?(?:通过|过关)", r"中危|中等风险"),
-    # Kinds of a disease that exclude each other.
     (
-        r"\bphysiologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|生理性(?!盐水)",
-        r"\bpathologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|病理性(?!骨折|检|诊|类)",
+        r"高危(?!妊娠|型|孕期)|高风险",
+        r"低危(?!型)|低风险|(?:(?<=唐筛)|(?<=筛查))(?:顺利)?(?:通过|过关)",
+        r"中危|中等风险",
     ),
-    (r"真性(?!红细胞)", r"假性(?!动脉瘤)"),
-    (r"溶血性(?=黄疸)", r"肝细胞性(?=黄疸)", r"(?:梗阻|阻塞|淤胆|胆汁淤积)性(?=黄疸)"),
-    (
-        r"\b(?:lymphoblastic|lymphocytic|lymphoid)(?= leuk)|淋巴(?:母)?(?:细胞)?(?:性)?(?=白血病)",
-        r"\b(?:myelo(?:blastic|id|cytic|genous)|granulocytic)(?= leuk)|(?:髓系|髓性|髓细胞性?|粒细胞性?|非淋巴细胞性?)(?=白血病)",
-    ),
-    (
-        r"(?<!de)(?<!de-)\bcompensated(?= (?:cirrhosis|liver|heart|phase|stage|shock|acidosis|alkalosis)\b)|(?<!失)代偿[期性]",
-        r"\bdecompensated\b|失代偿[期性]?",
-    ),
-    (r"\bdepressive (?=episode|phase|state)|抑郁(?:相|发作|期)", r"\bmanic (?=episode|phase|state)|轻?躁狂(?:相|发作|期)"),
-    (r"\b(?:full|filled) bladder\b|憋足?尿|膀胱充盈|充盈膀胱|涨尿", r"\b(?:empty|emptied) bladder\b|排空(?:小便|膀胱|尿液?)|排净(?:小便|尿液?)|膀胱排空"),
     # Whom it affects mainly.
     (
         rf"{_MAINLY}(?:young |small )?{_CHILD}\b|\b(?:childhood|juvenile|paediatric|pediatric)[- ]onset\b|\bchildhood (?:illness|disease)\b|{_MAINLY_ZH}(?:婴幼儿|婴儿|小儿|儿童|幼儿|孩子|新生儿|青少年)",
@@ -339,7 +329,7 @@ STANDALONE_COMPLEMENTS = (
 COMPLEMENTS = (
     (
         r"(?<!in)(?<!in-)\bsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)|\b(?:is|are|was|were|remains?) (?:adequate|sufficient|plentiful)\b|\badequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\breplete\b",
-        r"\bdeficien(?:t|cy)\b(?! an(?:a)?emia)|\binadequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\bdepleted\b|\binsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)",
+        r"\bdeficient$|\binadequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\bdepleted\b|\binsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)",
     ),
     (
         r"\b(?:with|without|no|with(?:out)? iv|with(?:out)? intravenous) contrast\b(?: dye| medium| agent| material)?|\bcontrast[- ]enhanced\b|\bcontrast (?:dye|medium|agent)\b",
@@ -379,10 +369,13 @@ CONTRARIES = (
     # A test that is normal or shows something.
     (
         r"\bnormal\b|\bunremarkable\b|\b(?:all|completely|entirely) clear\b|\bclear(?=$)",
-        r"\b(?:shows?|showed|showing|reveals?|revealed|demonstrate[sd]?|found)(?= (?:an? |the |some )?(?:\w+ ){0,2}?(?:abscess|an(?:a)?emia|aneurysm|bleeding|blockage|cancer|clots?|cysts?|dysplasia|effusion|fractures?|gallstones?"
+        r"\b(?:shows?|showed|showing|reveals?|revealed|demonstrate[sd]?|found)(?! no\b)(?= (?:an? |the |some )?(?:\w+ ){0,2}?(?:abscess|an(?:a)?emia|aneurysm|bleeding|blockage|cancer|clots?|cysts?|dysplasia|effusion|fractures?|gallstones?"
         r"|h(?:a)?emorrhage|infarct\w*|infection|inflammation|lesions?|lumps?|malignan\w+|mass|metastas[ei]s|narrowing|nodules?|o?edema|pneumonia|polyps?|shadow|stenosis|stones?|tear|thromb\w+|tumou?rs?|ulcers?)\b)",
     ),
-    (r"\b(?:rapid|fast|short|quick)(?:ly)?[- ]acting\b|\bimmediate[- ]release\b", r"\b(?:long|slow|intermediate)[- ]acting\b|\b(?:extended|sustained|prolonged|modified|slow)[- ]release\b"),
+    (
+        r"\b(?:rapid|fast|short|quick)(?:ly)?[- ]acting\b|\bimmediate[- ]release\b",
+        r"\b(?:long|slow|intermediate)[- ]acting\b|\b(?:extended|sustained|prolonged|modified|slow)[- ]release\b",
+    ),
     (
         r"\bthin(?= (?:layer|film|coat|coating|smear)\b)|\bthinly\b|\bsparingly\b",
         r"\bthick(?= (?:layer|film|coat|coating)\b)|\bthickly\b|\bgenerously\b",

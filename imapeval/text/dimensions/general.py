@@ -10,9 +10,9 @@ LOWER = (
 
 TIMES_OF_DAY = (
     r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早[上间起]|早(?=餐|饭|[晚饭]|[一二两三半\d]|各|中晚)"
-    r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|晨服|晨间|睡醒后|上午|白天|日间(?!手术|病房|照料)",
+    r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|晨服|晨间|睡醒后|上午",
     r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚"
-    r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时|中午饭|白天|日间(?!手术|病房|照料)",
+    r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时|中午饭",
     r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]"
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
@@ -23,7 +23,7 @@ _LETTERS = tuple(
 # Sides that exclude each other, although something may be on neither. Each row is one dimension, each pattern one side
 # of it. Chinese patterns are limited to contexts where they have this meaning.
 CONTRARIES = (
-    (r"\bacute\b|急性期?", r"\bchronic\b|慢性期?"),
+    (r"\bacute\b|急性", r"\bchronic\b|慢性"),
     (
         r"\b(?:increas\w+|elevat\w+|rais(?:e|ed|es|ing)|ris(?:es?|ing)|go(?:es)? up|climb\w*|high|higher|rich)\b|升高|增高|增加|增多|偏高|过高|过多|上升|攀升|飙升|走高|上扬|猛增|激增|骤升|富含"
         r"|\b(?:doubl(?:e|ed|ing)(?![ -](?:vision|blind|lumen|strand|check))|step(?:ped|ping)? up|titrat\w+ up(?:wards?)?|up-?titrat\w*|bump(?:ed)? up|turn(?:ed)? up|boost(?:ed|ing)?(?! dose)|plenty of|lots of|liberal(?:ly)?|generous|extra(?= (?:fluids?|salt|water|fib(?:re|er)|protein|calcium|iron|dose|tablets?)))\b|加量|增量|加大|上调|调高|提高|加倍|翻倍|多(?=[吃喝饮摄补](?!药))|大量(?=[饮喝摄补])|加强(?=营养|剂量)",
@@ -57,7 +57,7 @@ CONTRARIES = (
     ),
     (r"\bsystolic\b|收缩(?=压|期)", r"\bdiastolic\b|舒张(?=压|期)"),
     (
-        r"\bearly\b|早(?=中?期(?!下床|下地|离床|活动|锻炼|运动|进食|康复))"
+        r"\bearly\b|早(?=中?期)"
         r"|\b(?:initial|beginning)(?= stages?\b)|初(?=期)|刚起病",
         r"中(?=晚?期)",
         r"\b(?:late|advanced)\b|晚(?=期)"
@@ -81,7 +81,11 @@ CONTRARIES = (
         r"\b(?:inhaled|inhalation|nebuli[sz]\w+)\b|吸入|雾化"
         r"|\b(?:inhal(?:e|es|er|ers|ing)|puffers?|by inhaler|breath(?:e|ed|ing) in the (?:medicine|drug|spray|powder))\b|喷吸|气雾剂|吸药",
     ),
-    (r"\bmild(?:ly)?\b|\bslight(?:ly)?\b|轻[度微]", r"\bmoderate(?:ly)?\b|中度", r"\bsevere(?:ly)?\b|重[度症]|严重|凶险|危重|险恶"),
+    (
+        r"\bmild(?:ly)?\b|\bslight(?:ly)?\b|轻[度微]",
+        r"\bmoderate(?:ly)?\b|中度",
+        r"\bsevere(?:ly)?\b|重[度症]|严重|凶险|危重|险恶",
+    ),
     (
         r"\b(?:reliev\w+|eas(?:e|es|ed|ing)|alleviat\w+|improv\w+|lessen\w*|sooth\w+|better)\b|缓解|减轻|改善|好转|变好",
         r"\b(?:aggravat\w+|worsen\w*|exacerbat\w+|intensif\w+|worse)\b|加重|恶化|加剧|变差|变坏",
@@ -96,7 +100,7 @@ CONTRARIES = (
     ),
     (
         r"\b(?:common(?:ly)?|frequent(?:ly)?|often|(?<!as )usual(?:ly)?)\b|常见|多见|经常"
-        r"|\b(?:prevalent|widespread|(?:happens|occurs) a lot|many people (?:have|get)|(?:seen|found|present|occurs?|happens?|develops?) in (?:most|the majority of|nearly all|almost all))\b|普遍|高发|时常|常有|动不动就|动辄|(?:很|极|特别|非常|十分)?容易(?!消化|吸收)|极易|很多人(?:都)?[有会得]|发[病生]率(?:较|很|比较|非常)?高",
+        r"|\b(?:prevalent|widespread|(?:happens|occurs) a lot|many people (?:have|get)|(?:seen|found|present|occurs?|happens?|develops?) in (?:most|the majority of|nearly all|almost all))\b|普遍|高发|时常|常有|很多人(?:都)?[有会得]|发[病生]率(?:较|很|比较|非常)?高",
         r"\b(?:rare(?:ly)?|seldom|infrequent(?:ly)?|exceptional(?:ly)?)\b|罕见|少见|偶尔|很少"
         r"|\b(?:once in a blue moon|(?:seen|found|present|occurs?|happens?|develops?) in (?:(?:very |only a )?few|hardly any|a (?:small )?minority of))\b|偶[见有]|少有|罕有|极少|难得(?=见|发)|发[病生]率(?:较|很|比较|非常)?低",
     ),
@@ -136,14 +140,14 @@ CONTRARIES = (
         r"|\b(?:infant formula|formula milk|top-?up feeds?|wean(?:ing)? (?:the |your )?(?:baby|infant|child)|bottle feeds?|artificial feeding)\b|断(?:母)?[奶乳]|代乳|回奶|喂牛奶",
     ),
     (r"\b(?:obstructive|obstructed)\b|梗阻性|阻塞性", r"\brestrictive\b|限制性"),
-    (r"\b(?:isch(?:a)?emic|infarct\w*)\b|缺血性|缺血|(?<=脑)梗(?:死|塞)?", r"\bha?emorrhagic\b|出血性|(?<=脑)(?:内)?出血|(?<=脑)溢血"),
+    (r"\b(?:isch(?:a)?emic|infarct\w*)\b|缺血性|缺血", r"\bha?emorrhagic\b|出血性"),
     (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|\bangle[- ]closure\b|闭角"),
     (r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大", r"\b(?:constrict\w*|narrow\w*)\b|狭窄|缩小|变窄"),
     (r"过速|过快", r"过缓|过慢"),
     (r"便秘", r"腹泻|稀便"),
     (r"\b(?:liquids?|fluid diet)\b|流质|流食", r"\bsolids?\b|固体|干饭|普食"),
     (
-        r"\b(?:combin\w+|together|concomitant\w*|alongside|mix(?:ed|ing)?(?= with\b))\b|联合|合用|同服|同时(?=服|使|用)|一起"
+        r"\b(?:combin\w+|together|concomitant\w*|alongside|mix(?:ed)?(?= with\b))\b|联合|合用|同服|同时(?=服|使|用)|一起"
         r"|\b(?:at the same time|simultaneous(?:ly)?|concurrent(?:ly)?|co-?administ\w+|in the same (?:syringe|glass|visit)|jointly|in combination)\b|同时(?=吃|给|打|接种|口)|一块儿?(?=吃|服|用|打)|混(?:在一起|着|用|合[服用])|并用|同吃|合服|搭配(?=吃|服|用)|配合(?=服|用|使用)",
         r"\b(?:alone|monotherapy|separately|on its own)\b|单独|单用|单药|分开"
         r"|\b(?:apart(?! from)|spaced? (?:out|apart)|stagger(?:ed|ing)?|at (?:a )?(?:different|separate) (?:times?|hours)|by itself|single(?:-| )agent|hours (?:apart|between)|separat(?:e|ed|ing)(?= (?:the |your )?\w+ (?:and|from)\b))\b|错开|隔开|分时|间隔(?=服|用|开|至少|[一二两三四半几\d])|岔开|一种药",
@@ -235,9 +239,9 @@ STANDALONE = (
         r"|\b(?:watchful waiting|medical(?:ly)? (?:managed|management|treatment)|medication (?:alone|only)|expectant(?:ly)? manage\w*)\b|药物治疗即可|内科治疗|期待治疗|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
-        r"\b(?:chew\w*|crush\w*)\b(?: (?:the |your |these )?(?:tablets?|capsules?|pills?)\b)?|嚼碎后?|咬(?:碎|烂|开)后?|咀嚼|嚼服|压碎|碾碎|掰开"
-        r"|\b(?:(?:break(?:ing)?|split(?:ting)?|grind(?:ing)?|cut(?:ting)?|halv(?:e|ing)|divid(?:e|ing)|open(?:ing)?) (?:up )?(?:the |your |a |these |any )?(?:tablets?|capsules?|pills?)(?: and (?:sprinkle|mix|stir|empty) (?:it|them|the (?:contents|powder|granules)))?|ground up|broken in half)\b|掰(?=半|碎|成|断|着)|研(?:碎|磨|成粉|末)|捣碎|磨(?:碎|成粉)|嚼(?=着|了|烂)|打开胶囊|拆开胶囊|去掉胶囊|倒出(?:来)?(?=[服吃])|弄碎|切开服|\b(?:dissolv\w+|mix\w*|stir\w*|dispers\w+) (?:it |them |the (?:tablets?|powder|granules|contents|sachets?) )?in(?:to)? (?:a |some |half a )?(?:glass of |cup of )?(?:warm |cold |cool )?(?:water|juice|milk|liquid)\b|\b(?:suck(?:ed|ing)?|let|dissolve) (?:it|on it|(?:on )?the (?:tablet|lozenge))\b|(?:泡腾片?)?(?:溶于|溶解在|放入|化在)(?:温|冷|凉)?(?:开)?水(?:中|里)?(?:后|再)?|冲服|含化",
-        r"\b(?:swallow\w* (?:(?:it|them|(?:the |your |these )?(?:tablets?|capsules?|pills?)) )?whole|whole)\b|整片|整粒|吞服|整吞"
+        r"\b(?:chew\w*|crush\w*)\b|\band (?:sprinkle|stir|empty) (?:it|them|the contents)\b|嚼碎后?|咬(?:碎|烂|开)后?|咀嚼|嚼服|压碎|碾碎|掰开"
+        r"|\b(?:(?:break(?:ing)?|split(?:ting)?|grind(?:ing)?|cut(?:ting)?|halv(?:e|ing)|divid(?:e|ing)|open(?:ing)?)(?= (?:up )?(?:the |your |a |these |any )?(?:tablets?|capsules?|pills?)\b)|ground up|broken in half)\b|掰(?=半|碎|成|断|着)|研(?:碎|磨|成粉|末)|捣碎|磨(?:碎|成粉)|嚼(?=着|了|烂)|打开胶囊|拆开胶囊|去掉胶囊|倒出(?:来)?(?=[服吃])|弄碎|切开服|\b(?:dissolv\w+|mix\w*|stir\w*|dispers\w+) (?:it |them |the (?:tablets?|powder|granules|contents|sachets?) )?in(?:to)? (?:a |some |half a )?(?:glass of |cup of )?(?:warm |cold |cool )?(?:water|juice|milk|liquid)\b|\b(?:suck(?:ed|ing)?|let|dissolve) (?:it|on it|(?:on )?the (?:tablet|lozenge))\b|(?:泡腾片?)?(?:溶于|溶解在|放入|化在)(?:温|冷|凉)?(?:开)?水(?:中|里)?(?:后|再)?|冲服|含化",
+        r"\b(?:swallow\w* (?:it |them )?whole|swallow\w*(?= (?:the |your |these |any )?(?:tablets?|capsules?|pills?) whole\b)|whole)\b|整片|整粒|吞服|整吞"
         r"|\b(?:in one piece|unchewed|uncrushed|unbroken tablets?|as a whole)\b|整个(?:吞|咽)|完整(?=吞|服)|囫囵|直接吞|吞下整",
     ),
     (
@@ -274,7 +278,7 @@ STANDALONE = (
         r"\bintact\b|\b(?:leav(?:e|ing)|left|keep(?:ing)?|kept)(?= (?:the |a |any |your |it |them )*(?:blisters? )?(?:intact|unbroken|unpopped)\b)|完好|完整"
         r"|\b(?:unbroken|unpopped|(?<=blister )(?:alone|be)|(?<=blisters )(?:alone|be))\b|完整无损|保持原样|未破"
         r"|\b(?:unbroken|unruptured|in one piece)\b|连续性好",
-        r"\b(?:torn|ruptured?|burst|pop(?:ped|ping)?|perforat\w+|punctur\w+|lanc(?:e|ed|ing))\b|撕裂|断裂|破裂|穿孔|[刺挑戳弄]破"
+        r"\b(?:torn|ruptured?|burst(?! blisters? (?:can|may|is|are|should|must|need))|pop(?:ped|ping)?|perforat\w+|punctur\w+|lanc(?:e|ed|ing))\b|撕裂|断裂|破裂|穿孔|[刺挑戳弄]破"
         r"|\b(?:prick(?:ed|ing)?(?! test)|squeez(?:e|ed|ing)(?= (?:the |a |your |pimples?|spots?|blisters?|it))|drain(?:ed|ing)? (?:the )?blisters?)\b|[挑剪]开|抠破|扎破|捅破|剪破|挤破|挤(?=痘|青春痘|粉刺|脓)|破皮"
         r"|\bbroke(?= (?:open|through))|\b(?:waters?|membranes) (?:have |has )?(?:broke|gone)\b|破水|断了|破了|裂(?:了|开)",
     ),
@@ -324,7 +328,7 @@ STANDALONE_COMPLEMENTS = (
         r"|\b(?:life-long|for good|for ever|everlasting)\b|终生|一辈子|永远|一生(?=[都要服吃])|伴随一生",
     ),
     (
-        r"\b(?:known |fully |completely )?cur(?:able|ed?|es|ing)\b|治愈|可治|断根|去根|根除"
+        r"\b(?:known |fully (?=curable\b))?cur(?:able|ed?|es|ing)\b|治愈|可治|断根|去根|根除"
         r"|\beradicat(?:e|ed|es|ing|ion)\b|\b(?:get|gets|getting) rid of (?:it|this|the \w+) (?:completely|entirely|for good)\b|根治|除根|治[得不]?好|治得了|去[得不]?了?根|痊愈|彻底(?:治好|好)",
         r"\bincurable\b|绝症",
     ),
@@ -352,7 +356,7 @@ START = (
     r"|\b(?:on hold|(?:take|have|taking) a break from|treatment (?:break|holiday)|drug holiday|temporar(?:y|ily) (?:suspension|interruption)|hold(?:ing)? (?:the|this|your)|withheld|terminat(?:e|ed|ing|ion)(?! pregnan| of (?:the )?pregnan)|lay(?:ing)? off|cut(?:ting)? out|done away with|abandon\w*)\b|中止|终止(?!妊娠|密码)|撤(?=药|掉|除)|搁置|先缓",
 )
 RESULT = (
-    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?positive\b|(?<!un)\bdetect(?:ed|able|s)\b|(?:强|弱)?阳性(?:\s?[1-4]?\+{1,4})?|(?<=[a-z0-9])(?:高|强|过|低)?表达|(?<=切缘)(?:可?见|有)(?:癌|肿瘤|癌细胞)?(?:残留|累及|浸润)|检不?出(?!率)|查不?出|测不?出|检测到|查到(?!医)",
+    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?positive\b|(?<!un)\bdetect(?:ed|able|s)\b|阳性|(?<=[a-z0-9])(?:高|强|过|低)?表达|(?<=切缘)(?:可?见|有)(?:癌|肿瘤|癌细胞)?(?:残留|累及|浸润)|检不?出(?!率)|查不?出|测不?出|检测到|查到(?!医)",
     r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?negative\b|\bundetect(?:ed|able|ably)\b|阴性|(?<=切缘)干净",
 )
 # Sides that need a subject and of which one always applies, so that denying one affirms the other: "not harmful" is "harmless".
