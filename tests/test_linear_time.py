@@ -580,10 +580,10 @@ def _read_reply(text: str) -> None:
     fault = {"message": text, "type": text, "code": text, "param": text}
     for body in (text, *map(json.dumps, ({"choices": [choice], "usage": {"a": text}}, {"error": fault}))):
         with suppress(ImapEvalError):
-            chat_format.parse_reply(body.encode("utf-8", "replace"), REQUEST, who="m")
+            chat_format.parse_reply(body.encode("utf-8", "replace"), REQUEST, sender="m")
         error = chat_format.ErrorReply.parse(400, body)
         chat_format.find_unsupported_parameter(error, {"temperature": 1, "seed": 2, "max_tokens": 3}, frozenset())
-        chat_format.to_error(error, REQUEST, who="m", answered=False, keyed=True, retry_after=None)
+        chat_format.to_error(error, REQUEST, sender="m", answered=False, keyed=True, retry_after=None)
 
 
 REQUEST = Request((Message("user", "?"),), max_tokens=9)

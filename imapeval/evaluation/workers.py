@@ -193,11 +193,11 @@ async def evaluate_in_workers(
         if progress is not None:
             progress(len(batch))
 
-    def suspect(batch: array[int]) -> None:
+    def set_aside(batch: array[int]) -> None:
         suspects.append(batch)
 
-    def search(batch: array[int]) -> None:
-        """Find the sample that kills workers in a batch that was scored by itself."""
+    def bisect(batch: array[int]) -> None:
+        """Halve a batch that was scored by itself, to find the sample that kills workers."""
         if len(batch) > 1:
             middle = len(batch) // 2
             suspects.extendleft((batch[middle:], batch[:middle]))
@@ -207,7 +207,7 @@ async def evaluate_in_workers(
             killed = [Result(sample.id, name, _KILLED, signatures[name]) for name in names]
             store(batch, InMemoryStore(results=killed))
 
-    async def work(batches: deque[array[int]], died: Callable[[array[int]], None]) -> None:
+    async def work(batches: deque[array[int]], on_death: Callable[[array[int]], None]) -> None:
         """Have one worker after the other score batches while there are any."""
         worker: Worker | None = None
         while batches and not stopped():
@@ -220,16 +220,16 @@ async def evaluate_in_workers(
                 made = await worker.score(some, _select_finished(some, signatures, run.finished))
             except WorkerDiedError:
                 worker = None
-                died(batch)
+                on_death(batch)
             else:
                 store(batch, *made)
         if worker is not None:
             idle.append(worker)
 
-    async def work_or_stop(batches: deque[array[int]], died: Callable[[array[int]], None]) -> None:
+    async def work_or_stop(batches: deque[array[int]], on_death: Callable[[array[int]], None]) -> None:
         """Run a worker; after an error, the others still finish their batches, but send no further requests."""
         try:
-            await work(batches, died)
+            await work(batches, on_death)
         except WorkerDiedError as error:
             _log.warning("%s", error)
             raise
@@ -243,8 +243,8 @@ async def evaluate_in_workers(
     async with server or nullcontext():
         scorer = BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references)
         try:
-            for batches, died, count in ((waiting, suspect, workers.size), (suspects, search, 1)):
-                some = (work_or_stop(batches, died) for _ in range(min(count, len(batches))))
+            for batches, on_death, count in ((waiting, set_aside, workers.size), (suspects, bisect, 1)):
+                some = (work_or_stop(batches, on_death) for _ in range(min(count, len(batches))))
                 ends = [end for end in await asyncio.gather(*some, return_exceptions=True) if end is not None]
                 for end in ends:
                     if not isinstance(end, WorkerDiedError):

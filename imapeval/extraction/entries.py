@@ -97,7 +97,7 @@ def make_dropped(item: Any, reason: DropReason) -> Dropped:
     return Dropped(_replace_surrogates(json.dumps(item, ensure_ascii=False)), reason)
 
 
-def lost_everything(parsed: Parsed[tuple[Pair, ...]]) -> bool:
+def all_entries_dropped(parsed: Parsed[tuple[Pair, ...]]) -> bool:
     """Return whether there were entries but none was kept, so that an empty result would be a wrong score.
 
     Fillers do not count: they mean that there is nothing.

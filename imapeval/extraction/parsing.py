@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction import line_format
-from imapeval.extraction.entries import MAX_RAW_TERM_CHARACTERS, QUERY_VALUE, Parsed, clean_entries, lost_everything
+from imapeval.extraction.entries import MAX_RAW_TERM_CHARACTERS, QUERY_VALUE, Parsed, clean_entries, all_entries_dropped
 from imapeval.extraction.line_format import LineEntries
 from imapeval.llm.structured.json_objects import (
     find_json_object,
@@ -90,7 +90,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
     if entries.complete and not (query.found or constraint.found) and not _states_nothing(completion, QuestionRecord):
         raise unreadable_error(completion, "it has no pair, and is not the requested form without pairs either")
     for parsed, what in ((query, "queries"), (constraint, "constraints")):
-        if entries.complete and lost_everything(parsed):
+        if entries.complete and all_entries_dropped(parsed):
             raise unreadable_error(completion, f"none of its {len(parsed.dropped)} {what} is one")
     return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.complete)
 
@@ -115,7 +115,7 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
     if (
         entries.complete
         and not inform.found
-        and (lost_everything(inform) or not _states_nothing(completion, InformRecord))
+        and (all_entries_dropped(inform) or not _states_nothing(completion, InformRecord))
     ):
         raise unreadable_error(completion, "it has no pair, and is not the requested form without facts either")
     return Parsed(inform.found, inform.dropped, entries.complete)

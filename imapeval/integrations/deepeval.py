@@ -286,17 +286,17 @@ class DeepEvalModel:
             ProviderError: See `Model.complete`.
             ServiceError: See `Model.complete`.
         """
-        who = f"the model {self._identity!r}"
+        sender = f"the model {self._identity!r}"
         if request.given:
-            raise ServiceError(f"{who} tells no probabilities of a given text.", kind="unsupported")
+            raise ServiceError(f"{sender} tells no probabilities of a given text.", kind="unsupported")
         if request.json or (request.schema is not None and not self._holds):
-            raise ProviderError(f"{who} cannot be held to this form of answer.", kind="unsupported")
+            raise ProviderError(f"{sender} cannot be held to this form of answer.", kind="unsupported")
         held = {} if request.schema is None else {"schema": _make_schema_class(request.schema)}
         try:
             made = await self._model.a_generate(write_prompt(request.messages), **held)
         except Exception as error:
             # It may come from any of many packages; an unknown error becomes the failure of the sample.
-            if (known := _translate_error(error, request, who=who)) is not None:
+            if (known := _translate_error(error, request, sender=sender)) is not None:
                 raise known from error
             raise
         said, cost = cast("tuple[Any, Any]", made) if isinstance(made, tuple) else (made, None)
@@ -306,7 +306,7 @@ class DeepEvalModel:
         text: str = said.model_dump_json() if isinstance(said, BaseModel) else said
         if not text or not text.strip():
             raise ProviderError(
-                f"{who} replied without any text.",
+                f"{sender} replied without any text.",
                 kind="unreadable-reply",
                 tokens=(usage.prompt_tokens, usage.completion_tokens),
             )
@@ -361,25 +361,25 @@ def _make_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:
     return Answer
 
 
-def _translate_error(error: BaseException, request: Request, *, who: str) -> ImapEvalError | None:
+def _translate_error(error: BaseException, request: Request, *, sender: str) -> ImapEvalError | None:
     """Return our error for an error of a provider's package, judged by it or its causes; None if it is unknown."""
     cause: BaseException | None = error
     while cause is not None:
         status = getattr(cause, "status_code", None)
         said = f"{type(cause).__name__}: {cause}"
         if status in (401, 403):
-            return ServiceError(f"{who} does not let us in ({said}). Check its key.", kind="auth")
+            return ServiceError(f"{sender} does not let us in ({said}). Check its key.", kind="auth")
         if isinstance(status, int):
             text = str(getattr(getattr(cause, "response", None), "text", cause))
-            return chat_format.to_error(chat_format.ErrorReply.parse(status, text), request, who=who)
+            return chat_format.to_error(chat_format.ErrorReply.parse(status, text), request, sender=sender)
         if isinstance(cause, _errors.DeepEvalError):
-            return ServiceError(f"{who} cannot be asked: {cause}", kind="auth")
+            return ServiceError(f"{sender} cannot be asked: {cause}", kind="auth")
         if isinstance(cause, TimeoutError):
-            return ProviderError(f"{who} did not answer in time ({said}).", kind="timeout")
+            return ProviderError(f"{sender} did not answer in time ({said}).", kind="timeout")
         # anyio raises a plain OSError if no address of a server answers.
         if isinstance(cause, ConnectionRefusedError | socket.gaierror) or type(cause) is OSError:
-            return ProviderError(f"{who} cannot be reached ({said}). Is the server running?", kind="unreachable")
+            return ProviderError(f"{sender} cannot be reached ({said}). Is the server running?", kind="unreachable")
         if isinstance(cause, ConnectionError):
-            return ProviderError(f"{who} broke the connection off ({said}).", kind="server")
+            return ProviderError(f"{sender} broke the connection off ({said}).", kind="server")
         cause = cause.__cause__ or cause.__context__
     return None

@@ -253,7 +253,7 @@ class BatchFolder:
         request = parse_canonical(row[0])
         cached = cache.get(request)
         try:
-            completion = result.parse_completion(request, who=self._who)
+            completion = result.parse_completion(request, sender=self._sender)
         except (ProviderError, ServiceError) as error:
             if cached is None:
                 report.failures[key] = (error.kind, str(error))
@@ -300,7 +300,7 @@ class BatchFolder:
         return self.identity == f"openai:{self._name}"
 
     @property
-    def _who(self) -> str:
+    def _sender(self) -> str:
         """Model and server in error messages, as in those of `OpenAIModel`."""
         address = (
             "https://api.openai.com/v1" if self._is_openai else self.identity.removeprefix(f"openai:{self._name}@")

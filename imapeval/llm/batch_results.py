@@ -44,7 +44,7 @@ class ResultLine(BaseModel):
             raise ValueError("neither a response nor an error: this is not a line of batch results")
         return self
 
-    def parse_completion(self, request: Request, *, who: str) -> Completion:
+    def parse_completion(self, request: Request, *, sender: str) -> Completion:
         """Return the completion.
 
         Raises:
@@ -52,12 +52,12 @@ class ResultLine(BaseModel):
             ServiceError: The server would answer no request; see `chat_format.to_error`.
         """
         if self.response is not None and self.response.status_code == HTTPStatus.OK and self.error is None:
-            return chat_format.parse_reply(json.dumps(self.response.body), request, who=who)
+            return chat_format.parse_reply(json.dumps(self.response.body), request, sender=sender)
         fault = self.error_reply()
         if not fault.status:
             # Never sent: the OpenAI batch expired or was cancelled.
-            raise ProviderError(f"{who} did not answer ({fault.code}: {fault.message[:_SHOWN]})", kind="server")
-        raise chat_format.to_error(fault, request, who=who)
+            raise ProviderError(f"{sender} did not answer ({fault.code}: {fault.message[:_SHOWN]})", kind="server")
+        raise chat_format.to_error(fault, request, sender=sender)
 
     def error_reply(self) -> chat_format.ErrorReply:
         """Return the error reply; its status is 0 if the request was never sent."""

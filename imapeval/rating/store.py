@@ -103,7 +103,12 @@ class RatingStudy:
         with self.database.read() as connection:
             if is_stopped(connection):
                 return None
-            query = sa.select(schema.assignments.c.token).where(*_of(rater), ~COMPLETE).order_by(*_IN_ORDER).limit(1)
+            query = (
+                sa.select(schema.assignments.c.token)
+                .where(*_rater_conditions(rater), ~COMPLETE)
+                .order_by(*_IN_ORDER)
+                .limit(1)
+            )
             token = connection.scalar(query)
             return None if token is None else self._show(connection, rater, token)
 
@@ -144,7 +149,7 @@ class RatingStudy:
             mine = (
                 sa.select(assignments.c.kind, schema.answers)
                 .join(schema.answers, schema.answers.c.id == assignments.c.answer)
-                .where(assignments.c.token == token, *_of(rater))
+                .where(assignments.c.token == token, *_rater_conditions(rater))
                 .with_for_update(of=assignments)
             )
             row = connection.execute(mine).one_or_none()
@@ -223,7 +228,11 @@ class RatingStudy:
     def progress(self, rater: Rater) -> Progress:
         """Return the progress of a rater."""
         with self.database.read() as connection:
-            query = sa.select(schema.assignments.c.kind, COMPLETE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
+            query = (
+                sa.select(schema.assignments.c.kind, COMPLETE.label("done"))
+                .where(*_rater_conditions(rater))
+                .order_by(*_IN_ORDER)
+            )
             items = [(kind, bool(done)) for kind, done in connection.execute(query)]
             training = [done for kind, done in items if kind == "training"]
             seconds = connection.scalar(
@@ -256,7 +265,7 @@ class RatingStudy:
             sa.select(schema.assignments.c.kind, schema.raters.c.sees_facts, schema.answers)
             .join(schema.answers, schema.answers.c.id == schema.assignments.c.answer)
             .join(schema.raters, schema.raters.c.id == schema.assignments.c.rater)
-            .where(schema.assignments.c.token == token, *_of(rater))
+            .where(schema.assignments.c.token == token, *_rater_conditions(rater))
         )
         row = connection.execute(query).one_or_none()
         if row is None:
@@ -315,14 +324,18 @@ def is_stopped(connection: sa.Connection) -> bool:
     return connection.scalar(sa.select(sa.exists().where(schema.events.c.kind == "stopped"))) is True
 
 
-def _of(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
+def _rater_conditions(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions for a rater's items, without those that the rater has been released from."""
     return schema.assignments.c.rater == rater.id, schema.assignments.c.slot.is_not(None)
 
 
 def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool]]:
     """Return the tokens of a rater's items in order, each with whether it has a complete entry."""
-    query = sa.select(schema.assignments.c.token, COMPLETE.label("done")).where(*_of(rater)).order_by(*_IN_ORDER)
+    query = (
+        sa.select(schema.assignments.c.token, COMPLETE.label("done"))
+        .where(*_rater_conditions(rater))
+        .order_by(*_IN_ORDER)
+    )
     return [(token, bool(done)) for token, done in connection.execute(query)]
 
 

@@ -59,15 +59,15 @@ def test_they_are_asked_for_where_they_are_wanted():
 
 
 def test_they_are_read():
-    completion = chat_format.parse_reply(json.dumps(reply(LOGPROBS)), REQUEST, who="it")
+    completion = chat_format.parse_reply(json.dumps(reply(LOGPROBS)), REQUEST, sender="it")
     assert completion.tokens == (Token("4", -0.5, (("4", -0.5), ("5", -1.25))),)
-    assert chat_format.parse_reply(json.dumps(reply(LOGPROBS)), PLAIN, who="it").tokens == ()
+    assert chat_format.parse_reply(json.dumps(reply(LOGPROBS)), PLAIN, sender="it").tokens == ()
 
 
 def test_a_key_in_pieces_is_not_kept(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     tokens = [{"token": piece, "logprob": -0.1, "top_logprobs": []} for piece in ("sk-012", "345", "6789")]
-    kept = chat_format.parse_reply(json.dumps(reply({"content": tokens})), REQUEST, who="it")
+    kept = chat_format.parse_reply(json.dumps(reply({"content": tokens})), REQUEST, sender="it")
     assert kept.tokens == ()
 
 
@@ -83,7 +83,7 @@ def test_a_key_in_pieces_is_not_kept(monkeypatch):
     ],
 )
 def test_an_answer_without_or_in_another_form_is_still_an_answer(logprobs):
-    completion = chat_format.parse_reply(json.dumps(reply(logprobs)), REQUEST, who="it")
+    completion = chat_format.parse_reply(json.dumps(reply(logprobs)), REQUEST, sender="it")
     assert (completion.text, completion.tokens) == ("4", ())
 
 

@@ -97,13 +97,13 @@ def request_body(
     return body
 
 
-def parse_reply(content: bytes | str, request: Request, *, who: str, answered: bool = False) -> Completion:
+def parse_reply(content: bytes | str, request: Request, *, sender: str, answered: bool = False) -> Completion:
     """Return the completion of a reply with status 200.
 
     Args:
         content: The reply.
         request: The request.
-        who: Model and server, for error messages.
+        sender: Model and server, for error messages.
         answered: See `to_error`.
 
     Raises:
@@ -117,11 +117,11 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
         text = content if isinstance(content, str) else content.decode(errors="replace")
         fault = ErrorReply.parse(200, text)
         if re.fullmatch("[45][0-9][0-9]", fault.code):  # OpenRouter's errors after it has begun to reply
-            raised = to_error(ErrorReply.parse(int(fault.code), text), request, who=who, answered=answered)
+            raised = to_error(ErrorReply.parse(int(fault.code), text), request, sender=sender, answered=answered)
             if isinstance(raised, ProviderError):
                 raised.tokens = find_usage(content)
             raise raised from error
-        raise unreadable_reply(text, who=who, expected="a chat completion", tokens=find_usage(content)) from error
+        raise unreadable_reply(text, sender=sender, expected="a chat completion", tokens=find_usage(content)) from error
     choice = reply.choices[0]
     usage = parse_usage(reply.usage)
     said, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
@@ -147,15 +147,15 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
         model = hide_logins(_text_or_empty(reply.model))
         return Completion(said, hide_logins(reason), model, usage, tokens=tokens)
     raise ProviderError(
-        f"{who} {what}", kind=kind, raw=hide_logins(said), tokens=(usage.prompt_tokens, usage.completion_tokens)
+        f"{sender} {what}", kind=kind, raw=hide_logins(said), tokens=(usage.prompt_tokens, usage.completion_tokens)
     )
 
 
-def unreadable_reply(text: str, *, who: str, expected: str, tokens: tuple[int, int] | None = None) -> ProviderError:
+def unreadable_reply(text: str, *, sender: str, expected: str, tokens: tuple[int, int] | None = None) -> ProviderError:
     """Return the error for a reply that is not what was expected."""
     return ProviderError(
-        f"{who} replied with something other than {expected}: {text[:_SHOWN]!r}. Check the address; it usually ends in "
-        "/v1.",
+        f"{sender} replied with something other than {expected}: {text[:_SHOWN]!r}. Check the address; it usually ends "
+        "in /v1.",
         kind="unreadable-reply",
         raw=text,
         tokens=tokens,
@@ -218,7 +218,7 @@ def to_error(
     fault: ErrorReply,
     request: Request,
     *,
-    who: str,
+    sender: str,
     answered: bool = False,
     keyed: bool = True,
     retry_after: float | None = None,
@@ -228,7 +228,7 @@ def to_error(
     Args:
         fault: The error reply.
         request: The request.
-        who: Model and server, for error messages.
+        sender: Model and server, for error messages.
         answered: Whether the same server has answered before. Then a "not found" or "forbidden" page in an unknown
             format comes from a proxy and need not affect every request.
         keyed: Whether a key was sent.
@@ -237,7 +237,7 @@ def to_error(
     kind, hint = _classify(fault, request, ours=fault.known or not answered)
     if kind == "auth" and not keyed:
         hint = "The server requires a key; set OPENAI_API_KEY."
-    message = f"{who} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
+    message = f"{sender} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
     if kind in ("auth", "not-found", "over-budget"):
         return ServiceError(message, kind=kind)
     return ProviderError(message, kind=kind, maybe_billed=fault.status in _LOST_BY_GATEWAY, retry_after=retry_after)

@@ -44,13 +44,13 @@ def request_body(request: Request, model: str) -> dict[str, Any]:
     }
 
 
-def parse_reply(content: bytes | str, request: Request, *, who: str) -> Completion:
+def parse_reply(content: bytes | str, request: Request, *, sender: str) -> Completion:
     """Return the tokens of the given text from a reply with status 200.
 
     Args:
         content: The reply.
         request: The request.
-        who: Model and server, for error messages.
+        sender: Model and server, for error messages.
 
     Raises:
         ProviderError: "unreadable-reply": it is not a completion; "unsupported": its tokens do not spell the text.
@@ -60,12 +60,12 @@ def parse_reply(content: bytes | str, request: Request, *, who: str) -> Completi
         reply = _Reply.model_validate_json(content)
     except ValidationError as error:
         text = content if isinstance(content, str) else content.decode(errors="replace")
-        raise chat_format.unreadable_reply(text, who=who, expected="a completion") from error
+        raise chat_format.unreadable_reply(text, sender=sender, expected="a completion") from error
     choice = reply.choices[0]
     found = choice.logprobs
     ends = None if found is None else token_ends(found.tokens, request.given)
     if found is None or (ends is None and len(found.tokens) <= 1):
-        raise _unsupported(who, "its reply does not echo the text")
+        raise _unsupported(sender, "its reply does not echo the text")
     size = 0 if ends is None else len(ends)
     # Only the first token may lack a probability, because it has no context.
     logprobs = list(found.token_logprobs[:size])
@@ -77,7 +77,7 @@ def parse_reply(content: bytes | str, request: Request, *, who: str) -> Completi
     usage = parse_usage(reply.usage)
     if ends is None or len(tokens) < size:
         raise ProviderError(
-            f"{who} returned tokens that do not spell the given text, or not all of them with a probability",
+            f"{sender} returned tokens that do not spell the given text, or not all of them with a probability",
             kind="unsupported",
             raw=" ".join(found.tokens),
             tokens=(usage.prompt_tokens, usage.completion_tokens),
@@ -86,14 +86,14 @@ def parse_reply(content: bytes | str, request: Request, *, who: str) -> Completi
     return Completion("", reason, model, usage, tokens=tuple(tokens))
 
 
-def raise_if_unsupported(fault: chat_format.ErrorReply, *, who: str) -> None:
+def raise_if_unsupported(fault: chat_format.ErrorReply, *, sender: str) -> None:
     """Raise if an error reply says that the server does not return probabilities of given texts.
 
     Raises:
         ServiceError: "unsupported".
     """
     if fault.status in (400, 403, 404, 422, 500, 501) and _NO_ECHO.search(fault.message):
-        raise _unsupported(who, f"status {fault.status}: {fault.message[:_SHOWN]}")
+        raise _unsupported(sender, f"status {fault.status}: {fault.message[:_SHOWN]}")
 
 
 def token_ends(texts: Sequence[str], given: str) -> list[int] | None:
@@ -141,9 +141,9 @@ def _spell(texts: Sequence[str], given: str, end: int) -> list[int] | None:
     return ends if not given[end:].strip() else None
 
 
-def _unsupported(who: str, why: str) -> ServiceError:
+def _unsupported(sender: str, why: str) -> ServiceError:
     return ServiceError(
-        f"{who} does not return the probabilities of given texts ({why}). Serve the model with vLLM, or load it "
+        f"{sender} does not return the probabilities of given texts ({why}). Serve the model with vLLM, or load it "
         "locally with --set METRIC.model=FOLDER.",
         kind="unsupported",
     )

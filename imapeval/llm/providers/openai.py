@@ -77,7 +77,7 @@ class OpenAIModel:
                 "of your own server, as in --base-url http://127.0.0.1:8000/v1."
             )
         self._identity = model_identity(name, base_url=base_url)
-        self._who = f"the model {name!r} at {self._address.url}"
+        self._sender = f"the model {name!r} at {self._address.url}"
         # OpenAI's newer models accept only the new name; other servers may know only the old one.
         self._limit = "max_completion_tokens" if self._is_openai else "max_tokens"
         self._refused: frozenset[str] = frozenset()
@@ -112,13 +112,13 @@ class OpenAIModel:
                 raise self._redirect_error(response)
             fault = chat_format.ErrorReply.parse(response.status_code, response.text)
             if request.given:
-                echo_logprobs.raise_if_unsupported(fault, who=self._who)
+                echo_logprobs.raise_if_unsupported(fault, sender=self._sender)
             name = None if request.given else chat_format.find_unsupported_parameter(fault, body, self._refused)
             if name is None:
                 raise chat_format.to_error(
                     fault,
                     request,
-                    who=self._who,
+                    sender=self._sender,
                     answered=self._answered,
                     keyed=self._key is not None,
                     retry_after=_read_retry_after(response.headers),
@@ -128,8 +128,8 @@ class OpenAIModel:
 
     def _read(self, content: bytes, request: Request) -> Completion:
         if request.given:
-            return echo_logprobs.parse_reply(content, request, who=self._who)
-        return chat_format.parse_reply(content, request, who=self._who, answered=self._answered)
+            return echo_logprobs.parse_reply(content, request, sender=self._sender)
+        return chat_format.parse_reply(content, request, sender=self._sender, answered=self._answered)
 
     async def _post(self, body: Mapping[str, Any], request: Request) -> httpx2.Response:
         import openai
@@ -141,7 +141,7 @@ class OpenAIModel:
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError as error:
             raise ProviderError(
-                f"the text cannot be sent to {self._who}: it contains an invalid character ({error.reason})",
+                f"the text cannot be sent to {self._sender}: it contains an invalid character ({error.reason})",
                 kind="bad-request",
             ) from error
         clients = await self._open_clients()
@@ -162,14 +162,14 @@ class OpenAIModel:
             return error.response
         except TimeoutError as error:
             raise ProviderError(
-                f"{self._who} did not answer within {self._timeout:g} s. If the server is overloaded, lower "
+                f"{self._sender} did not answer within {self._timeout:g} s. If the server is overloaded, lower "
                 "--concurrency.",
                 kind="timeout",
                 maybe_billed=True,
             ) from error
         except OversizedReplyError as error:
             raise ProviderError(
-                f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, larger than any completion of this "
+                f"{self._sender} sent a reply of more than {largest / 1e6:.1f} MB, larger than any completion of this "
                 "request. The rest was not read. Is this the address of a language model?",
                 kind="oversized-reply",
                 maybe_billed=True,
@@ -182,8 +182,8 @@ class OpenAIModel:
         with suppress(ValueError):  # not a URL
             target = urljoin(str(response.request.url), target)
         message = (
-            f"{self._who} redirects to {target[:_SHOWN]} (status {response.status_code}). Requests contain texts, so "
-            "redirects are not followed. If that is the right server, give its address (--base-url)."
+            f"{self._sender} redirects to {target[:_SHOWN]} (status {response.status_code}). Requests contain texts, "
+            "so redirects are not followed. If that is the right server, give its address (--base-url)."
         )
         if self._answered:  # then a proxy may ask for a login, which need not affect every request
             return ProviderError(message, kind="server")
@@ -204,7 +204,7 @@ class OpenAIModel:
                 kind, what = "unreadable-reply", "sent a reply that cannot be decoded ({})"
             case _:
                 kind, what = "server", "closed the connection ({}). Was the server stopped?"
-        return ProviderError(f"{self._who} {what.format(reason)}", kind=kind, maybe_billed=kind != "unreachable")
+        return ProviderError(f"{self._sender} {what.format(reason)}", kind=kind, maybe_billed=kind != "unreachable")
 
     async def _open_clients(self) -> ClientPool:
         loop = asyncio.get_running_loop()

@@ -232,13 +232,13 @@ def _measure(
     columns = [np.ones_like(distance), distance, distance**2, distance - of_means]
     sums = np.stack([np.bincount(questions, column, minlength=count) for column in columns], axis=1)
 
-    def weigh(weights: Floats) -> Floats:
+    def compute(weights: Floats) -> Floats:
         totals = weights @ sums
         error, square, difference = (totals[:, 1:] / totals[:, :1]).T
         return np.column_stack([error, np.sqrt(square), difference])
 
-    values = weigh(np.ones((1, count)))[0]
-    drawn = weigh(draw_resamples(count, seed=seed, resamples=resamples).astype(np.float64))
+    values = compute(np.ones((1, count)))[0]
+    drawn = compute(draw_resamples(count, seed=seed, resamples=resamples).astype(np.float64))
     wider = widen_confidence(CONFIDENCE, count)
     figures = [
         (float(value), percentile_interval(column, confidence=wider))

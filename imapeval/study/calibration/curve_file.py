@@ -54,7 +54,7 @@ class _CurveFile(BaseModel):
     data: str
 
     @model_validator(mode="after")
-    def _rise(self) -> _CurveFile:
+    def _require_rising_scores(self) -> _CurveFile:
         scores = [score for score, _ in self.knots]
         if any(later <= earlier for earlier, later in pairwise(scores)):
             raise ValueError("the scores of the knots must rise")

@@ -254,7 +254,7 @@ def estimate_systems(rated: Rated, metric: str, dimension: str) -> tuple[list[Sy
         found[system] = helped, plain
         if scale is not None:
             helped, plain = (_clip(mean, scale.low, scale.high) for mean in (helped, plain))
-        notes = [note] if (note := _doubt(scores[with_both], scores[only_scored], sign=sign)) else []
+        notes = [note] if (note := _warn_if_not_random(scores[with_both], scores[only_scored], sign=sign)) else []
         if different < min(FEW_DIFFERENT, clusters / 2):
             notes.append(
                 f"{different} of {clusters} rated questions have another rating than the most frequent one: "
@@ -312,7 +312,7 @@ def _clip(mean: MeanEstimate, low: float, high: float) -> MeanEstimate:
     return replace(mean, value=value, low=below, high=above)
 
 
-def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
+def _warn_if_not_random(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
     """Return a warning if the rated answers are no random sample; scores times `sign` are the metric's own."""
     if len(unrated_scores) == 0:
         return "all answers with a score are rated: the scores add nothing"

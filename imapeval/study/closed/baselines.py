@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ANSWERS = 1000
 """Target for the total number of permuted answers: the standard error of an accuracy is then .016."""
 
-_FEWEST_DEALS, _MOST_DEALS = 10, 50
+_MIN_PERMUTATIONS, _MAX_PERMUTATIONS = 10, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,12 @@ def measure_baselines(runs: Sequence[TaskRun], *, seed: int = 0) -> list[Baselin
     for task, run in {run.task: run for run in reversed(runs)}.items():
         gold = [right for right, _ in run.answers.values()]
         rng = np.random.default_rng(seed)
-        deals = [
-            _deal(task.kind, gold, rng) for _ in range(min(_MOST_DEALS, max(_FEWEST_DEALS, _ANSWERS // len(gold))))
+        permutations = [
+            _permute_answers(task.kind, gold, rng)
+            for _ in range(min(_MAX_PERMUTATIONS, max(_MIN_PERMUTATIONS, _ANSWERS // len(gold))))
         ]
         for metric in task.metrics:
-            chance = float(np.mean([_measure(task, metric, gold, given) for given in deals]))
+            chance = float(np.mean([_measure(task, metric, gold, given) for given in permutations]))
             majority = _measure(task, metric, gold, _repeat_most_frequent(task.kind, gold))
             found.append(Baseline(task.name, metric, majority, chance))
     return found
@@ -75,9 +76,9 @@ def _repeat_most_frequent(kind: Kind, gold: list[Any]) -> list[Any]:
     return [list(answer) if kind == "ranking" else answer] * len(gold)
 
 
-def _deal(kind: Kind, gold: list[Any], rng: np.random.Generator) -> list[Any]:
+def _permute_answers(kind: Kind, gold: list[Any], rng: np.random.Generator) -> list[Any]:
     if kind != "sequence":
         return [gold[place] for place in rng.permutation(len(gold))]
     tags = list(chain.from_iterable(gold))
-    dealt = iter(rng.permutation(len(tags)).tolist())
-    return [[tags[next(dealt)] for _ in own] for own in gold]
+    permuted = iter(rng.permutation(len(tags)).tolist())
+    return [[tags[next(permuted)] for _ in own] for own in gold]

@@ -72,29 +72,30 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
             reason = f"{'every' if is_label.all() else 'no'} answer is {label!r}: there is nothing to tell apart"
             return MetricFamily(names, lambda weights: [np.nan, np.nan], undefined=dict.fromkeys(names, reason))
     areas = [
-        (volume_under_roc_surface(is_label, column), _weigh_precision(is_label, column)) for is_label, column in columns
+        (volume_under_roc_surface(is_label, column), _average_precision(is_label, column))
+        for is_label, column in columns
     ]
 
-    def weigh(weights: Floats) -> Sequence[float]:
+    def compute(weights: Floats) -> Sequence[float]:
         found = [(under_roc(weights), precision(weights)) for under_roc, precision in areas]
         defined = [pair for pair in found if not np.isnan(pair).any()]
         return [fmean(column) for column in zip(*defined, strict=True)] if defined else [np.nan, np.nan]
 
     values = {
-        name: fmean(float(compute(is_label, column)) for is_label, column in columns)
-        for name, compute in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
+        name: fmean(float(metric(is_label, column)) for is_label, column in columns)
+        for name, metric in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
     }
     number = {label: place for place, label in enumerate(dict.fromkeys(gold))}
     size: dict[str, float] = dict.fromkeys(names, count_effective([[number[label]] for label in gold]))
-    return MetricFamily(names, weigh, values, sizes=size, most=size)
+    return MetricFamily(names, compute, values, sizes=size, most=size)
 
 
-def _weigh_precision(is_label: Flags, scores: Floats) -> Callable[[Floats], float]:
+def _average_precision(is_label: Flags, scores: Floats) -> Callable[[Floats], float]:
     """Return a function of weights for average precision; NaN if no answer with the label has positive weight."""
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(scores[order]) != 0))
 
-    def weigh(weights: Floats) -> float:
+    def compute(weights: Floats) -> float:
         ordered = weights[order]
         both = np.add.reduceat(ordered * is_label[order], starts)
         above = np.add.reduceat(ordered, starts).cumsum()
@@ -103,7 +104,7 @@ def _weigh_precision(is_label: Flags, scores: Floats) -> Callable[[Floats], floa
         # Precision at each distinct score, weighted by the increase in recall.
         return float((both.cumsum() / np.maximum(1.0, above)) @ both / both.sum())
 
-    return weigh
+    return compute
 
 
 AVERAGES = ("micro", "macro", "weighted")
@@ -149,7 +150,7 @@ def measure_sets(
     expected, found, rows = np.array(items, dtype=np.int64).reshape(-1, 3).T
     labels = list(codes.values())
 
-    def weigh(weights: Floats) -> Sequence[float]:
+    def compute(weights: Floats) -> Sequence[float]:
         of_items = weights[rows]
         hits = np.where(expected == found, of_items, 0.0)
         sizes = [
@@ -160,7 +161,7 @@ def measure_sets(
 
     if not labels:
         reason = "nothing is right in any answer, and nothing was given"
-        return MetricFamily(NAMES, weigh, undefined=dict.fromkeys(NAMES, reason))
+        return MetricFamily(NAMES, compute, undefined=dict.fromkeys(NAMES, reason))
     values = [
         float(value)
         for average in AVERAGES
@@ -173,7 +174,7 @@ def measure_sets(
     answers, things = (count_effective(side) for side in (right_labels, [[one] for own in right_labels for one in own]))
     return MetricFamily(
         NAMES,
-        weigh,
+        compute,
         dict(zip(NAMES, values, strict=True)),
         # The contents of an answer may be right or wrong together, so if all are right, the answers count.
         sizes=dict.fromkeys(macro, answers),

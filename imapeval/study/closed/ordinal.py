@@ -39,13 +39,13 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFa
     if len(set(gold)) < 2:
         reason = "every answer is of the same class: there is no order"
         return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
-    weigh = volume_under_roc_surface(np.asarray(gold), np.asarray(scores, dtype=np.float64))
+    compute_volume = volume_under_roc_surface(np.asarray(gold), np.asarray(scores, dtype=np.float64))
     size = {"vus": count_effective([[one] for one in np.unique(gold, return_inverse=True)[1].tolist()])}
-    return [MetricFamily(("vus",), lambda weights: [weigh(weights)], sizes=size, most=size)]
+    return [MetricFamily(("vus",), lambda weights: [compute_volume(weights)], sizes=size, most=size)]
 
 
 def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable[[Floats], float]:
-    """Return the weighing of the volume under the ROC surface; NaN where a class has no weight."""
+    """Return a function of weights for the volume under the ROC surface; NaN where a class has no weight."""
     order = np.argsort(scores, kind="stable")
     numbers = scores[order]
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
@@ -53,7 +53,7 @@ def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable
     # A column per class and a row per answer, in the order of the numbers.
     is_class = classes[order][:, None] == np.arange(len(present))
 
-    def weigh(weights: Floats) -> float:
+    def compute(weights: Floats) -> float:
         ties = np.add.reduceat(weights[order][:, None] * is_class, starts, axis=0)
         sizes = ties.sum(axis=0)
         if not sizes.all():
@@ -62,7 +62,7 @@ def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable
         # Counts are exact as long as they fit; shares do not overflow.
         return _count_chains(ties) / choices if choices < _EXACT else _count_chains(ties / sizes)
 
-    return weigh
+    return compute
 
 
 def _count_chains(ties: Floats) -> float:

@@ -91,13 +91,13 @@ class _WeightedRows:
     """The rows that a statistic is taken over, each with the number of its question, and its bounds.
 
     Attributes:
-        weigh: The statistic of weighted rows.
+        compute: The statistic of weighted rows.
         questions: Of each row.
         bounds: Lowest and highest possible value; None where there is none or it is never undefined.
         problem: Why it is undefined, where it is.
     """
 
-    weigh: WeightedStatistic
+    compute: WeightedStatistic
     questions: Counts
     bounds: tuple[float, float] | None
     problem: str
@@ -203,13 +203,13 @@ def _estimate(
     """Return value, ends of the interval, and why there is none."""
     if not len(data.questions):
         return None, None, None, "nothing has two scores"
-    value = float(data.weigh(np.ones((1, len(data.questions))))[0])
+    value = float(data.compute(np.ones((1, len(data.questions))))[0])
     if np.isnan(value):
         return None, None, None, data.problem
     present, codes = np.unique(data.questions, return_inverse=True)
     if len(present) < 2:
         return value, None, None, "one question alone has no interval"
-    replicates = compute_replicates(data.weigh, draw_resamples(len(present), seed=seed, resamples=resamples), codes)
+    replicates = compute_replicates(data.compute, draw_resamples(len(present), seed=seed, resamples=resamples), codes)
     if data.bounds is None and np.isnan(replicates).any():
         return value, None, None, f"no interval: in some resamples {data.problem}"
     interval = percentile_interval(replicates, bounds=data.bounds)
@@ -221,10 +221,10 @@ def describe_robustness(rows: Sequence[Robustness]) -> list[str]:
     by_metric: dict[str, dict[StatisticName, Robustness]] = {}
     for row in rows:
         by_metric.setdefault(row.metric, {})[row.statistic] = row
-    return [_say(metric, found) for metric, found in by_metric.items()]
+    return [_describe_metric(metric, found) for metric, found in by_metric.items()]
 
 
-def _say(metric: str, rows: dict[StatisticName, Robustness]) -> str:
+def _describe_metric(metric: str, rows: dict[StatisticName, Robustness]) -> str:
     values = {statistic: row.value for statistic, row in rows.items() if row.value is not None}
     said: list[str] = []
     if "absolute_change" in values:

@@ -119,7 +119,7 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     for spread in NOISE:
         drawn: list[float] = []
         for _ in range(repeats):
-            noisy = _put_on(ratings[rows] + generator.normal(0.0, spread, n), rated.scales.get(dimension))
+            noisy = _clip_to_scale(ratings[rows] + generator.normal(0.0, spread, n), rated.scales.get(dimension))
             drawn.append(_correlate(scores[rows], noisy, systems[rows]).value)
         after = _mean(drawn)
         shifts.append(RatingShift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, n))
@@ -244,6 +244,6 @@ def _average(table: Floats) -> Floats:
     return average_exactly(table[given], np.nonzero(given)[0], size=len(table))
 
 
-def _put_on(ratings: Floats, scale: Scale | None) -> Floats:
+def _clip_to_scale(ratings: Floats, scale: Scale | None) -> Floats:
     # Not on its steps: a mean over raters lies between them.
     return ratings if scale is None else np.clip(ratings, scale.low, scale.high)

@@ -294,11 +294,11 @@ def measure_repeats(
         saved=saved,
         cost={step: cost[step] for step in saved},
         unit=unit,
-        advice=_advise(repeated, saved, cost, unit),
+        advice=_describe_advice(repeated, saved, cost, unit),
     )
 
 
-def _advise(repeated: RepeatedScores, saved: Mapping[str, float], cost: Mapping[str, float], unit: str) -> str:
+def _describe_advice(repeated: RepeatedScores, saved: Mapping[str, float], cost: Mapping[str, float], unit: str) -> str:
     if not len(repeated.scores):
         why = f" ({repeated.reason})" if repeated.reason else ""
         return f"{repeated.metric}: no answer has a score for every repetition{why}."

@@ -14,7 +14,7 @@ from imapeval.redaction import register_url_secrets
 
 SCHEMA = {"type": "object"}
 REQUEST = Request((Message("user", "头痛?"),), SCHEMA, max_tokens=9)
-WHO = "the model 'm' at http://x/v1"
+SENDER = "the model 'm' at http://x/v1"
 
 
 def error(message="no", **fields):
@@ -113,10 +113,10 @@ FAULTS = [
 @pytest.mark.parametrize(("who", "status", "body", "kind"), FAULTS)
 def test_each_servers_words_are_understood(who, status, body, kind):
     text = body if isinstance(body, str) else json.dumps(body)
-    raised = chat_format.to_error(chat_format.ErrorReply.parse(status, text), REQUEST, who=WHO)
+    raised = chat_format.to_error(chat_format.ErrorReply.parse(status, text), REQUEST, sender=SENDER)
     assert raised.kind == kind, who
     assert isinstance(raised, ServiceError if kind in ("auth", "not-found", "over-budget") else ProviderError)
-    assert WHO in str(raised)
+    assert SENDER in str(raised)
     if isinstance(body, dict) and "error" in body:
         said = body["error"]
         assert (said if isinstance(said, str) else said["message"]) in str(raised)
@@ -125,8 +125,8 @@ def test_each_servers_words_are_understood(who, status, body, kind):
 def test_only_a_request_with_a_form_can_be_refused_its_form():
     fault = chat_format.ErrorReply.parse(400, json.dumps(error("Grammar error: x")))
     plain = Request(REQUEST.messages)
-    assert chat_format.to_error(fault, plain, who=WHO).kind == "bad-request"
-    assert chat_format.to_error(fault, Request(REQUEST.messages, json=True), who=WHO).kind == "unsupported"
+    assert chat_format.to_error(fault, plain, sender=SENDER).kind == "bad-request"
+    assert chat_format.to_error(fault, Request(REQUEST.messages, json=True), sender=SENDER).kind == "unsupported"
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,13 @@ def test_only_a_request_with_a_form_can_be_refused_its_form():
 )
 def test_a_foreign_page_from_a_server_that_answered_before_does_not_end_the_run(status, body, kind):
     assert (
-        chat_format.to_error(chat_format.ErrorReply.parse(status, body), REQUEST, who=WHO, answered=True).kind == kind
+        chat_format.to_error(chat_format.ErrorReply.parse(status, body), REQUEST, sender=SENDER, answered=True).kind
+        == kind
     )
 
 
 def test_a_missing_key_is_named():
-    raised = chat_format.to_error(chat_format.ErrorReply.parse(401, "{}"), REQUEST, who=WHO, keyed=False)
+    raised = chat_format.to_error(chat_format.ErrorReply.parse(401, "{}"), REQUEST, sender=SENDER, keyed=False)
     assert "OPENAI_API_KEY" in str(raised)
 
 
@@ -229,18 +230,18 @@ def reply(content="{}", *, finish_reason="stop", usage=None, **message):
 
 
 def test_thinking_is_no_part_of_the_answer():
-    completion = chat_format.parse_reply(reply("text", reasoning_content="hm", reasoning="hm"), REQUEST, who=WHO)
+    completion = chat_format.parse_reply(reply("text", reasoning_content="hm", reasoning="hm"), REQUEST, sender=SENDER)
     assert completion.text == "text"
     with pytest.raises(ProviderError, match="'m'"):
-        chat_format.parse_reply(reply(None, reasoning_content="hm"), REQUEST, who=WHO)
+        chat_format.parse_reply(reply(None, reasoning_content="hm"), REQUEST, sender=SENDER)
 
 
 def test_usage_is_read_in_every_form():
     full = {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
-    assert chat_format.parse_reply(reply(usage=full), REQUEST, who=WHO).usage == Usage(5, 2, 4)
+    assert chat_format.parse_reply(reply(usage=full), REQUEST, sender=SENDER).usage == Usage(5, 2, 4)
     bare = {"prompt_tokens": 5, "completion_tokens": None, "prompt_tokens_details": None}
-    assert chat_format.parse_reply(reply(usage=bare), REQUEST, who=WHO).usage == Usage(5, 0)
-    assert chat_format.parse_reply(reply(), REQUEST, who=WHO).usage == Usage(0, 0)
+    assert chat_format.parse_reply(reply(usage=bare), REQUEST, sender=SENDER).usage == Usage(5, 0)
+    assert chat_format.parse_reply(reply(), REQUEST, sender=SENDER).usage == Usage(0, 0)
 
 
 @pytest.mark.parametrize(
@@ -257,13 +258,15 @@ def test_usage_is_read_in_every_form():
     ],
 )
 def test_a_content_of_parts_is_joined(content, text):
-    assert chat_format.parse_reply(reply(content), REQUEST, who=WHO).text == text
+    assert chat_format.parse_reply(reply(content), REQUEST, sender=SENDER).text == text
 
 
 @pytest.mark.parametrize("content", [None, "", " ", [], [{"type": "text"}], [{"type": "text", "text": 4}], {}, 4, True])
 def test_a_reply_without_text_reports_its_usage(content):
     with pytest.raises(ProviderError) as caught:
-        chat_format.parse_reply(reply(content, usage={"prompt_tokens": 5, "completion_tokens": 2}), REQUEST, who=WHO)
+        chat_format.parse_reply(
+            reply(content, usage={"prompt_tokens": 5, "completion_tokens": 2}), REQUEST, sender=SENDER
+        )
     assert (caught.value.kind, caught.value.tokens) == ("unreadable-reply", (5, 2))
 
 
@@ -271,7 +274,7 @@ def test_a_reply_without_a_choice_may_cost_something():
     said = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}
     for bill, tokens in ((said, (5, 0)), ({"choices": []}, None), ({"usage": "much"}, None)):
         with pytest.raises(ProviderError) as caught:
-            chat_format.parse_reply(json.dumps(bill), REQUEST, who=WHO)
+            chat_format.parse_reply(json.dumps(bill), REQUEST, sender=SENDER)
         assert (caught.value.kind, caught.value.tokens) == ("unreadable-reply", tokens)
 
 
@@ -286,7 +289,7 @@ def test_a_reply_without_a_choice_may_cost_something():
 def test_an_error_or_a_second_text_beside_a_text(extra, kind):
     said = f'{{"usage": {{"prompt_tokens": 5}}, "choices": [{{"message": {{"content": "3"}}}}], {extra}}}'
     with pytest.raises(ProviderError) as caught:
-        chat_format.parse_reply(said, REQUEST, who=WHO)
+        chat_format.parse_reply(said, REQUEST, sender=SENDER)
     assert (caught.value.kind, caught.value.tokens) == (kind, (5, 0))
 
 
@@ -295,12 +298,12 @@ def test_a_text_that_looks_like_a_second_one():
     said = json.loads(reply(text))
     said["choices"][0]["logprobs"] = {"content": []}
     said |= {"error": None, "prompt": {"content": "q"}}
-    assert chat_format.parse_reply(json.dumps(said), REQUEST, who=WHO).text == text
+    assert chat_format.parse_reply(json.dumps(said), REQUEST, sender=SENDER).text == text
 
 
 def test_a_refusal_may_be_a_part():
     with pytest.raises(ProviderError) as caught:
-        chat_format.parse_reply(reply([{"type": "refusal", "refusal": "I won't."}]), REQUEST, who=WHO)
+        chat_format.parse_reply(reply([{"type": "refusal", "refusal": "I won't."}]), REQUEST, sender=SENDER)
     assert (caught.value.kind, caught.value.raw) == ("refusal", "I won't.")
 
 
@@ -329,26 +332,28 @@ def test_a_refusal_may_be_a_part():
     ],
 )
 def test_no_usage_costs_a_completion(usage, read):
-    completion = chat_format.parse_reply(reply("text", usage=usage), REQUEST, who=WHO)
+    completion = chat_format.parse_reply(reply("text", usage=usage), REQUEST, sender=SENDER)
     assert (completion.text, completion.usage) == ("text", read)
 
 
 def test_invalid_unused_fields_do_not_lose_the_completion():
     said = {"choices": [{"finish_reason": 1, "message": {"content": "text", "refusal": False}}], "model": None}
-    completion = chat_format.parse_reply(json.dumps(said), REQUEST, who=WHO)
+    completion = chat_format.parse_reply(json.dumps(said), REQUEST, sender=SENDER)
     assert (completion.text, completion.finish_reason, completion.model) == ("text", "", "")
 
 
 def test_a_byte_order_mark_and_half_an_emoji_do_not_lose_the_completion():
     said = reply("rest ?").encode().replace(b"?", b"\\ud83d")
-    assert chat_format.parse_reply(said, REQUEST, who=WHO).text == "rest ?"
-    assert chat_format.parse_reply(b"\xef\xbb\xbf" + reply("rest").encode(), REQUEST, who=WHO).text == "rest"
+    assert chat_format.parse_reply(said, REQUEST, sender=SENDER).text == "rest ?"
+    assert chat_format.parse_reply(b"\xef\xbb\xbf" + reply("rest").encode(), REQUEST, sender=SENDER).text == "rest"
 
 
 def test_a_truncation_reports_its_usage():
     with pytest.raises(ProviderError) as caught:
         chat_format.parse_reply(
-            reply("ha", finish_reason="length", usage={"prompt_tokens": 5, "completion_tokens": 9}), REQUEST, who=WHO
+            reply("ha", finish_reason="length", usage={"prompt_tokens": 5, "completion_tokens": 9}),
+            REQUEST,
+            sender=SENDER,
         )
     assert (caught.value.kind, caught.value.raw, caught.value.tokens) == ("truncated", "ha", (5, 9))
 
@@ -357,7 +362,7 @@ def test_a_truncation_reports_its_usage():
 def test_an_error_with_status_200_is_still_an_error(code, kind):
     """OpenRouter, once it has begun to reply."""
     with pytest.raises(ProviderError) as caught:
-        chat_format.parse_reply(json.dumps(error("upstream", code=code)), REQUEST, who=WHO)
+        chat_format.parse_reply(json.dumps(error("upstream", code=code)), REQUEST, sender=SENDER)
     assert caught.value.kind == kind
 
 
@@ -374,8 +379,8 @@ def test_an_error_with_status_200_is_still_an_error(code, kind):
 def test_no_reply_crashes_the_reader(content):
     # Anything else that is raised, or a completion without text, is a fault.
     with contextlib.suppress(ProviderError, ServiceError):
-        assert chat_format.parse_reply(content, REQUEST, who=WHO).text.strip()
-    chat_format.to_error(chat_format.ErrorReply.parse(400, content.decode(errors="replace")), REQUEST, who=WHO)
+        assert chat_format.parse_reply(content, REQUEST, sender=SENDER).text.strip()
+    chat_format.to_error(chat_format.ErrorReply.parse(400, content.decode(errors="replace")), REQUEST, sender=SENDER)
 
 
 @pytest.mark.parametrize("text", ["Take a rest.", "\\u0072\\u0065\\u0073\\u0074", "(rest)"])
@@ -383,11 +388,11 @@ def test_a_completion_that_repeats_a_password_is_a_failure(text):
     """A word that is missing might change what is read."""
     reply = f'{{"choices": [{{"message": {{"content": "{text}"}}}}], "usage": {{"prompt_tokens": 5}}}}'
     register_url_secrets("http://rest:7Kx2@h/v1?user=rest")
-    assert chat_format.parse_reply(reply, REQUEST, who=WHO).text
+    assert chat_format.parse_reply(reply, REQUEST, sender=SENDER).text
     # Without a password, the user is a key.
     register_url_secrets("http://rest@h/v1")
     with pytest.raises(ProviderError) as failed:
-        chat_format.parse_reply(reply, REQUEST, who=WHO)
+        chat_format.parse_reply(reply, REQUEST, sender=SENDER)
     assert failed.value.kind == "repeats-password"
     assert failed.value.tokens == (5, 0)
     assert "[redacted]" in str(failed.value.raw)
@@ -400,5 +405,5 @@ def test_numbers_that_are_no_log_probabilities_are_not_used(damaged):
         said = json.loads(reply("3"))
         top = [{"token": "4", "logprob": other}]
         said["choices"][0]["logprobs"] = {"content": [{"token": "3", "logprob": own, "top_logprobs": top}]}
-        completion = chat_format.parse_reply(json.dumps(said), request, who=WHO)
+        completion = chat_format.parse_reply(json.dumps(said), request, sender=SENDER)
         assert (completion.text, len(completion.tokens)) == ("3", count)

@@ -176,5 +176,5 @@ def test_every_cut_of_a_text_is_found_again(text, cuts, generated):
 def test_numbers_that_are_no_log_probabilities_are_refused(damaged):
     said = reply(["Rest", ".", " ", "休", "", "息"], [None, damaged, -0.25, -4.0, -3.0, -2.0])
     with pytest.raises(ProviderError) as caught:
-        parse_reply(json.dumps(said), REQUEST, who="stub")
+        parse_reply(json.dumps(said), REQUEST, sender="stub")
     assert caught.value.kind == "unreadable-reply"
