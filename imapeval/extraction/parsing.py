@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction import line_format
-from imapeval.extraction.entries import MAX_RAW_TERM_CHARACTERS, QUERY_VALUE, Parsed, clean_entries, all_entries_dropped
+from imapeval.extraction.entries import MAX_RAW_TERM_CHARACTERS, QUERY_VALUE, Parsed, all_entries_dropped, clean_entries
 from imapeval.extraction.line_format import LineEntries
 from imapeval.llm.structured.json_objects import (
     find_json_object,
