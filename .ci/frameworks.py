@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -58,6 +59,7 @@ SHARED = (
     "imapeval/integrations/adapter",
     "tests/integrations/test_",
     "tests/integrations/conftest",
+    ".ci/constraints.txt",
 )
 """What the tests of all of them rest on."""
 
@@ -103,10 +105,24 @@ def find_changed(reference: str) -> list[str]:
         if done.returncode:
             return list(EXTRAS)
         changed += done.stdout.splitlines()
-    if any(path.startswith(SHARED) for path in changed):
+    old = subprocess.run([*git, "show", f"{reference}:pyproject.toml"], capture_output=True, text=True)
+    required, extras = read_requirements((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    required_then, extras_then = read_requirements(old.stdout)
+    if required != required_then or any(path.startswith(SHARED) for path in changed):
         return list(EXTRAS)
     own = {name: (f"integrations/{name}", f"frameworks/{name}", *ELSEWHERE.get(name, ())) for name in EXTRAS}
-    return [name for name, parts in own.items() if any(part in path for part in parts for path in changed)]
+    return [
+        name
+        for name, parts in own.items()
+        if any(part in path for part in parts for path in changed)
+        or any(extras.get(extra) != extras_then.get(extra) for extra in EXTRAS[name].split(","))
+    ]
+
+
+def read_requirements(pyproject: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Return what the package requires, and what each extra does."""
+    project = tomllib.loads(pyproject).get("project", {})
+    return project.get("dependencies", []), project.get("optional-dependencies", {})
 
 
 def check(name: str, *, freeze: bool) -> bool:
