@@ -32,11 +32,10 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
         `ref` (index of the reference) and `reading`; `query` and `constraint` as lists of [term, value, labels];
         `reference` and `response` as lists of [term, value, start, end, kind, quoted, labels]: start and end are
         offsets in UTF-16 units, as JavaScript counts, or -1 if the value is not in the text; kind is the relation of
-        the best match
-        (`find_best_matches`), or `SOFT_MATCH`; quoted is 1 if the extractor gave the position, else it is the first
-        occurrence; labels are the qualifiers as lists of [kind, text]. `matches` as lists of [reference pair, response
-        pair, kind, credit, similarity, decided by, evidence, best, path]: best is 1 for a contradiction and for the
-        best match of one of the two values; path is that of `concept_path`.
+        the best match (`find_best_matches`), or `SOFT_MATCH`; quoted is 1 if the extractor gave the position, else it
+        is the first occurrence; labels are the qualifiers as lists of [kind, text]. `matches` as lists of [reference
+        pair, response pair, kind, credit, similarity, decided by, evidence, best, path]: best is 1 for a contradiction
+        and for the best match of one of the two values; path is that of `concept_path`.
     """
     imap, matches = record.imap, record.matches or ()
     best = find_best_matches(matches)

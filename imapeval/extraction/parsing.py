@@ -91,7 +91,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         raise unreadable_error(completion, "it has no pair, and is not the requested form without pairs either")
     for parsed, what in ((query, "queries"), (constraint, "constraints")):
         if entries.complete and all_entries_dropped(parsed):
-            raise unreadable_error(completion, f"none of its {len(parsed.dropped)} {what} is one")
+            raise unreadable_error(completion, f"none of its {len(parsed.dropped)} {what} is a valid pair")
     return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.complete)
 
 

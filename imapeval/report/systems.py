@@ -112,7 +112,7 @@ def write_table(comparison: SystemComparison, path: Path) -> None:
     The CSV has a column for each attribute of `Difference`.
 
     Raises:
-        UsageError: The suffix of the path is none of `SUFFIXES`, or the file cannot be written.
+        UsageError: The suffix of the path is not one of `SUFFIXES`, or the file cannot be written.
     """
     match path.suffix:
         case ".csv":

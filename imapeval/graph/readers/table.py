@@ -150,7 +150,7 @@ def _is_id(text: str) -> bool:
 def _find_problem(row: dict[str, str]) -> str | None:
     for column, allowed in _ALLOWED.items():
         if row.get(column, "") not in ("", *allowed):
-            return f"a {column} that is none of {', '.join(allowed)}"
+            return f"a {column} that is not one of {', '.join(allowed)}"
     return None
 
 

@@ -50,7 +50,7 @@ class JudgeRequest:
         texts: What goes into it.
         schema: JSON schema of the reply; None if the reply is not JSON.
         max_tokens: Most tokens of the completion; None for the usual limit.
-        template: The prompt itself, where it is none of ours; then `task` is what it is called.
+        template: The prompt itself if it is not one of ours; `task` is then its name.
     """
 
     task: str

@@ -65,7 +65,7 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def name(self) -> str:
-        """That of the prompt."""
+        """The name of the prompt after "geval:"."""
         return f"geval:{self.prompt.name}"
 
     @computed
@@ -80,7 +80,7 @@ class CustomGEval(WeightedJudge):
 
     @property
     def score_scale(self) -> Scale:
-        """The prompt's."""
+        """The scale of the prompt."""
         return self.prompt.scale
 
     @computed
@@ -97,7 +97,7 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
-        """What of ours goes with it."""
+        """The prompts of ours that are sent with it."""
         return (NOTE, FORM) if self.prompt.is_form else (NOTE,)
 
     def describe_state(self) -> Mapping[str, Value]:

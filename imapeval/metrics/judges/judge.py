@@ -61,7 +61,7 @@ class DimensionJudge(WeightedJudge):
 
     @property
     def score_scale(self) -> Scale:
-        """The chosen one."""
+        """The scale that was chosen."""
         return Scale.parse(self.scale)
 
     @computed

@@ -76,7 +76,7 @@ class WeightedJudge(SampledJudge):
     def __post_init__(self) -> None:
         """Check the options."""
         if self.weights not in WEIGHTS:
-            raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
+            raise ValueError(f"weights {self.weights!r} is not one of {', '.join(WEIGHTS)}")
         SampledJudge.__post_init__(self)
         scale = self.score_scale
         if self.weights == "logprobs" and not scale.has_single_digits:

@@ -69,7 +69,7 @@ class GptScore(LikelihoodMetric):
     def __post_init__(self) -> None:
         for name, value, known in (("aspect", self.aspect, _ASPECTS), ("direction", self.direction, _DIRECTIONS)):
             if value not in known:
-                raise ValueError(f"{name}={value!r} is none of {', '.join(known)}")
+                raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
 
     def measure(self, case: Case) -> Measurement:
         """See `LikelihoodMetric.measure`."""

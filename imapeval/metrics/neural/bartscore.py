@@ -54,7 +54,7 @@ class BartScore(NeuralMetric):
 
     def __post_init__(self) -> None:
         if self.direction not in _DIRECTIONS:
-            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_DIRECTIONS)}")
+            raise ValueError(f"direction={self.direction!r} is not one of {', '.join(_DIRECTIONS)}")
 
     def prepare(self, resources: MetricResources) -> BartScore:
         """Return it with its model; see `Metric.prepare`."""

@@ -67,7 +67,7 @@ class UniEval(NeuralMetric):
 
     def __post_init__(self) -> None:
         if self.dimension not in (*_QUESTIONS, "overall"):
-            raise ValueError(f"dimension={self.dimension!r} is none of {', '.join(_QUESTIONS)}, overall")
+            raise ValueError(f"dimension={self.dimension!r} is not one of {', '.join(_QUESTIONS)}, overall")
 
     @property
     def missing_requirements(self) -> str:

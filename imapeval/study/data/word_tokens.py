@@ -94,13 +94,13 @@ def open_tokenizer(name: str) -> Tokenizer:
             ) from error
     path = Path(name) / "tokenizer.json" if Path(name).is_dir() else Path(name)
     if not path.is_file():
-        raise UsageError(f"{name!r} is no file of a tokenizer. Give a tokenizer.json, or tiktoken:ENCODING.")
+        raise UsageError(f"{name!r} is not a tokenizer file. Give a tokenizer.json, or tiktoken:ENCODING.")
     needed_for = f"The tokenizer {name}"
     tokenizers: Any = require("tokenizers", distribution="tokenizers", extra="tokens", needed_for=needed_for)
     try:
         tokenizer = tokenizers.Tokenizer.from_buffer(path.read_bytes())
     except ValueError as error:
-        raise UsageError(f"{path} is no file of the package tokenizers ({error}).") from error
+        raise UsageError(f"{path} is not a file of the package tokenizers ({error}).") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return _use_tokenizers(tokenizer)

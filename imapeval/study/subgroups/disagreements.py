@@ -20,9 +20,8 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
 
     Places are among all answers that have both, from 0 (worst) to 1 (best); ties get the average of their places,
     so a metric that gives half of the answers the same score puts none of them at an end. Places by the metric and by
-    the raters have the same mean: there are answers that it places too high (`score_rank` above `rating_rank`) as there
-        are such that it places too low. Of equal gaps the earlier answer
-    comes first; an answer without a gap is left out.
+    the raters have the same mean: if it places some answers too high (`score_rank` above `rating_rank`), it places
+    others too low. Of equal gaps the earlier answer comes first; an answer without a gap is left out.
 
     Returns:
         At most `count` answers; none where fewer than two have both a score and a rating.

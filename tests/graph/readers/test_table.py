@@ -64,9 +64,9 @@ def test_scope_and_type_by_prefix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ("fr,fièvre,fever,symptom,name", "a lang that is none of en, zh"),
-        ("en,fever,fever,sign,name", "a type that is none of disease, "),
-        ("en,fever,fever,symptom,word", "a kind that is none of name, "),
+        ("fr,fièvre,fever,symptom,name", "a lang that is not one of en, zh"),
+        ("en,fever,fever,sign,name", "a type that is not one of disease, "),
+        ("en,fever,fever,symptom,word", "a kind that is not one of name, "),
         ("en,,fever,symptom,name", "no name"),
         ("en,fever,,symptom,name", "the concept is empty"),
         ("en,fever,...,symptom,name", "an id that is not a CURIE"),

@@ -119,7 +119,7 @@ def stop(
         met = found.ratings == found.ratings_total if rule is None else rule.reached
         state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.sentence
         if not met and not anyway:
-            raise UsageError(f"the study is not at its end. {state} To stop all the same, add --anyway.")
+            raise UsageError(f"the study has not met its stopping rule. {state} To stop anyway, add --anyway.")
         administration.stop(opened, reason=state if met else f"before its end. {state}")
     echo(f"The study has been stopped: {state}")
 

@@ -52,16 +52,16 @@ ALIASES: Mapping[str, str] = {
 "actual_output") have for them, in lower case."""
 
 NOTE, FORM = "geval-own-note", "geval-own-form"
-"""Prompts of ours that go with it."""
+"""Our own prompts that are added to it."""
 
 MAX_SCALE_SIZE = 101
 """The most values that a scale can have, as in 0..100."""
 
 _KEYS = ("name", "scale", "languages", "criteria", "steps", "given")
 _RESPONSE_VARIABLES = frozenset({"response", "response_imap", "matches"})
-"""Without one of them a prompt says nothing of the response."""
+"""A prompt needs at least one of them to show the response."""
 _UNFENCED_VARIABLES = frozenset({"imapscore"})
-"""What is ours and needs no markers."""
+"""Variables that hold our own text, which needs no markers."""
 
 _PLACEHOLDER = re.compile(r"\{\{(?P<name>[^{}\n]*+)\}\}")
 _NAME = re.compile(r"[\w-]{1,40}")
@@ -87,17 +87,17 @@ _KEY = re.compile(r"[\"'](?P<key>[^\W\d][^\"'\n]{0,39})[\"']\s*+:")
 
 @dataclass(frozen=True, slots=True)
 class CustomPrompt:
-    """A prompt out of a file.
+    """A prompt read from a file.
 
     Attributes:
-        name: What its metric is called behind "geval:".
+        name: What follows "geval:" in the name of its metric.
         digest: SHA-256 of the file, in hexadecimal.
         lang: Language that it is written in.
         languages: Languages of the texts it rates.
         scale: Scale of its scores.
         template: What is sent.
         variables: What it has places for.
-        labels: What a score stands behind in its form; () where it has none.
+        labels: What a score follows in its form; () if it has none.
         fields: Fields of the objects that it shows, in lower case, such as one for reasons.
         is_form: Whether the form is ours, whose reply is a JSON object.
     """
@@ -228,7 +228,7 @@ def _read_name(head: Mapping[str, Entry], path: Path) -> str:
     name = "_".join((path.stem if entry is None else entry.text).split())
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"the name {name!r} is none of a metric",
+            f"{name!r} is not a valid metric name",
             path=path,
             line=None if entry is None else entry.line,
             fix="Write a name of at most 40 letters, digits, '-' and '_' into its head: name: empathy",
@@ -316,7 +316,7 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
         "given": "\n".join(f"{{{{{variable}}}}}" for variable in given),
     }
     form = templates.load(FORM, lang=lang, version=PROMPT_VERSION).messages
-    # Not neutralised as texts are: who brings a prompt is trusted.
+    # Not neutralised as texts are: the author of a prompt is trusted.
     return tuple(
         Message(message.role, _PLACEHOLDER.sub(lambda place: texts[place["name"]], message.content)) for message in form
     )

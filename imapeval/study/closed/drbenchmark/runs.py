@@ -71,7 +71,7 @@ def holds_runs(path: Path) -> bool:
 def read_runs(folder: Path) -> list[TaskRun]:
     """Read the files that DrBenchmark's scripts write, below a folder: `recipes/DATASET/runs/DrBenchmark-*.json`.
 
-    Files of tasks that are none of the twenty, such as the classification of CAS, are left out.
+    Files of tasks that are not among the twenty, such as the classification of CAS, are left out.
 
     Raises:
         InputError: There is no such file, one is damaged, or two of a task do not have the same items.

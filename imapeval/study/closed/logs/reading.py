@@ -52,7 +52,7 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
                 )
             if answer.labels and not answer.gold:
                 raise InputError(
-                    f"the right answer to {answer.item} of {answer.task} is none of its options",
+                    f"the right answer to {answer.item} of {answer.task} is not one of its options",
                     path=path,
                     fix="Correct the log, or leave the question out.",
                 )

@@ -82,7 +82,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         every = not gold and bool(gold := find_all_gold(value["gold"], labels))
         if not gold:
             raise InputError(
-                f"{found['gold']!r} is {short_repr(value['gold'])}, which is none of the options",
+                f"{found['gold']!r} is {short_repr(value['gold'])}, which is not one of the options",
                 path=path,
                 line=row.line,
                 unit=row.unit,
