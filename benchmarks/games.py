@@ -102,7 +102,7 @@ GAMES = {
             *((HEDGED[lang][1] + name, None) for name in re.split("、|, ", DISEASES[lang])),
         ],
     ),
-    "its own denial besides": Game(
+    "its own denial added": Game(
         lambda s: f"{s.response} {open_sentences(s.response, DENIED[s.lang][0])}",
         lambda facts, lang: [*number(facts), *number(facts, DENIED[lang][1])],
     ),

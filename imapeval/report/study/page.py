@@ -57,11 +57,11 @@ def render_study(study: Study, *, runs: Sequence[Run] = ()) -> str:
         "scatter": ("Scores and ratings", render_scatters(study)),
         "likeness": ("Among each other", render_metric_matrix(study)),
         "raters": ("Raters", render_raters(study)),
-        "slices": ("Where", render_slices(study)),
+        "slices": ("Groups", render_slices(study)),
         "bias": ("Bias", render_bias(study)),
         "disagreements": ("Disagreements", render_disagreements(disagreements, study, linked=answers is not None)),
         "checklist": ("Reporting checklist", _render_checklist(study)),
-        "account": ("What was read", _render_account(study)),
+        "account": ("Data", _render_account(study)),
         "methods": ("Methods", _render_methods(study)),
         "signatures": ("Signatures", _render_signatures(study)),
     }
@@ -104,7 +104,7 @@ def _render_account(study: Study) -> Markup:
         if study.account
         else render_note("No report of what joined was given.")
     )
-    return render_section("account", "What was read, and what did not join", said)
+    return render_section("account", "The data, and what could not be joined", said)
 
 
 def _render_checklist(study: Study) -> Markup:

@@ -116,7 +116,7 @@ def render_slices(study: Study) -> Markup:
         parts += [render_legend(leading), render_figures(_render_numeric_facets(study, numeric, leading))]
     parts += _render_heterogeneities(study)
     parts += [_render_facet(study, facet, leading) for facet in facets]
-    return render_section("slices", "Where and where not", *parts)
+    return render_section("slices", "Agreement by group of answers", *parts)
 
 
 def _render_heterogeneities(study: Study) -> list[Markup]:
