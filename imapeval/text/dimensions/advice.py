@@ -37,9 +37,9 @@ def _nutrient(latin: str, chinese: str, *, loose: bool = False) -> tuple[str, st
 STANDALONE = (
     # --- doses and courses
     (
-        r"\b(?:increas(?:e|ed|ing)|rais(?:e|ed|ing)|doubl(?:e|ed|ing)|up|step(?:ped|ping)? up|higher) (?:of )?(?:the |your |his |her |its )?(?:daily )?(?:dose|dosage|dosing)\b|\bdos(?:e|age) (?:increase|escalation)\b|\bup-?titrat\w*|\btitrat\w+ up(?:wards?)?\b"
+        r"\b(?:increas(?:e|ed|ing)|rais(?:e|ed|ing)|doubl(?:e|ed|ing)|up|step(?:ped|ping)? up|higher) (?:of )?(?:the |your |his |her |its )?(?:daily )?(?:dose|dosage|dosing)\b|\bdos(?:e|age) (?:(?:increase|escalation)|(?:is |should be |must be |has to be |needs to be |can be )?(?:doubled|increased|raised))\b|\bup-?titrat\w*|\btitrat\w+ up(?:wards?)?\b"
         r"|加量|增量|加大(?:用|药|剂)量|增加(?:用|药|剂)量|上调剂量|剂量(?:加大|增加|上调|加倍|翻倍|调高)|[加增]量?[到至]|加倍(?=[服用吃])|提高剂量",
-        r"\b(?:reduc(?:e|ed|ing)|lower(?:ed|ing)?|decreas(?:e|ed|ing)|cut(?:ting)?|halv(?:e|ed|ing)|step(?:ped|ping)? down|smaller) (?:of )?(?:the |your |his |her |its )?(?:daily )?(?:dose|dosage|dosing)\b|\bdos(?:e|age) reduction\b|\bdown-?titrat\w*|\btitrat\w+ down(?:wards?)?\b"
+        r"\b(?:reduc(?:e|ed|ing)|lower(?:ed|ing)?|decreas(?:e|ed|ing)|cut(?:ting)?|halv(?:e|ed|ing)|step(?:ped|ping)? down|smaller) (?:of )?(?:the |your |his |her |its )?(?:daily )?(?:dose|dosage|dosing)\b|\bdos(?:e|age) (?:reduction|(?:is |should be |must be |has to be |needs to be |can be )?(?:halved|reduced|lowered|decreased))\b|\bdown-?titrat\w*|\btitrat\w+ down(?:wards?)?\b"
         r"|减量|减少(?:用|药|剂)量|降低剂量|下调剂量|剂量(?:减少|降低|下调|减半|调低)|减量?[到至为]|减半(?=[服用吃])|减药",
         r"\b(?:same|usual|current|existing|present|unchanged) (?:daily )?(?:dose|dosage)\b|\b(?:dose|dosage) (?:is |stays |remains |should (?:stay|remain) )?(?:unchanged|the same|as it is)\b|原剂?量|维持剂?量|照原来的?量|按原来的?量",
     ),
@@ -152,7 +152,7 @@ STANDALONE = (
     ),
     (
         r"\b(?:induc(?:e|ed|tion)(?: of)?(?: the)? labou?r|labou?r (?:is |was |be )?induced|terminat(?:e|ion|ing)(?: of)?(?: the)? pregnancy|abort(?:ion|ed)?)\b|引产|终止妊娠|催产|人流|打掉|流掉|人工流产|堕胎",
-        r"\b(?:continu(?:e|ing|ation)(?: of| with)?(?: the)? pregnancy|keep(?:ing)? the (?:baby|pregnancy)|carry(?:ing)? (?:the pregnancy |it )?to term|let nature take its course|expectant management of (?:the )?pregnancy|save the pregnancy)\b|保胎|继续(?:妊娠|怀孕)|留下(?:孩子|宝宝|胎儿)|等待自然(?:发动|临产|分娩)|安胎",
+        r"\b(?:continu(?:e|ing|ation)(?: of| with)?(?: the)? pregnancy|keep(?:ing)? the (?:baby|pregnancy)|carry(?:ing)? (?:the pregnancy |it )?to term|let nature take its course|expectant management of (?:the )?pregnancy|save the pregnancy)\b|保胎(?:治疗)?|继续(?:妊娠|怀孕)|留下(?:孩子|宝宝|胎儿)|等待自然(?:发动|临产|分娩)|安胎",
     ),
     (
         r"\b(?:feed(?:ing)? on demand|demand feed(?:ing)?|whenever (?:the )?(?:baby|he|she) (?:is hungry|wants))\b|按需(?:喂养|哺乳|喂奶)|饿了就喂|想吃就喂",
@@ -365,7 +365,7 @@ COMPLEMENTS = (
         r"\b(?:taboo|ill-advised|unwise|inappropriate|a bad idea|undesirable|detrimental|out of bounds|unacceptable|counterproductive|unlicensed)\b|有害(?!垃圾)|大错|有违|违规",
     ),
     (
-        r"\b(?:beneficial|helpful|useful|effective|worthwhile|works well|(?:will|can|may|might|could|would|do|does) (?:not )?help(?= ?[.]?$| (?:with|against)\b)|helps(?= ?[.]?$| (?:with|against)\b))\b|有(?:效|用|益|帮助|好处)|管用|见效|起效|奏效",
+        r"\b(?:beneficial|helpful|useful|effective|worthwhile|works well|(?:will|can|may|might|could|would|do|does) (?:not )?help(?= ?[.]?$| (?:with|against)\b)|helps(?= ?[.]?$| (?:with|against)\b)|(?:will|can|may|might|could|would|do|does) (?:not )?work(?= ?[.]?$| (?:well|for|against)\b)|works(?= ?[.]?$| (?:well|for|against)\b))\b|有(?:效|用|益|帮助|好处)|管用|见效|起效|奏效",
         r"\b(?:useless|ineffective|pointless|futile|worthless|fruitless|unhelpful)\b|徒劳|白费|白吃",
     ),
     (

@@ -7,6 +7,14 @@ _ORGAN_NODES = r"(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other (?:organs
 _PREGNANCY = r"(?:f(?:o)?etus|pregnancy|embryo|baby)"
 
 STANDALONE = (
+    (
+        r"\bmyopi[ac]\b|\b(?:near|short)-?sighted(?:ness)?\b",
+        r"\bhyperopi[ac]\b|\bhypermetropi[ac]\b|\b(?:far|long)-?sighted(?:ness)?\b",
+    ),
+    (
+        r"\bdrows(?:y|iness)\b|\bsleepy\b|\bsleepiness\b|\bsedat(?:ing|ion)\b",
+        r"\bkeep(?:s|ing)? (?:you |him |her |them |people )?awake\b|\bstimulating\b",
+    ),
     # Kinds of a disease that exclude each other.
     (
         r"\bphysiologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|生理性(?!盐水)",
@@ -66,6 +74,38 @@ STANDALONE = (
         r"|(?:处于)?活动期|发作期|活动性(?=肺?结核|感染|出血|病变|炎症)|处于活动",
         r"\b(?:in|into|achiev\w+) (?:complete |partial |full |clinical )?remission\b|\bquiescent\b|\bdormant\b|\blatent\b|\binactive (?=disease|phase|infection|tuberculosis|tb\b|carrier)"
         r"|缓解期|静止期|稳定期|间歇期|潜伏性|潜伏感染|病情缓解",
+    ),
+)
+
+# Sides that need a subject.
+CONTRARIES = (
+    (
+        r"\b(?:has|have|is|are) (?:now )?(?:dissolved|gone|disappeared|vanished|cleared)(?: up| away)?\b(?: completely)?",
+        r"\b(?:is |are )?still (?:there|present|visible)\b(?: on (?:the |an? )?(?:scan|x-ray|ultrasound|ct|mri)\b)?",
+    ),
+    (
+        r"\bonly (?:at night|overnight|in bed)\b|\b(?:at night|overnight|nights) only\b",
+        r"\b(?:a?round the clock|day and night|all day|24 hours a day|at all times|all the time|always)\b",
+    ),
+    (r"\b(?:x|sex)-linked\b", r"\bautosomal\b"),
+    (
+        r"\bblur(?:red|ry)\b",
+        r"\b(?:clear|sharp)(?= (?:eyesight|vision)\b)|(?<=vision )(?:is |remains )?(?:clear|sharp)\b",
+    ),
+    (
+        r"\b(?:milk|baby|infant|primary|deciduous)(?= (?:tooth|teeth)\b)",
+        r"\b(?:permanent|adult|second)(?= (?:tooth|teeth)\b)",
+    ),
+    (r"\b(?:innocent|physiologic(?:al)?)\b", r"\bpathologic(?:al)?\b(?! (?:fracture|exam|report|stag))"),
+    (
+        r"\brotat(?:e|ed|ing)\b(?: (?:the |your )?(?:injection )?sites?\b)?|\b(?:different|new|another) (?:site|spot|place|area) (?:each|every) time\b|\b(?:change|vary|alternate) (?:the |your )?(?:injection )?sites?\b",
+        r"\b(?:in |at )?(?:the )?same (?:site|spot|place|area)\b(?: (?:each|every) time\b)?",
+    ),
+    (r"\blukewarm\b|\btepid\b", r"\b(?:very |scalding |piping |boiling )?hot\b"),
+    (
+        r"\b(?:pre-?diabet(?:es|ic)|borderline)(?= range\b)",
+        r"(?<!pre)(?<!pre-)(?<!non-)\bdiabet(?:es|ic)(?= range\b)",
+        r"\b(?:normal|non-?diabetic)(?= range\b)",
     ),
 )
 
@@ -148,8 +188,8 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Whether the cause is known.
     (
-        r"(?:病因|原因)(?:已经?|现已|基本|都|是)?(?:查明|明确|清楚|找到|查清|弄清)(?!性)",
-        r"(?:病因|原因)(?:尚|还|至今|目前|仍|暂)?(?:不明确?|不清楚?|未明|不详|未知)|不明原因",
+        r"(?:病因|原因)(?:已经?|现已|基本|都|是)?(?:查明|明确|清楚|找到|查清|弄清|未明|不详|未知)(?!性)",
+        r"(?:病因|原因)(?:尚|还|至今|目前|仍|暂)?(?:不明确?|不清楚?)|不明原因",
     ),
     # Length of life.
     (

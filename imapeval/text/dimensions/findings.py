@@ -69,7 +69,7 @@ STANDALONE = (
         r"\bweight (?:gain(?:ed|s|ing)?|has gone up|is going up|went up|goes up|increas\w+)\b|\b(?:gain|gains|gained|gaining|put on|puts on|putting on) (?:some |any |extra |a lot of )?weight\b|\b(?:get|gets|got|getting) fat(?:ter)?\b"
         r"|体重(?:明显|逐渐)?(?:增加|上升|增长|上涨)|发胖|长胖|变胖|增重|增肥|长肉",
         r"\bweight (?:loss|lost|has gone down|is going down|went down|goes down|drop\w*|fell|falls|reduction)\b|\b(?:lose|loses|losing|lost|shed|sheds|shedding) (?:some |any |a lot of )?(?:weight|pounds|kilos)\b|\bslim(?:s|med|ming)? down\b"
-        r"|体重(?:明显|逐渐)?(?:减轻|下降|减少|降低)|消瘦|变瘦|瘦了|减重|掉秤|减肥|瘦身|体重[要需应得]?(?:减|降)(?:下来|下去|掉)",
+        r"|体重(?:明显|逐渐)?(?:减轻|下降|减少|降低)|消瘦|变瘦|瘦了|减重|掉秤|体重[要需应得]?(?:减|降)(?:下来|下去|掉)",
     ),
     (
         r"\bover-?weight\b|\bobese\b|超重|过胖|太胖|偏胖",
