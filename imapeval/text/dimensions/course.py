@@ -11,10 +11,6 @@ STANDALONE = (
         r"\bmyopi[ac]\b|\b(?:near|short)-?sighted(?:ness)?\b",
         r"\bhyperopi[ac]\b|\bhypermetropi[ac]\b|\b(?:far|long)-?sighted(?:ness)?\b",
     ),
-    (
-        r"\bdrows(?:y|iness)\b|\bsleepy\b|\bsleepiness\b|\bsedat(?:ing|ion)\b",
-        r"\bkeep(?:s|ing)? (?:you |him |her |them |people )?awake\b|\bstimulating\b",
-    ),
     # Kinds of a disease that exclude each other.
     (
         r"\bphysiologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|生理性(?!盐水)",
@@ -85,7 +81,7 @@ CONTRARIES = (
     ),
     (
         r"\bonly (?:at night|overnight|in bed)\b|\b(?:at night|overnight|nights) only\b",
-        r"\b(?:a?round the clock|day and night|all day|24 hours a day|at all times|all the time|always)\b",
+        r"\b(?:a?round the clock|day and night|all day|24 hours a day|at all times|all the time|(?<!not )always)\b",
     ),
     (r"\b(?:x|sex)-linked\b", r"\bautosomal\b"),
     (

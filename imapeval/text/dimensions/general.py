@@ -135,7 +135,7 @@ CONTRARIES = (
         r"\b(?:post-?menopausal|(?:after|past|through|reached|completed) (?:the )?menopause|menopause (?:has |is |was )?(?:already |been )?(?:reached|completed?|over))\b|绝经后",
     ),
     (
-        r"\bbreast-?(?:fe(?:e)?d\w*| ?milk)\b|母乳",
+        r"\bbreast-?(?:fe(?:e)?d\w*| ?milk)\b|母乳(?:喂养)?|哺乳(?!动物|类|期)",
         r"\b(?:formula|bottle-?fe(?:e)?d\w*)\b|奶粉|配方奶|人工喂养"
         r"|\b(?:infant formula|formula milk|top-?up feeds?|wean(?:ing)? (?:the |your )?(?:baby|infant|child)|bottle feeds?|artificial feeding)\b|断(?:母)?[奶乳]|代乳|回奶|喂牛奶",
     ),
@@ -158,7 +158,10 @@ CONTRARIES = (
         r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性|(?:长大|成年|出生)以?后才?(?:得|患|有|出现)的?",
     ),
     (r"\b(?:metasta\w+|disseminated)\b|转移|扩散|播散", r"\blocali[sz]ed\b|局限"),
-    (r"\b(?:sensitive|susceptible)\b|敏感", r"\b(?:resistant|insensitive)\b|耐药"),
+    (
+        r"\b(?:sensitive|susceptible|respond(?:s|ed|ing)?(?= (?:well )?to\b)|responsive(?= to\b))\b|敏感",
+        r"\b(?:resistant|insensitive|refractory(?= to\b)|unresponsive(?= to\b))\b|耐药",
+    ),
     (r"\bagonists?\b|激动剂|促进|刺激|激活", r"\b(?:antagonists?|blockers?|inhibitors?)\b|拮抗剂|阻滞剂|抑制剂?"),
     (
         r"\b(?:lean\w*|tilt\w*|bend\w*) (?:your head |the head |it )?forwards?\b|\bante(?:verted|version|flexed|flexion)\b|前倾|低头",
@@ -185,9 +188,9 @@ CONTRARIES = (
     (r"近端", r"远端"),
     (
         r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
-        r"|\b(?:on the high side|over the limit|too high|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
+        r"|\b(?:on the high side|over the limit|too high|increased(?! to\b)|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
         r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|低于正常|低(?=血[糖钾钠钙])"
-        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
+        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:reduced|decreased|diminished|impaired)(?! to\b)|loss of (?=hearing|smell|taste|sensation|memory|strength)|(?:(?<=hearing )|(?<=memory )|(?<=strength ))loss|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
         r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) target\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
@@ -222,9 +225,9 @@ STANDALONE = (
     ),
     (
         r"\b(?:remov\w+|tak(?:e|en|ing) (?:it |them )?out|extract\w*|excis\w+|pull(?:ed|ing)? out)\b|拔除|取出|摘除|切除|拔出|拔掉|拆除"
-        r"|\b(?:tak(?:e|en|ing) (?:the |your |that )?(?:stitches|sutures|staples|coil|iud|tooth|teeth|plate|screws?|drain|tube|catheter|tick|splinter|stone|implant) out|com(?:e|es|ing) out|pull(?:ed|ing)? (?:the |your |that )?(?:tooth|teeth|tick|tube|object|splinter|knife)(?: out)?|tick removal|whipped out|clear(?:ed)? out|dug out|take off)\b|拔(?=牙|管|智齿|了|下)|拆(?=线|石膏|掉|了|钉)|取(?=环|掉|下|钉|钢|异物|支架|管)|摘(?=掉|环|下)|夹(?=出|掉|走)|挖(?=出|掉)|剔除|去除(?!率)|割(?=掉|除|了)|清除异物|抠出|抽出(?=异|刀)|切掉",
+        r"|\b(?:tak(?:e|en|ing) (?:the |your |that )?(?:stitches|sutures|staples|coil|iud|tooth|teeth|plate|screws?|drain|tube|catheter|tick|splinter|stone|implant) out|com(?:e|es|ing) out|pull(?:ed|ing)? (?:the |your |that )?(?:tick|tube|object|splinter|knife)(?: out)?|pull(?:ed|ing)?(?= (?:the |your |that |a )?(?:tooth|teeth)\b)|tick removal|whipped out|clear(?:ed)? out|dug out|take off)\b|拔(?=牙|管|智齿|了|下)|拆(?=线|石膏|掉|了|钉)|取(?=环|掉|下|钉|钢|异物|支架|管)|摘(?=掉|环|下)|夹(?=出|掉|走)|挖(?=出|掉)|剔除|去除(?!率)|割(?=掉|除|了)|清除异物|抠出|抽出(?=异|刀)|切掉",
         r"\b(?:lef?t (?:it |them )?in(?: place)?|leave (?:it |them )?in(?: place)?|in place|in situ|leav(?:e|ing)(?=.{1,30}\bin (?:place|situ))|retain\w*|preserv\w+|sav(?:e|ed|ing)(?= the| your| his| her))\b|保留|留置|留在(?:原位|原处)?"
-        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:leave|leaving|left|keep) (?:the|your) \w+ in(?= place|$)|keep (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|stitches|appendix|tonsils|uterus))\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
+        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:just|simply) (?:watch|observe|monitor)|keep(?:ing)? an eye on|(?:leave|leaving|left|keep) (?:the|your) \w+ in(?= place|$)|keep (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|stitches|appendix|tonsils|uterus))\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
         r"\b(?:inpatient|hospitali[sz]\w+|hospital admission|admit\w*)\b|住院"
@@ -247,7 +250,7 @@ STANDALONE = (
     (
         r"\b(?:prone|face down|on (?:the|your|his|her|its|their) (?:stomach|front|tummy|abdomen))\b|俯卧|趴",
         r"\b(?:supine|face up|(?:flat )?on (?:the|your|his|her|its|their) back)\b|仰卧(?:位|睡)?|平躺(?:着|睡)?",
-        r"\bon (?:the|your|his|her|its|their) side\b|\b(?:lie|lies|lying|sleep|sleeps|sleeping)(?: lying)? on (?:the|your|his|her|its|their) (?:left|right)(?: side)?(?= |$)|侧卧(?:位|睡)?|侧(?:躺|睡)",
+        r"\bon (?:the|your|his|her|its|their) side\b|(?:\b(?:lie|lies|lying) |(?<=sleep )|(?<=sleeping ))on (?:the|your|his|her|its|their) (?:left|right)(?: side)?(?= |$)|侧卧(?:位|睡)?|侧(?:躺|睡)",
     ),
     (
         r"\b(?:refrigerat\w+|in (?:(?:the|a) )?(?:fridge|refrigerator))\b|冷藏(?:保存|室)?|冰箱|(?<!\d)2\s*(?:°C|℃)?\s*(?:-|–|~|～|to|至|到)\s*8\s*(?:°C|℃|摄氏度)"
@@ -362,7 +365,7 @@ RESULT = (
 # Sides that need a subject and of which one always applies, so that denying one affirms the other: "not harmful" is "harmless".
 COMPLEMENTS = (
     (r"\blive\b(?: attenuated)?|\battenuated\b|减毒活?|活疫苗", r"\b(?:inactivated|killed)\b|灭活"),
-    (r"\bpossible\b|可能", r"\bimpossible\b"),
+    (r"(?<!as )\bpossible\b|可能", r"\bimpossible\b"),
     (
         r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常"
         r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)|(?<=[肝肾])(?:功能?)?(?:衰竭?|不全|受损|障碍|损害)",
