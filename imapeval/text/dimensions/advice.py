@@ -188,7 +188,7 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:in|to|into) (?:direct |bright |strong |full )?(?:sun ?)?light\b(?<!protected from light)|avoid (?:direct |bright )?(?:sun ?)?light\b|\b(?:keep |stay )?away from (?:direct |bright )?(?:sun ?)?light\b|\bon (?:a|the) (?:sunny )?window ?sill\b|(?:避光|(?<![避遮见背感])光)(?=保存|存放|储存|贮存)|避光(?=放|$|[，,、])|见光|(?:放|存放|置)?(?:在|于)?(?:阳光|日光)(?:直射|照射|下)(?:保存|存放)?|向阳处|(?:强光|光照)(?=下|处|保存)",
     ),
     (
-        r"\bshak(?:e|en|ing) (?:the |it |them |this |your )?(?:bottle|suspension|inhaler|vial|pen|syrup|medicine|mixture|well|before|vigorously|thoroughly|first|up)\b|\bshak(?:e|en|ing) (?:it|them)\b|(?<=not )\bshake(?=$|[,.;])|\bwell shaken\b|摇匀|振摇|摇晃(?=药|瓶|后|均)|摇一摇|用力摇|震荡摇",
+        r"\bshak(?:e|en|ing) (?:the |it |them |this |your )?(?:bottle|suspension|inhaler|vial|pen|syrup|medicine|mixture|well|before|vigorously|thoroughly|first|up)\b|\bshak(?:e|en|ing) (?:it|them)\b|(?<=not )\bshake(?=$|[,.;])|\bwell shaken\b|摇匀后?|振摇|摇晃(?=药|瓶|后|均|$)|摇一摇|用力摇|震荡摇",
     ),
     # --- weight, limbs
     (
@@ -236,7 +236,7 @@ STANDALONE_COMPLEMENTS = (
     (r"\b(?:swim(?:ming)?|go in(?:to)? the (?:pool|sea|water)|swimming pools?|diving)\b|游泳|下水|潜水|去泳池|玩水",),
     (
         r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?|(?:avoid|away from) (?:the |direct |strong )?sun)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|(?<=[暴曝])晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
-        r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from the sun|(?:hide|shelter|stay) (?:away )?(?:from|out of) (?:the )?sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
+        r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from (?:the )?sun|(?:hide|shelter|stay) (?:away )?(?:from|out of) (?:the )?sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
     ),
     (
         r"\b(?:go(?:es|ing)?|return(?:ing|s)?|attend(?:ing|s)?|send(?:ing)?|be|back)(?: (?:back|him|her|them|the child(?:ren)?|your child(?:ren)?|the children|straight))? (?:to |at |in )?(?:school|nursery|work|day ?care|kindergarten|child ?care|classes|creche|preschool)\b|\b(?:fit (?:for|to) work|working normally|resume work|keep working)\b|\b(?:(?:keep|kept|stay) away from|excluded? from|avoid) (?:school|nursery|work|day ?care)\b"
@@ -378,7 +378,7 @@ COMPLEMENTS = (
     ),
     (
         r"\b(?:over[- ]the[- ]counter|otc|without (?:a )?prescription|off the shelf)\b|非处方药?|药店(?:就能|可以?|可直接)买",
-        r"\b(?:prescription[- ]only|on prescription|(?<!without )(?<!without a )prescription (?:needed|required|only|medicine|drug)|prescribed by)\b|(?<!非)处方药|凭处方|医生开",
+        r"\b(?:prescription[- ]only|on prescription|(?<!without )(?<!without a )(?:(?:needs?|requires?) (?:a )?prescription|prescription (?:needed|required|only|medicine|drug))|prescribed by)\b|(?<!非)处方药|凭处方|医生开",
     ),
 )
 

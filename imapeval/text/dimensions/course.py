@@ -17,6 +17,12 @@ STANDALONE = (
         r"\bpathologic(?:al)?(?= (?:jaundice|murmurs?|gyn|phimosis|leuk|discharge|tremor|anisocoria)\b)|病理性(?!骨折|检|诊|类)",
     ),
     (r"真性(?!红细胞)", r"假性(?!动脉瘤)"),
+    (r"吸气性(?=呼吸困难|喘鸣|三凹)", r"呼气性(?=呼吸困难|喘鸣)"),
+    (r"风寒(?!湿)|寒[性证]", r"风热|热[性证](?!惊厥|痉挛)"),
+    (r"虚[证症]", r"实[证症](?!据|明)"),
+    (r"营养(?:过剩|过度)", r"营养(?:不良|不足|缺乏)", r"营养(?:均衡|良好|充足)"),
+    (r"(?<!不)有力(?!地|量|证)", r"微弱|细弱|(?<!肌)无力(?!症)"),
+    (r"\b(?:expensive|costly)\b|昂贵|[较很太]贵", r"\b(?:cheap|inexpensive|affordable)\b|便宜|低廉|廉价"),
     (r"溶血性(?=黄疸)", r"肝细胞性(?=黄疸)", r"(?:梗阻|阻塞|淤胆|胆汁淤积)性(?=黄疸)"),
     (
         r"\b(?:lymphoblastic|lymphocytic|lymphoid)(?= leuk)|淋巴(?:母)?(?:细胞)?(?:性)?(?=白血病)",
@@ -53,7 +59,7 @@ STANDALONE = (
     (
         r"(?<!hemodynamically )(?<!haemodynamically )\b(?:stable|unchanged|static|plateaued)\b(?! (?:angina|isotope|fracture|joint))|(?<!不)稳定(?!型|性|斑块|剂|期)|平稳|维持现状",
         r"\b(?:progress(?:ed|es|ing)|progression|deteriorat\w+|worsen\w*|(?:get(?:s|ting)?|got|became|becom(?:es|ing)|grow(?:s|ing)) worse|going downhill)\b"
-        r"|病情(?:进展|恶化|加重|变重)|恶化|有(?:所)?进展|进展(?=了|迅速|较?快)|越来越(?:重|差|严重|厉害)|每况愈下",
+        r"|病情(?:进展|恶化|加重|变重|反复)|恶化|有(?:所)?进展|进展(?=了|迅速|较?快)|越来越(?:重|差|严重|厉害)|每况愈下",
         r"\b(?:improv(?:ed|es|ing|ement)|(?:get(?:s|ting)?|got|becom(?:es|ing)|feel(?:s|ing)?) better|on the mend|recovering)\b"
         r"|(?:有所|明显|逐渐|病情|症状)(?:好转|改善|减轻)|越来越(?:好|轻)|一天比一天好",
     ),
@@ -66,7 +72,7 @@ STANDALONE = (
     ),
     # Active disease or remission.
     (
-        r"\bactive (?=disease|tuberculosis|tb\b|infection|inflammation|phase|hepatitis|colitis|arthritis|bleeding)|\b(?:disease|infection|tb|tuberculosis) is (?:still )?active\b|\bin (?:a )?flare\b"
+        r"\bactive (?=disease|tuberculosis|tb\b|infection|inflammation|phase|hepatitis|colitis|arthritis|bleeding)|\b(?:disease|infection|tb|tuberculosis) is (?:still )?active\b|\bin (?:a )?flare\b|\b(?:has|have) relapsed\b|\bin relapse\b"
         r"|(?:处于)?活动期|发作期|活动性(?=肺?结核|感染|出血|病变|炎症)|处于活动",
         r"\b(?:in|into|achiev\w+) (?:complete |partial |full |clinical )?remission\b|\bquiescent\b|\bdormant\b|\blatent\b|\binactive (?=disease|phase|infection|tuberculosis|tb\b|carrier)"
         r"|缓解期|静止期|稳定期|间歇期|潜伏性|潜伏感染|病情缓解",
@@ -83,7 +89,17 @@ CONTRARIES = (
         r"\bonly (?:at night|overnight|in bed)\b|\b(?:at night|overnight|nights) only\b",
         r"\b(?:a?round the clock|day and night|all day|24 hours a day|at all times|all the time|(?<!not )always)\b",
     ),
-    (r"\b(?:x|sex)-linked\b", r"\bautosomal\b"),
+    (r"\b(?:x|sex)-linked\b|性染色体|伴性|(?:x|性)-?连锁", r"\bautosomal\b|常染色体"),
+    (r"苍白|惨白|煞白", r"潮红|红润|泛红"),
+    (r"提前|提早", r"推迟|延[后迟]|错后"),
+    (
+        r"(?:(?<=margin )|(?<=margins )|(?<=node )|(?<=nodes ))(?:is |are |were )?(?:clear|uninvolved)\b",
+        r"(?:(?<=margin )|(?<=margins )|(?<=node )|(?<=nodes ))(?:is |are |were )?(?:involved|positive|affected)\b",
+    ),
+    (
+        r"\b(?:bend(?:ing)?|bent)\b(?! (?:forwards?|over|down|backwards?)\b)",
+        r"\bstraight\b(?! (?:away|after|to|into|from|forward|before)\b)|\bstraighten(?:ed|ing)?\b",
+    ),
     (
         r"\bblur(?:red|ry)\b",
         r"\b(?:clear|sharp)(?= (?:eyesight|vision)\b)|(?<=vision )(?:is |remains )?(?:clear|sharp)\b",

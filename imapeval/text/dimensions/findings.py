@@ -60,9 +60,9 @@ STANDALONE = (
     ),
     # Size of an organ or lump.
     (
-        r"\benlarge(?:d|s|ment)?\b(?! prostate)|\b(?:bigger|larger) than normal\b|\boversized\b|肿大|增大|变大|偏大|长大了|(?:(?<=[瘤块节囊肉])|(?<=较前)|(?<=上次)|(?<=以前)|(?<=之前))[又还在]?(?:明显|略|有所)?长大",
+        r"\benlarge(?:d|s|ment)?\b(?! prostate)|\b(?:bigger|larger) than normal\b|\boversized\b|\b(?:has|have) (?:grown|got(?:ten)? (?:bigger|larger))\b|肿大|增大|变大|偏大|长大了|(?:(?<=[瘤块节囊肉])|(?<=较前)|(?<=上次)|(?<=以前)|(?<=之前))[又还在]?(?:明显|略|有所)?长大",
         r"\bnormal[- ]sized?\b|\bnormal in size\b|\bof normal size\b|\bsize (?:is |was |and shape )?(?:are )?(?:normal|within normal limits)\b|(?:大小|体积)(?:、?形态)?(?:尚|均|都|是|都是)?正常|正常大小",
-        r"\b(?:shrunken|shrunk|shrank|shrinks?|shrinking|shrinkage)\b|\b(?:smaller) than normal\b|\batrophied\b|缩小|变小|偏小|萎缩(?!性|侧索)",
+        r"\b(?:shrunken|shrunk|shrank|shrinks?|shrinking|shrinkage)\b|\b(?:has|have) got(?:ten)? smaller\b|\b(?:smaller) than normal\b|\batrophied\b|缩小|变小|偏小|萎缩(?!性|侧索)",
     ),
     # Weight.
     (
@@ -267,7 +267,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (
         r"\bsoft(?= (?:lumps?|mass|nodules?|swelling|abdomen|belly|stools?|cervix)\b)|\b(?:lump|mass|nodule|it|swelling|abdomen|belly|stools?|consistency) (?:is|feels|was|are) (?:quite |very )?(?:soft|squishy)\b|质地?(?:较|偏|很)?(?:柔?软)|腹(?:部)?(?:平)?软|大便(?:较|很|偏)?软",
-        r"\b(?:hard|firm)(?= (?:lumps?|mass|nodules?|swelling|abdomen|belly|stools?)\b)|\b(?:lump|mass|nodule|it|swelling|abdomen|belly|stools?|consistency) (?:is|feels|was|are) (?:quite |very |rock |stony )?(?:hard|firm)\b|\b(?:rock|stony) hard\b|\bindurated\b|质地?(?:较|偏|很|坚|中等偏)?硬|坚硬|发硬|板状腹|大便(?:较|很|偏|干|太)?硬",
+        r"\b(?:hard|firm)(?= (?:lumps?|mass|nodules?|swelling|abdomen|belly|stools?)\b)|\b(?:lump|mass|nodule|it|swelling|abdomen|belly|stools?|consistency) (?:is|feels|was|are) (?:quite |very |rock |stony )?(?:hard|firm)\b|\b(?:rock|stony) hard\b|\bindurated\b|腹(?:部|肌)?紧张|质地?(?:较|偏|很|坚|中等偏)?硬|坚硬|发硬|板状腹|大便(?:较|很|偏|干|太)?硬",
     ),
     (
         r"\b(?:freely )?mov(?:e)?able\b(?! type)|(?<!im)\bmobile(?= (?:lumps?|mass|nodules?)\b|$)|\bfreely mobile\b|\bmoves? (?:freely|easily|around|about|under the (?:skin|fingers?))\b|活动度(?:尚|较|很)?(?:好|可|佳|良好)|推[得不]动|[可能](?:以|够)?(?:被)?推动|可活动(?!性)",
@@ -308,12 +308,12 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:cycles? (?:is|are) )?an-?ovulat(?:ory|ion)\b",
     ),
     (
-        r"\b(?:good|normal|healthy|hearty) appetite\b|\bappetite (?:is|was|remains) (?:good|normal|fine)\b|\b(?:eats?|eating|feeds?|feeding) well\b|食欲(?:很|较|还|尚)?(?:好|良好|正常|佳|可)|胃口(?:很|较|还)?不?好|胃口(?:正常|不错)|吃得(?:香|下)|纳可",
+        r"\b(?:good|normal|healthy|hearty) appetite\b|\bappetite (?:is|was|remains) (?:good|normal|fine)\b|\b(?:eats?|eating|feeds?|feeding) well\b|食欲(?:很|较|还|尚)?(?:好|良好|正常|佳|可)|胃口(?:很|较|还)?不?好|胃口(?:正常|不错)|吃得(?:香|下)|纳可|食欲(?:旺盛|增加|增强|大增|亢进)|胃口大[开增]|(?:(?<=没)|(?<=没有)|(?<=无))(?:胃口|食欲)",
         r"\b(?:poor|decreased|reduced|lost (?:his|her|their)) appetite\b|\bloss of appetite\b|\bappetite (?:is|was|has) (?:poor|reduced|decreased|gone)\b|\boff (?:his|her|their|your|its) food\b|\b(?:eats?|eating|feeds?|feeding) poorly\b|食欲(?:很|较)?(?:差|下降|减退|不振|不佳)|胃口(?:很|较)?差|纳差|吃不下",
     ),
     (
-        r"\bsleep(?:s|ing)? (?:very |quite )?(?:well|soundly)\b|\bgood (?:night['’]s )?sleep\b|\bsleep is (?:good|normal|fine)\b|睡得(?:很|比较)?(?:好|香|着|安稳)|睡眠(?:很|较|质量)?(?:好|良好|正常|尚可|不错)",
-        r"\bsleep(?:s|ing)? (?:very |quite )?(?:badly|poorly)\b|\b(?:poor|broken|disturbed) sleep\b|\b(?:trouble|difficulty|problems) (?:falling asleep|sleeping)\b|(?<!fatal familial )\binsomnia\b(?! severity)|\bsleepless(?:ness)?\b|睡眠(?:很|较|质量)?(?:差|不佳|障碍)|失眠|睡不[好着]",
+        r"\bsleep(?:s|ing)? (?:very |quite )?(?:well|soundly)\b|\bgood (?:night['’]s )?sleep\b|\bsleep is (?:good|normal|fine)\b|睡得(?:很|比较)?(?:好|香|着|安稳)|睡眠(?:很|较|质量)?(?:好|良好|正常|尚可|不错|充足|充分)",
+        r"\bsleep(?:s|ing)? (?:very |quite )?(?:badly|poorly)\b|\b(?:poor|broken|disturbed) sleep\b|\b(?:trouble|difficulty|problems) (?:falling asleep|sleeping)\b|(?<!fatal familial )\binsomnia\b(?! severity)|\bsleepless(?:ness)?\b|睡眠(?:很|较|质量)?(?:差|不佳|障碍|不足|缺乏|太少|过少)|失眠|睡不[好着]",
     ),
     (
         r"\bsensation (?:is|was|remains) (?:intact|normal|preserved)\b|\b(?:intact|normal|preserved) sensation\b|感觉(?:功能)?(?:正常|存在|良好)",

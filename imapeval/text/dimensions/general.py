@@ -32,8 +32,8 @@ CONTRARIES = (
         r"|\b(?:cut(?:s|ting)?(?= (?:the |your |down|back|dose|salt|sugar|fat))|halv(?:e|ed|ing)|titrat\w+ down(?:wards?)?|down-?titrat\w*|step(?:ped|ping)? down|restrict(?:s|ed|ing)? (?=(?:your |the |dietary |daily )?(?:fluids?|salt|sodium|sugar|protein|potassium|fat|water|alcohol|intake|calories|fib(?:re|er)|caffeine|phosph))|limit(?:s|ed|ing)? (?=(?:your |the |dietary |daily )?(?:fluids?|salt|sodium|sugar|protein|potassium|fat|water|alcohol|intake|calories|caffeine|phosph))|sparing(?:ly)?)\b|减量|减半|下调|调低|减药|降量|限(?=[盐水钠糖钾酒]|制(?:饮|摄|[盐水钠糖钾]|蛋白|热量))|控(?=[盐糖水油])|少(?=[吃喝饮摄放盐糖油](?!药))|略减",
     ),
     (
-        r"\bhyper(?=[a-z]{4})|亢进|(?<=增生)(?:极度|明显|重度|异常)?活跃|高(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
-        r"\bhypo(?=[a-z]{4})|减退|低下(?!垂)|低(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
+        r"\bhyper(?=[a-z]{4})|亢进|增强(?=$)|(?<=增生)(?:极度|明显|重度|异常)?活跃|高(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
+        r"\bhypo(?=[a-z]{4})|减退|减弱|低下(?!垂)|低(?=血[压糖脂钾钠钙]|热量|脂|盐|糖|蛋白|纤维|[钠钾磷钙铁碘]|嘌呤)",
     ),
     (
         r"\bleft\b(?! (?:in|over|out|alone|untreated))|左(?!右)",
@@ -91,8 +91,8 @@ CONTRARIES = (
         r"\b(?:aggravat\w+|worsen\w*|exacerbat\w+|intensif\w+|worse)\b|加重|恶化|加剧|变差|变坏",
     ),
     (
-        r"\b(?:good|favou?rable|excellent|well)\b|(?<!不)良好|(?<=预后)[较很]?好|(?<=效果)[较很]?好|乐观",
-        r"\b(?:poor|bad|unfavou?rable|dismal|grim|poorly)\b|[较很]差|(?<=预后)(?:差|不良|不佳)|(?<=效果)(?:差|不佳)|恶劣",
+        r"\b(?:good|favou?rable|excellent|well)\b|(?<!不)良好|(?<=预后|效果|疗效|吸收|耐受|血运|弹性|通气)[较很]?好|乐观",
+        r"\b(?:poor|bad|unfavou?rable|dismal|grim|poorly)\b|[较很]差|(?<=预后)(?:差|不良|不佳)|(?<=效果|疗效|吸收|耐受|血运|弹性|通气)(?:差|不佳|不良)|恶劣",
     ),
     (
         r"\b(?:most|the majority|nearly all|almost all)\b|绝?大多数?|(?<!大)多数|绝?大部分|多半(?=[都会能可要有是的在需])",
@@ -144,7 +144,7 @@ CONTRARIES = (
     (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|\bangle[- ]closure\b|闭角"),
     (r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大", r"\b(?:constrict\w*|narrow\w*)\b|狭窄|缩小|变窄"),
     (r"过速|过快", r"过缓|过慢"),
-    (r"便秘", r"腹泻|稀便"),
+    (r"便秘|(?:大便)?(?:干结|干硬|燥结)", r"腹泻|(?:大便)?(?:稀溏|溏稀|溏薄)|便溏|稀便"),
     (r"\b(?:liquids?|fluid diet)\b|流质|流食", r"\bsolids?\b|固体|干饭|普食"),
     (
         r"\b(?:combin\w+|together|concomitant\w*|alongside|mix(?:ed)?(?= with\b))\b|联合|合用|同服|同时(?=服|使|用)|一起"
@@ -188,10 +188,10 @@ CONTRARIES = (
     (r"近端", r"远端"),
     (
         r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
-        r"|\b(?:on the high side|over the limit|too high|increased(?! to\b)|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
+        r"|\b(?:on the high side|over the limit|too high|increased(?! to\b)|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|goal|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
         r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|低于正常|低(?=血[糖钾钠钙])"
-        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:reduced|decreased|diminished|impaired)(?! to\b)|loss of (?=hearing|smell|taste|sensation|memory|strength)|(?:(?<=hearing )|(?<=memory )|(?<=strength ))loss|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
-        r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) target\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
+        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:reduced|decreased|diminished|impaired)(?! to\b)|loss of (?=hearing|smell|taste|sensation|memory|strength)|(?:(?<=hearing )|(?<=memory )|(?<=strength ))loss|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|goal|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
+        r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) (?:target|goal)\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
         r"\b(?:in )?breech(?: position| presentation)?\b|臀位"
@@ -227,7 +227,7 @@ STANDALONE = (
         r"\b(?:remov\w+|tak(?:e|en|ing) (?:it |them )?out|extract\w*|excis\w+|pull(?:ed|ing)? out)\b|拔除|取出|摘除|切除|拔出|拔掉|拆除"
         r"|\b(?:tak(?:e|en|ing) (?:the |your |that )?(?:stitches|sutures|staples|coil|iud|tooth|teeth|plate|screws?|drain|tube|catheter|tick|splinter|stone|implant) out|com(?:e|es|ing) out|pull(?:ed|ing)? (?:the |your |that )?(?:tick|tube|object|splinter|knife)(?: out)?|pull(?:ed|ing)?(?= (?:the |your |that |a )?(?:tooth|teeth)\b)|tick removal|whipped out|clear(?:ed)? out|dug out|take off)\b|拔(?=牙|管|智齿|了|下)|拆(?=线|石膏|掉|了|钉)|取(?=环|掉|下|钉|钢|异物|支架|管)|摘(?=掉|环|下)|夹(?=出|掉|走)|挖(?=出|掉)|剔除|去除(?!率)|割(?=掉|除|了)|清除异物|抠出|抽出(?=异|刀)|切掉",
         r"\b(?:lef?t (?:it |them )?in(?: place)?|leave (?:it |them )?in(?: place)?|in place|in situ|leav(?:e|ing)(?=.{1,30}\bin (?:place|situ))|retain\w*|preserv\w+|sav(?:e|ed|ing)(?= the| your| his| her))\b|保留|留置|留在(?:原位|原处)?"
-        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:just|simply) (?:watch|observe|monitor)|keep(?:ing)? an eye on|(?:leave|leaving|left|keep) (?:the|your) \w+ in(?= place|$)|keep (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|stitches|appendix|tonsils|uterus))\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
+        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:just|simply) (?:watch|observe|monitor)|keep(?:ing)? an eye on|(?:leave|leaving|left|keep)(?= (?:the|your) \w+ in(?: place)?$)|keep(?= (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|appendix|tonsils|uterus)\b)|keep (?:the|your) stitches)\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
         r"\b(?:inpatient|hospitali[sz]\w+|hospital admission|admit\w*)\b|住院"
@@ -269,12 +269,12 @@ STANDALONE = (
         r"\bconscious\b|\bawake\b|清醒|(?<=神志)清(?:楚|醒|晰)?|(?<=意识)清楚?"
         r"|\b(?:alert(?! (?:your|the|a|bracelet|system))|orient(?:at)?ed (?:to|in) (?:time|place|person))\b|神[志清]清(?:楚|醒|晰)?|意识清(?:楚|醒|晰)?|有意识|醒(?:了|着)(?!来)",
         r"\b(?:unconscious|comatose|in a coma)\b|[浅中深轻重]?度?昏迷|(?:意识|神志)不清"
-        r"|\b(?:pass(?:es|ed)? out|black(?:s|ed) ?out|faint(?:s|ed)|unresponsive(?! to)|loss of consciousness|(?:lost|loses?|losing) consciousness|knocked out)\b|晕倒|晕过去|昏倒|昏厥|昏过去|意识丧失|(?:失去|丧失)意识",
+        r"|\b(?:pass(?:es|ed)? out|black(?:s|ed) ?out|faint(?:s|ed)|unresponsive(?! to)|loss of consciousness|(?:lost|loses?|losing) consciousness|knocked out)\b|晕倒|晕过去|昏倒|昏厥|昏过去|(?:意识|神志)(?:模糊|障碍|混乱)|意识丧失|(?:失去|丧失)意识",
     ),
     (
         r"\b(?:patent|unobstructed)\b|通畅|畅通"
         r"|\b(?:arter(?:y|ies)|vessels?|airways?|veins?|ducts?|tubes?|shunt|stent|graft|catheter) (?:is|are|was|were|remains?) (?:wide |still |fully )?(?:open|clear)\b|\bopen (?=arter|vessels?|airways?|coronar|veins?\b|ducts?\b)|\b(?:flows?|flowing|drains?|draining) freely\b|顺畅",
-        r"\b(?:blocked|obstructed|occluded)\b|堵塞|阻塞|闭塞|不通"
+        r"\b(?:blocked|obstructed|occluded)\b|堵塞|阻塞|闭塞|狭窄|不通"
         r"|\b(?:blockages?|clogged|plugged|bunged up|bottlenecked)\b|堵(?:了|住|死|上|得)|阻死",
     ),
     (
@@ -315,8 +315,8 @@ STANDALONE_COMPLEMENTS = (
         r"|\b(?:is|be|was|been|into|to|not|n['’]t|as) (?:a |skin |breast )?cancer\b(?! (?:screen|centre|center|patient|treat))|\bcancerous\b|是癌(?!胚)|癌性|癌细胞|恶变|变(?:成)?癌|癌化",
     ),
     (
-        r"\b(?:safe(?:ly)?|harmless)\b|安全|无害|放心",
-        r"\b(?:dangerous|harmful|risky|hazardous|harms?(?! reduction))\b|危险|有害|有风险",
+        r"\b(?:safe(?:ly)?|harmless)\b|安全(?!性(?:较|很)?[差低])|无害|放心",
+        r"\b(?:dangerous|harmful|risky|hazardous|harms?(?! reduction))\b|危险|有害|有风险|安全性(?:较|很)?[差低]",
     ),
     (
         r"\b(?:on an? )?empty stomach\b|\bfasting\b|空腹|空着肚子|\bbefore meals\b"
@@ -364,7 +364,7 @@ RESULT = (
 )
 # Sides that need a subject and of which one always applies, so that denying one affirms the other: "not harmful" is "harmless".
 COMPLEMENTS = (
-    (r"\blive\b(?: attenuated)?|\battenuated\b|减毒活?|活疫苗", r"\b(?:inactivated|killed)\b|灭活"),
+    (r"\blive\b(?: attenuated)?|\battenuated\b|减毒活?|(?<!灭)活疫苗", r"\b(?:inactivated|killed)\b|灭活"),
     (r"(?<!as )\bpossible\b|可能", r"\bimpossible\b"),
     (
         r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常"
