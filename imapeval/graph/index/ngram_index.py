@@ -4,7 +4,7 @@ It consists of four memory-mapped arrays: the keys of all features (see `imapeva
 names of each key, the names, and the length of the vector of each name.
 
 SQLite's FTS5 with its trigram tokenizer is slower and finds fewer concepts (docs/graph.md, "Candidates and their
-likelihood").
+probabilities").
 """
 
 from __future__ import annotations
