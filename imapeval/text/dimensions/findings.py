@@ -308,7 +308,7 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:cycles? (?:is|are) )?an-?ovulat(?:ory|ion)\b",
     ),
     (
-        r"\b(?:good|normal|healthy|hearty) appetite\b|\bappetite (?:is|was|remains) (?:good|normal|fine)\b|\b(?:eats?|eating|feeds?|feeding) well\b|食欲(?:很|较|还|尚)?(?:好|良好|正常|佳|可)|胃口(?:很|较|还)?不?好|胃口(?:正常|不错)|吃得(?:香|下)|纳可|食欲(?:旺盛|增加|增强|大增|亢进)|胃口大[开增]|(?:(?<=没)|(?<=没有)|(?<=无))(?:胃口|食欲)",
+        r"\b(?:good|normal|healthy|hearty) appetite\b|\bappetite (?:is|was|remains) (?:good|normal|fine)\b|\b(?:eats?|eating|feeds?|feeding) well\b|食欲(?:很|较|还|尚)?(?:好|良好|正常|佳|可)|胃口(?:很|较|还)?不?好|胃口(?:正常|不错)|吃得(?:香|下)|纳可|食欲(?:旺盛|增加|增强|大增|亢进)|胃口大[开增]",
         r"\b(?:poor|decreased|reduced|lost (?:his|her|their)) appetite\b|\bloss of appetite\b|\bappetite (?:is|was|has) (?:poor|reduced|decreased|gone)\b|\boff (?:his|her|their|your|its) food\b|\b(?:eats?|eating|feeds?|feeding) poorly\b|食欲(?:很|较)?(?:差|下降|减退|不振|不佳)|胃口(?:很|较)?差|纳差|吃不下",
     ),
     (
