@@ -87,7 +87,7 @@ CONTRARIES = (
     ),
     (
         r"\bonly (?:at night|overnight|in bed)\b|\b(?:at night|overnight|nights) only\b",
-        r"\b(?:a?round the clock|day and night|all day|24 hours a day|at all times|all the time|(?<!not )always)\b",
+        r"\b(?:a?round the clock|day and night|all day|24 hours a day|at all times|all the time)\b",
     ),
     (r"\b(?:x|sex)-linked\b|性染色体|伴性|(?:x|性)-?连锁", r"\bautosomal\b|常染色体"),
     (r"苍白|惨白|煞白", r"潮红|红润|泛红"),
@@ -95,10 +95,6 @@ CONTRARIES = (
     (
         r"(?:(?<=margin )|(?<=margins )|(?<=node )|(?<=nodes ))(?:is |are |were )?(?:clear|uninvolved)\b",
         r"(?:(?<=margin )|(?<=margins )|(?<=node )|(?<=nodes ))(?:is |are |were )?(?:involved|positive|affected)\b",
-    ),
-    (
-        r"\b(?:bend(?:ing)?|bent)\b(?! (?:forwards?|over|down|backwards?)\b)",
-        r"\bstraight\b(?! (?:away|after|to|into|from|forward|before)\b)|\bstraighten(?:ed|ing)?\b",
     ),
     (
         r"\bblur(?:red|ry)\b",
@@ -113,7 +109,7 @@ CONTRARIES = (
         r"\brotat(?:e|ed|ing)\b(?: (?:the |your )?(?:injection )?sites?\b)?|\b(?:different|new|another) (?:site|spot|place|area) (?:each|every) time\b|\b(?:change|vary|alternate) (?:the |your )?(?:injection )?sites?\b",
         r"\b(?:in |at )?(?:the )?same (?:site|spot|place|area)\b(?: (?:each|every) time\b)?",
     ),
-    (r"\blukewarm\b|\btepid\b", r"\b(?:very |scalding |piping |boiling )?hot\b"),
+    (r"\blukewarm\b|\btepid\b", r"\bhot(?= (?:baths?|showers?)\b)|(?<=baths as )hot\b"),
     (
         r"\b(?:pre-?diabet(?:es|ic)|borderline)(?= range\b)",
         r"(?<!pre)(?<!pre-)(?<!non-)\bdiabet(?:es|ic)(?= range\b)",

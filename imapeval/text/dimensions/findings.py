@@ -373,8 +373,8 @@ CONTRARIES = (
         r"|h(?:a)?emorrhage|infarct\w*|infection|inflammation|lesions?|lumps?|malignan\w+|mass|metastas[ei]s|narrowing|nodules?|o?edema|pneumonia|polyps?|shadow|stenosis|stones?|tear|thromb\w+|tumou?rs?|ulcers?)\b)",
     ),
     (
-        r"\b(?:rapid|fast|short|quick)(?:ly)?[- ]acting\b|\bimmediate[- ]release\b",
-        r"\b(?:long|slow|intermediate)[- ]acting\b|\b(?:extended|sustained|prolonged|modified|slow)[- ]release\b",
+        r"\b(?:rapid|fast|short|quick)(?:ly)?[- ]acting\b(?! insulin)|\bimmediate[- ]release\b",
+        r"\b(?:long|slow|intermediate)[- ]acting\b(?! insulin)|\b(?:extended|sustained|prolonged|modified|slow)[- ]release\b",
     ),
     (
         r"\bthin(?= (?:layer|film|coat|coating|smear)\b)|\bthinly\b|\bsparingly\b",
