@@ -16,9 +16,9 @@ import numpy as np
 
 from imapeval.study.calibration.curve import METHODS, Method, calibrate, fit_curve
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
-SCALE = Scale(0, 5, 0.5)
+SCALE = RatingScale(0, 5, 0.5)
 CASES = [(n, rho) for n in (20, 40, 150) for rho in (0.0, 0.2, 0.5)]
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from imapeval.study.calibration.curve import fit_curve
 from imapeval.study.calibration.groups import measure_groups
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 OTHERS, NEW, SHIFT = 100, 20_000, 0.5
-SCALE = Scale(0, 5, 0.5)
+SCALE = RatingScale(0, 5, 0.5)
 
 
 def draw(

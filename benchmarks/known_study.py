@@ -25,7 +25,7 @@ from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.ratings.collection import average_exactly
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 SYSTEMS, RATERS = 3, 3
 METRICS = ("knows-accuracy", "knows-completeness", "knows-both", "noise", "length", "system")
@@ -57,7 +57,7 @@ def draw(generator: np.random.Generator, questions: int) -> Rated:
         ratings=average_exactly(by_rater.ravel(), cells, size=2 * n).reshape(n, 2),
         raters=tuple(f"r{rater}" for rater in range(RATERS)),
         by_rater={name: by_rater[:, number] for number, name in enumerate(DIMENSIONS)},
-        scales=dict.fromkeys(DIMENSIONS, Scale(0, 5, 0.5)),
+        scales=dict.fromkeys(DIMENSIONS, RatingScale(0, 5, 0.5)),
         covariates={"response characters": length},
     )
 

@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 
-from imapeval.study.agreement.limits import Limits, find_limits
+from imapeval.study.agreement.limits import LimitsOfAgreement, find_limits
 from imapeval.study.data.rated import Rated
 
 CASES = [(30, 1), (100, 1), (40, 3)]
@@ -42,7 +42,7 @@ def make(generator: np.random.Generator, questions: int, answers: int, correlati
     )
 
 
-def read(row: Limits, name: str) -> tuple[float, float, float]:
+def read(row: LimitsOfAgreement, name: str) -> tuple[float, float, float]:
     """Return value, low and high of one of its numbers."""
     bound = getattr(row, name)
     return bound.value, bound.low, bound.high

@@ -30,7 +30,7 @@ from imapeval.study.closed.drbenchmark.results import summarise_values
 from imapeval.study.closed.estimate import count_effective, estimate_metrics
 from imapeval.study.closed.labels import measure_labels
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.shares import score_interval, share_interval
 
 if TYPE_CHECKING:
@@ -222,14 +222,14 @@ def cover_means(generator: np.random.Generator, repetitions: int) -> None:
             print(f"| {levels} | {unit} | {n} | {tally.cells()} |", flush=True)
 
 
-def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], Scale]:
+def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], RatingScale]:
     """Return the function that turns impressions into ratings, and the rating scale."""
     if kind == "skewed":
-        return lambda seen: np.clip(np.round(4.3 + 1.2 * seen), 0, 5), Scale(0, 5, 1)
+        return lambda seen: np.clip(np.round(4.3 + 1.2 * seen), 0, 5), RatingScale(0, 5, 1)
     if kind == "halves":
-        return lambda seen: np.clip(np.round((2.5 + 1.2 * seen) * 2) / 2, 0, 5), Scale(0, 5, 0.5)
+        return lambda seen: np.clip(np.round((2.5 + 1.2 * seen) * 2) / 2, 0, 5), RatingScale(0, 5, 0.5)
     limit = stats.norm.ppf(1 - float(kind))
-    return lambda seen: (seen > limit).astype(np.float64), Scale(0, 1, 1)
+    return lambda seen: (seen > limit).astype(np.float64), RatingScale(0, 1, 1)
 
 
 def draw_ratings(

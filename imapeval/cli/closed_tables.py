@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.closed.comparison import RunTest
     from imapeval.study.closed.drbenchmark.results import TaskResult, TaskTest
-    from imapeval.study.closed.findings import Cell, ClosedFindings
+    from imapeval.study.closed.findings import ClosedFindings, ScoreCell
     from imapeval.study.closed.models import ModelResult, OrderEffect
     from imapeval.study.closed.open_metrics import OpenFindings
     from imapeval.study.data.findings import Level
@@ -51,14 +51,14 @@ def print_closed(found: "ClosedFindings") -> None:
     )
 
 
-def _print_scores(rows: "Sequence[Cell]") -> None:
+def _print_scores(rows: "Sequence[ScoreCell]") -> None:
     from imapeval.study.number_format import format_decimal, format_score
 
     cells = {(row.task, row.metric, row.model): row for row in rows}
     models = list(dict.fromkeys(row.model for row in rows))
     base = {(row.task, row.metric): row for row in reversed(rows)}
 
-    def show(row: "Cell") -> str:
+    def show(row: "ScoreCell") -> str:
         spread = "" if row.spread is None else f" ±{format_score(row.spread)}"
         mark = "*" if row.best and len(models) > 1 else "=" if row.as_best else " "
         return f"{format_score(row.mean)}{spread} {mark}"

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
 from imapeval.files import create_private_file, make_private_folder
-from imapeval.llm.batch_results import ResultLine, read_lines
+from imapeval.llm.batch_results import BatchResultLine, read_lines
 from imapeval.llm.dry_run import pending_error
 from imapeval.llm.middleware.cache import cache_key
 from imapeval.llm.protocol import PERMANENT_KINDS, Request, canonical_json, parse_canonical
@@ -239,7 +239,7 @@ class BatchFolder:
 
     def _import_line(self, content: bytes, place: str, report: ImportReport, cache: CachedModel) -> None:
         try:
-            result = ResultLine.model_validate_json(content)
+            result = BatchResultLine.model_validate_json(content)
         except ValidationError as error:
             report.unreadable[place] = error.errors(include_url=False)[0]["msg"]
             return
@@ -273,7 +273,7 @@ class BatchFolder:
         self._state.execute("UPDATE request SET answered = 1 WHERE key = ?", (key,))
 
     def _note_failure(
-        self, result: ResultLine, file: int, error: ProviderError | ServiceError, request: Request
+        self, result: BatchResultLine, file: int, error: ProviderError | ServiceError, request: Request
     ) -> None:
         kind = error.kind
         refused = chat_format.find_unsupported_parameter(

@@ -30,7 +30,7 @@ class _Response(BaseModel):
     body: Any = None
 
 
-class ResultLine(BaseModel):
+class BatchResultLine(BaseModel):
     """A line of a file of results."""
 
     id: str | None = None
@@ -39,7 +39,7 @@ class ResultLine(BaseModel):
     error: Any = None
 
     @model_validator(mode="after")
-    def _require_outcome(self) -> ResultLine:
+    def _require_outcome(self) -> BatchResultLine:
         if self.response is None and self.error is None:
             raise ValueError("neither a response nor an error: this is not a line of batch results")
         return self

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from imapeval.errors import ImapEvalError
-from imapeval.study.data.scales import Scale, is_on_scale
+from imapeval.study.data.scales import RatingScale, is_on_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,9 +64,9 @@ class Dimension(BaseModel):
     step: float | None = None
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> RatingScale:
         """Its scale."""
-        return Scale(self.low, self.high, self.step)
+        return RatingScale(self.low, self.high, self.step)
 
 
 class StoppingRule(BaseModel):

@@ -23,7 +23,7 @@ from imapeval.report.thresholds import Threshold, judge_answer, make_threshold
 from imapeval.scoring import Assessment, Assessments, Scorer
 from imapeval.serve import schema
 from imapeval.serve.docs_page import render_docs_page
-from imapeval.serve.guard import FASTAPI_OPTIONS, Limits, RequestGuard
+from imapeval.serve.guard import FASTAPI_OPTIONS, RequestGuard, RequestLimits
 from imapeval.serve.http_error import STATUS_DESCRIPTIONS, HttpError, dump_json
 from imapeval.serve.work_queue import WorkQueue
 from imapeval.types import Failure, Match
@@ -75,7 +75,7 @@ def load(scorer: Scorer, *, llm: str | None = None) -> LoadedScorer:
     return LoadedScorer(scorer, dict(scorer.score(response=None).signatures), llm)
 
 
-def make_app(loaded: LoadedScorer, limits: Limits, *, token: str | None = None) -> RequestGuard:
+def make_app(loaded: LoadedScorer, limits: RequestLimits, *, token: str | None = None) -> RequestGuard:
     """Return the whole service as an ASGI app."""
     work = WorkQueue(loaded.scorer, limits)
 

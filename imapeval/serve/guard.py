@@ -48,7 +48,7 @@ _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Limits beyond which the server rejects requests.
 
     Attributes:
@@ -87,7 +87,7 @@ class RequestGuard:
     """
 
     def __init__(
-        self, app: App, limits: Limits, *, token: str | None, posted: Collection[str], any_host: bool = False
+        self, app: App, limits: RequestLimits, *, token: str | None, posted: Collection[str], any_host: bool = False
     ) -> None:
         self._app = app
         self._limits = limits

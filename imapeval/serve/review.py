@@ -29,7 +29,7 @@ from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.matching.protocol import Matcher
 from imapeval.report.explorer_data import TextTable, collect_explorer_data, metric_axes
 from imapeval.report.page_frame import render_page, render_template
-from imapeval.serve.guard import FASTAPI_OPTIONS, Limits, RequestGuard
+from imapeval.serve.guard import FASTAPI_OPTIONS, RequestGuard, RequestLimits
 from imapeval.serve.http_error import HttpError, dump_json
 
 if TYPE_CHECKING:
@@ -186,4 +186,4 @@ def make_app(session: ReviewSession) -> tuple[RequestGuard, str]:
     async def refuse(_: Request, error: HttpError) -> Response:  # pyright: ignore[reportUnusedFunction]
         return Response(error.body, error.status, media_type="application/json")
 
-    return RequestGuard(app, Limits(), token=None, posted=[f"{path}corrections"]), path
+    return RequestGuard(app, RequestLimits(), token=None, posted=[f"{path}corrections"]), path

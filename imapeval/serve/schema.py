@@ -154,7 +154,7 @@ class MetricOut(BaseModel):
     )
 
 
-class Usage(BaseModel):
+class UsageOut(BaseModel):
     """The usage of the language model."""
 
     calls: int
@@ -190,7 +190,7 @@ class Assessed(BaseModel):
     reason: str = Field(description="The score in words, and the facts that the response has and lacks.")
     metrics: dict[str, MetricOut]
     imaps: list[ImapOut]
-    usage: Usage | None = Field(description="null without a language model.")
+    usage: UsageOut | None = Field(description="null without a language model.")
     verdict: VerdictOut | None = Field(None, description="Absent without a `threshold`, null without a score.")
 
 

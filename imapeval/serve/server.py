@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from imapeval.serve.guard import App, Limits
+    from imapeval.serve.guard import App, RequestLimits
 
 KEEP_ALIVE = 20
 """Seconds that a connection may be idle between requests: longer than clients keep it (4 in Node's fetch)."""
@@ -75,7 +75,7 @@ def check_token(token: str | None) -> str | None:
     return token
 
 
-def run(app: App, limits: Limits, *, sock: socket.socket, ready: Callable[[], None] | None = None) -> None:
+def run(app: App, limits: RequestLimits, *, sock: socket.socket, ready: Callable[[], None] | None = None) -> None:
     """Serve until a signal arrives; requests in progress are finished first.
 
     Args:
@@ -110,7 +110,7 @@ def run(app: App, limits: Limits, *, sock: socket.socket, ready: Callable[[], No
         raise KeyboardInterrupt
 
 
-def make_server(app: App, limits: Limits, *, ready: Callable[[], None] | None = None) -> uvicorn.Server:
+def make_server(app: App, limits: RequestLimits, *, ready: Callable[[], None] | None = None) -> uvicorn.Server:
     """Return the server, which is not running yet."""
     logging.getLogger("uvicorn.error").addFilter(_strip_error_message)
 
@@ -154,7 +154,7 @@ class _TimeoutProtocol(H11Protocol):
     do not read their response. `RequestGuard` limits the time of accepted bodies.
     """
 
-    bounds: Limits
+    bounds: RequestLimits
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator, Mapping, Sequence
 
     from imapeval.scoring import Assessment, Assessments, Scorer
-    from imapeval.serve.guard import Limits
+    from imapeval.serve.guard import RequestLimits
 
 _T = TypeVar("_T")
 
@@ -81,7 +81,7 @@ class _Queue:
 class WorkQueue:
     """Runs the work of requests within limits, on the event loop that calls `start`."""
 
-    def __init__(self, scorer: Scorer, limits: Limits) -> None:
+    def __init__(self, scorer: Scorer, limits: RequestLimits) -> None:
         self._scorer = scorer
         self._limits = limits
         self._busy = 0

@@ -47,7 +47,7 @@ from imapeval.study.subgroups.slices import slice_answers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
+    from imapeval.study.comparison.raters import AlternativeAnnotator, MetricVsRater, WorthInRaters
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
@@ -151,11 +151,11 @@ def compute_study(
     baselines = compare_with_baseline(rated, coefficient, correlations=correlations, seed=seed)
     agreements = measure_agreement(rated)
     ceilings = find_ceilings(rated)
-    beside: list[BesideRater] = []
+    metric_vs_raters: list[MetricVsRater] = []
     tests: list[AlternativeAnnotator] = []
     worth: list[WorthInRaters] = []
     if best and rated.by_rater:
-        beside = compare_with_raters(rated, metrics=best, coefficient=coefficient, level=chosen)
+        metric_vs_raters = compare_with_raters(rated, metrics=best, coefficient=coefficient, level=chosen)
         tests = run_alternative_annotator_test(rated, metrics=best, seed=seed)
         worth = count_worth(rated, metrics=best, ceilings=ceilings)
     slices = slice_answers(rated, metrics=best, coefficient=coefficient) if best else []
@@ -213,7 +213,7 @@ def compute_study(
         against=against,
         margin=margin,
         baselines=tuple(baselines),
-        beside_raters=tuple(beside),
+        metric_vs_raters=tuple(metric_vs_raters),
         alternative_annotators=tuple(tests),
         worth_in_raters=tuple(worth),
     )

@@ -68,7 +68,7 @@ _ABSTRACT: Mapping[str, float] = {"imapscore": 0.798, "n-gram": 0.899, "embeddin
 _ON_IMAPS = "+imap"
 
 
-class Cell(NamedTuple):
+class PaperCell(NamedTuple):
     """A place in the table.
 
     Attributes:
@@ -88,7 +88,7 @@ class PaperRow:
     """One number of the table.
 
     Attributes:
-        metric, system, dimension, coefficient: See `Cell`.
+        metric, system, dimension, coefficient: See `PaperCell`.
         paper: The paper's number; None if unknown.
         value, low, high: Ours, with its 95% interval; None if undefined or not run.
         difference, difference_low, difference_high: Ours less the paper's, with the interval of ours; the paper's
@@ -128,7 +128,7 @@ class Gain:
     reason: str | None = None
 
 
-def read_paper_table(path: Path) -> dict[Cell, float]:
+def read_paper_table(path: Path) -> dict[PaperCell, float]:
     """Read the paper's numbers: CSV with the columns metric, system, dimension, rho and tau.
 
     Metrics have the paper's names (`ROUGE-1`, `ROUGE-1+imap`); `*` stands for a mean over dimensions.
@@ -136,7 +136,7 @@ def read_paper_table(path: Path) -> dict[Cell, float]:
     Raises:
         InputError: A column is missing, a value is invalid, or an entry is repeated.
     """
-    numbers: dict[Cell, float] = {}
+    numbers: dict[PaperCell, float] = {}
     for row in read_file(str(path), kind="csv"):
         names: list[str] = []
         for column in ("metric", "system", "dimension"):
@@ -158,7 +158,7 @@ def read_paper_table(path: Path) -> dict[Cell, float]:
                     line=row.line,
                     fix="Write -1 to 1.",
                 )
-            cell = Cell(_translate(names[0]), names[1], names[2], coefficient)
+            cell = PaperCell(_translate(names[0]), names[1], names[2], coefficient)
             if cell in numbers:
                 raise InputError(f"{' '.join(names)} is given twice", path=path, line=row.line, fix="Keep one.")
             numbers[cell] = number
@@ -194,7 +194,7 @@ def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str],
     return [*OURS.values(), *EXTRA, *chosen], left_out
 
 
-def correlate_table(rated: Rated, *, seed: int, resamples: int) -> dict[Cell, Correlation]:
+def correlate_table(rated: Rated, *, seed: int, resamples: int) -> dict[PaperCell, Correlation]:
     """Return our correlations at every place of the table: by system, by data set and over all."""
 
     def compute(part: Rated) -> list[Correlation]:
@@ -209,12 +209,12 @@ def correlate_table(rated: Rated, *, seed: int, resamples: int) -> dict[Cell, Co
     return found
 
 
-def _locate(row: Correlation) -> Cell:
-    return Cell(row.metric, row.system, row.dimension, row.coefficient)
+def _locate(row: Correlation) -> PaperCell:
+    return PaperCell(row.metric, row.system, row.dimension, row.coefficient)
 
 
 def compare_with_paper(
-    ours: Mapping[Cell, Correlation], paper: Mapping[Cell, float], left_out: Mapping[str, str]
+    ours: Mapping[PaperCell, Correlation], paper: Mapping[PaperCell, float], left_out: Mapping[str, str]
 ) -> tuple[list[PaperRow], list[Gain]]:
     """Compare our correlations (`correlate_table`) with the paper's (`read_paper_table`), if there are any.
 
@@ -288,7 +288,7 @@ def _drop_missing(values: Iterable[float | None]) -> list[float]:
 
 def _gain(what: str, paper: float, ours: Sequence[float], others: Sequence[float]) -> Gain:
     if not ours or not others:
-        return Gain(what, paper, None, "one of the two was not run")
+        return Gain(what, paper, None, "no coefficients to compare")
     if (base := fmean(others)) <= 0:
         shown = format_number(base, digits=3)
         return Gain(what, paper, None, f"the others' mean correlation is {shown}, so there is no ratio")

@@ -13,7 +13,7 @@ from imapeval.rating import Dimension, RatingStudy, StudySettings
 from imapeval.rating.administration import invite, invite_owner
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.rating.web.app import make_app
-from imapeval.serve.guard import Limits
+from imapeval.serve.guard import RequestLimits
 from imapeval.serve.server import listen, make_server
 from imapeval.types import Sample
 
@@ -94,7 +94,7 @@ def serve(place: str, content: StudyContent, *, facts: bool = False, secure: boo
         links = {name: invite(study, name) for name in ("anna", "ben")} | {"owner": invite_owner(study)}
         sock = stack.enter_context(listen("127.0.0.1", 0, token=None))
         ready = threading.Event()
-        server = make_server(make_app(study, Limits(), secure=secure), Limits(), ready=ready.set)
+        server = make_server(make_app(study, RequestLimits(), secure=secure), RequestLimits(), ready=ready.set)
         thread = threading.Thread(target=server.run, args=([sock],))
         thread.start()
         try:

@@ -20,7 +20,7 @@ from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
 from imapeval.evaluation.pipeline import Pipeline, open_extractor, open_graph, open_matcher
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.metrics import registry
-from imapeval.serve.guard import Limits
+from imapeval.serve.guard import RequestLimits
 from imapeval.serve.review import ReviewSession, make_app
 from imapeval.serve.server import listen, make_server
 from imapeval.types import Sample
@@ -67,7 +67,7 @@ def reviewed(tmp_path: Path) -> Iterator[Reviewed]:
     ready = threading.Event()
     with listen("127.0.0.1", 0, token=None) as sock:
         port = sock.getsockname()[1]
-        server = make_server(app, Limits(), ready=ready.set)
+        server = make_server(app, RequestLimits(), ready=ready.set)
         thread = threading.Thread(target=server.run, args=([sock],))
         thread.start()
         assert ready.wait(10)

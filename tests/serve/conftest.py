@@ -15,7 +15,7 @@ import uvicorn
 
 from imapeval import Scorer
 from imapeval.serve.app import LoadedScorer, load, make_app
-from imapeval.serve.guard import Limits
+from imapeval.serve.guard import RequestLimits
 from imapeval.serve.server import listen, make_server
 
 ANSWERS = Path(__file__).parents[2] / "docs" / "frameworks" / "answers.jsonl"
@@ -91,7 +91,7 @@ def loaded() -> Iterator[LoadedScorer]:
 
 
 @contextmanager
-def running(loaded: LoadedScorer, limits: Limits, token: str | None) -> Iterator[Running]:
+def running(loaded: LoadedScorer, limits: RequestLimits, token: str | None) -> Iterator[Running]:
     ready = threading.Event()
     with listen("127.0.0.1", 0, token=token) as sock:
         port = sock.getsockname()[1]
@@ -116,7 +116,7 @@ def serve(loaded: LoadedScorer) -> Iterator[Serve]:
     with ExitStack() as stack:
 
         def start(given: LoadedScorer | None = None, *, token: str | None = None, **limits: Any) -> Running:
-            return stack.enter_context(running(given or loaded, Limits(**limits), token))
+            return stack.enter_context(running(given or loaded, RequestLimits(**limits), token))
 
         yield start
 
@@ -124,7 +124,7 @@ def serve(loaded: LoadedScorer) -> Iterator[Serve]:
 @pytest.fixture(scope="session")
 def server(loaded: LoadedScorer) -> Iterator[Running]:
     """One server for all tests that want nothing special."""
-    with running(loaded, Limits(), None) as found:
+    with running(loaded, RequestLimits(), None) as found:
         yield found
 
 

@@ -14,7 +14,7 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.serve.app import load
-from imapeval.serve.guard import Limits
+from imapeval.serve.guard import RequestLimits
 from imapeval.serve.server import check_token, listen
 
 if TYPE_CHECKING:
@@ -315,12 +315,12 @@ def test_a_language_model_that_is_down_gives_no_score(serve: Serve, monkeypatch:
 @pytest.mark.parametrize("limit", ["body", "work", "waiting", "arriving", "connections"])
 def test_limits_are_above_0(limit: str):
     with pytest.raises(UsageError, match=limit):
-        Limits(**{limit: 0})
+        RequestLimits(**{limit: 0})
 
 
 def test_limits_are_those_of_the_page():
     """docs/serve.md; the other tests lower them."""
-    assert Limits() == Limits(body=2**20, work=60, waiting=1000, arriving=10, connections=1000)
+    assert RequestLimits() == RequestLimits(body=2**20, work=60, waiting=1000, arriving=10, connections=1000)
 
 
 @pytest.mark.parametrize("token", ["", "a b", "naïve", "a\nb"])

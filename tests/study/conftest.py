@@ -5,7 +5,7 @@ import pytest
 
 from imapeval.study.arrays import Floats
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.bootstrap import number_clusters
 
 
@@ -13,7 +13,7 @@ def _build(
     by_rater: Mapping[str, Floats],
     *,
     questions: Sequence[int] | None = None,
-    scales: Mapping[str, Scale] | None = None,
+    scales: Mapping[str, RatingScale] | None = None,
     averages: Mapping[str, Floats] | None = None,
 ) -> Rated:
     tables = list(by_rater.values())

@@ -6,7 +6,7 @@ from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.checklist import ChecklistItem, fill_checklist
 from imapeval.study.data.about import KEYS
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 nan = np.nan
 GIVEN = np.array([[1, 2, nan], [2, 2, 2], [3, 3, nan], [1, nan, nan], [3, 2, 3]], dtype=np.float64)
@@ -17,7 +17,7 @@ def fill(rated: Rated, about: dict[str, str] | None = None) -> dict[str, Checkli
 
 
 def test_what_the_data_says_is_counted(build_rated: Callable[..., Rated]):
-    items = fill(build_rated({"accuracy": GIVEN}, scales={"accuracy": Scale(1, 3, 1)}))
+    items = fill(build_rated({"accuracy": GIVEN}, scales={"accuracy": RatingScale(1, 3, 1)}))
     assert items["measuring instrument"].data == "Dimensions: accuracy (1 to 3 in steps of 1)."
     numbers = items["numbers included"]
     # 11 of 15 pairs of rater and answer have a rating.
@@ -37,7 +37,7 @@ def test_what_intervals_leave_out_is_what_was_left_out(build_rated: Callable[...
 
 
 def test_wilsons_interval_is_named_where_it_is_used(build_rated: Callable[..., Rated]):
-    scales = {"accuracy": Scale(1, 3, 1)}
+    scales = {"accuracy": RatingScale(1, 3, 1)}
     for given, questions, used in (
         (GIVEN[:, :2], None, True),
         (GIVEN[:, :2], [0, 0, 1, 2, 3], False),
@@ -48,7 +48,7 @@ def test_wilsons_interval_is_named_where_it_is_used(build_rated: Callable[..., R
 
 
 def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):
-    rated = build_rated({"accuracy": GIVEN}, scales={"accuracy": Scale(1, 3, 1)})
+    rated = build_rated({"accuracy": GIVEN}, scales={"accuracy": RatingScale(1, 3, 1)})
     items = fill(rated)
     assert {item.key for item in items.values() if item.missing} == set(KEYS)
     told = fill(rated, {"training": "None.", "raters": "Two GPs and a nurse."})

@@ -12,7 +12,7 @@ from imapeval.study.conclusions import rank_metrics, write_conclusions
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
 from imapeval.study.number_format import format_number
 
@@ -41,7 +41,7 @@ def rate(
         ratings=by_rater.mean(axis=1, keepdims=True),
         raters=tuple(f"r{number}" for number in range(raters)),
         by_rater={"accuracy": by_rater},
-        scales={"accuracy": Scale(0, 5, 0.5)},
+        scales={"accuracy": RatingScale(0, 5, 0.5)},
         facets={"language": tuple("en" if number % 2 else "zh" for number in range(n))},
     )
 
@@ -384,7 +384,7 @@ def test_a_margin_says_which_metrics_are_as_good():
 
 def test_metrics_stand_beside_single_raters():
     study = compute_study(rate(questions=20), title="t", signatures={}, resamples=50)
-    assert {(row.rater, row.metric) for row in study.beside_raters} == {
+    assert {(row.rater, row.metric) for row in study.metric_vs_raters} == {
         (rater, metric) for rater in ("r0", "r1", "r2") for metric in ("good", "poor")
     }
     assert {row.metric for row in study.alternative_annotators} == {"good", "poor"}

@@ -10,7 +10,7 @@ from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.data.rated import Rated
 from imapeval.study.replicate import (
     METRICS,
-    Cell,
+    PaperCell,
     choose_metrics,
     compare_with_paper,
     correlate_table,
@@ -20,10 +20,10 @@ from imapeval.study.replicate import (
 PUBLISHED = Path(__file__).parents[3] / "shared" / "benchmark" / "paper-table2.csv"
 
 
-def at(metric: str, value: float | None, system: str = ALL, dimension: str = ALL) -> tuple[Cell, Correlation]:
+def at(metric: str, value: float | None, system: str = ALL, dimension: str = ALL) -> tuple[PaperCell, Correlation]:
     ends = (None, None) if value is None else (value - 0.1, value + 0.1)
     row = Correlation(metric, system, dimension, "spearman", value, *ends, 100, 0)
-    return Cell(metric, system, dimension, "spearman"), row
+    return PaperCell(metric, system, dimension, "spearman"), row
 
 
 def test_every_metric_of_the_table_is_one_of_ours():
@@ -48,7 +48,7 @@ def test_what_cannot_be_run_is_named():
 def test_side_by_side():
     place = "HMedQA/GPT-4", "accuracy"
     correlations = dict([at("rouge1", 0.2, *place), at("rouge1", 0.2), at("imapscore", 0.5, *place)])
-    paper = {Cell("rouge1", *place, "spearman"): 0.17, Cell("bertscore", *place, "spearman"): 0.3}
+    paper = {PaperCell("rouge1", *place, "spearman"): 0.17, PaperCell("bertscore", *place, "spearman"): 0.3}
     rows, _ = compare_with_paper(correlations, paper, {"bertscore": "weights"})
     first = rows[0]
     assert (first.metric, first.paper, first.value, first.low, first.n) == ("rouge1", 0.17, 0.2, 0.1, 100)
@@ -56,7 +56,7 @@ def test_side_by_side():
     assert (rows[1].paper, rows[1].difference) == (None, None)
     assert (rows[-1].metric, rows[-1].paper, rows[-1].value, rows[-1].reason) == ("bertscore", 0.3, None, "weights")
     with pytest.raises(UsageError, match="'HMedQA/GPT-5'"):
-        compare_with_paper(correlations, {Cell("rouge1", "HMedQA/GPT-5", "accuracy", "spearman"): 0.1}, {})
+        compare_with_paper(correlations, {PaperCell("rouge1", "HMedQA/GPT-5", "accuracy", "spearman"): 0.1}, {})
 
 
 def test_means_by_data_set():
@@ -80,7 +80,7 @@ def test_means_by_data_set():
             for row in rows
             for dimension in (0, 1)
         ]
-        assert found[Cell("m", name, ALL, "kendall_tau_b")].value == pytest.approx(np.mean(parts), abs=1e-12)
+        assert found[PaperCell("m", name, ALL, "kendall_tau_b")].value == pytest.approx(np.mean(parts), abs=1e-12)
 
 
 def test_the_gains_of_the_abstract():
@@ -107,11 +107,11 @@ def test_the_papers_table(tmp_path: Path):
     lines = ["ROUGE-1+imap,HMedQA/GPT-4,accuracy,.17,.13", "imapScore+KG,HMedQA,*,.6,.5", "imapScore,HMedQA,*,.57,.48"]
     path.write_text("\n".join(["metric,system,dimension,rho,tau", *lines]))
     found = read_paper_table(path)
-    assert found[Cell("rouge1+imap", "HMedQA/GPT-4", "accuracy", "spearman")] == 0.17
-    assert found[Cell("rouge1+imap", "HMedQA/GPT-4", "accuracy", "kendall_tau_b")] == 0.13
-    assert found[Cell("imapscore:paper", "HMedQA", "*", "spearman")] == 0.6
+    assert found[PaperCell("rouge1+imap", "HMedQA/GPT-4", "accuracy", "spearman")] == 0.17
+    assert found[PaperCell("rouge1+imap", "HMedQA/GPT-4", "accuracy", "kendall_tau_b")] == 0.13
+    assert found[PaperCell("imapscore:paper", "HMedQA", "*", "spearman")] == 0.6
     # Without a graph there is none of ours.
-    assert found[Cell("imapScore", "HMedQA", "*", "kendall_tau_b")] == 0.48
+    assert found[PaperCell("imapScore", "HMedQA", "*", "kendall_tau_b")] == 0.48
 
 
 def test_the_published_table():
@@ -120,8 +120,8 @@ def test_the_published_table():
     found = read_paper_table(PUBLISHED)
     assert {cell.metric for cell in found} > {"rouge1", "geval+imap", "alignscore", "imapscore:paper"}
     # Table 2: imapScore with the graph on HMedQA, both coefficients.
-    assert found[Cell("imapscore:paper", "HMedQA", "*", "spearman")] == 0.60
-    assert found[Cell("imapscore:paper", "HMedQA", "*", "kendall_tau_b")] == 0.51
+    assert found[PaperCell("imapscore:paper", "HMedQA", "*", "spearman")] == 0.60
+    assert found[PaperCell("imapscore:paper", "HMedQA", "*", "kendall_tau_b")] == 0.51
 
 
 @pytest.mark.parametrize(

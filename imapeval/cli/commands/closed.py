@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.estimate import MetricEstimate
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 
 def closed(
@@ -188,14 +188,14 @@ def closed(
     _print_metrics(estimates)
 
 
-def _parse_scale(text: str) -> "Scale":
+def _parse_scale(text: str) -> "RatingScale":
     from imapeval.evaluation.samples.rows import read_number
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
     low, high = map(read_number, text.partition(":")[::2])
     if low is None or high is None or low >= high:
         raise UsageError(f"--scale {text!r} is not LOW:HIGH. Example: --scale 0:5.")
-    return Scale(low, high)
+    return RatingScale(low, high)
 
 
 def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:

@@ -67,7 +67,7 @@ def serve(
 
     from imapeval.scoring import Scorer
     from imapeval.serve.app import load, make_app
-    from imapeval.serve.guard import Limits
+    from imapeval.serve.guard import RequestLimits
     from imapeval.serve.server import check_token, listen, run
 
     chosen = choose_metrics(metrics, parse_settings(set_))
@@ -88,7 +88,7 @@ def serve(
         encoder=encoder,
         device=choose_one(device, "--device", DEVICES),
     )
-    limits = Limits(body=max_body, work=timeout, waiting=max_waiting)
+    limits = RequestLimits(body=max_body, work=timeout, waiting=max_waiting)
     bearer = check_token(token)
     # Before anything is loaded: a port in use is reported at once.
     with listen(host, port, token=bearer) as sock, scorer:

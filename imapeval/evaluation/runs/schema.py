@@ -25,7 +25,7 @@ class _Price(_StrictModel):
     source: str = ""
 
 
-class Usage(_StrictModel):
+class RunUsage(_StrictModel):
     """Usage and cost of a language model: the content of `Ledger.report`."""
 
     calls: _Count
@@ -64,7 +64,7 @@ class Manifest(_StrictModel):
     settings: _Settings
     finished: str | None = None
     counts: dict[str, _Count] | None = None
-    usage: Usage | None = None
+    usage: RunUsage | None = None
     command: list[str] = []
     options: dict[str, Any] = {}
     python: str = ""

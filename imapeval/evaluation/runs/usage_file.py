@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.runs.schema import Usage, describe_validation_error
+from imapeval.evaluation.runs.schema import RunUsage, describe_validation_error
 from imapeval.files import lock_file, make_private_folder, open_private
 from imapeval.parsing import parse_json
 
@@ -149,7 +149,7 @@ def read_usage(path: Path, *, fix: str) -> dict[str, Any] | None:
         return None
     try:
         usage = parse_json(content)
-        Usage.model_validate(usage)
+        RunUsage.model_validate(usage)
     except ValueError as error:
         raise InputError(f"not a valid usage file ({describe_validation_error(error)})", path=path, fix=fix) from error
     return usage

@@ -36,7 +36,7 @@ _MAX_COLUMNS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell of a table: its text as it stands there, and without list markers; None if nothing is left."""
 
     raw: str
@@ -57,7 +57,7 @@ class Table:
     start: int
     end: int
     heads: list[str]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
     governor: str = ""
 
     def name(self, column: int) -> str:
@@ -131,10 +131,10 @@ def _join(*words: str, lang: Lang) -> str:
     return ("" if lang == "zh" else " ").join(filter(None, words))
 
 
-def _split_row(line: re.Match[str]) -> list[Cell]:
+def _split_row(line: re.Match[str]) -> list[TableCell]:
     """Return the cells of a row, also empty ones, but not what is outside its outer bars."""
     return [
-        Cell(cell[0].strip(), trim_piece(line[0], *cell.span(), offset=line.start()))
+        TableCell(cell[0].strip(), trim_piece(line[0], *cell.span(), offset=line.start()))
         for cell in _CELL.finditer(line[0])
         if cell[0].strip() or cell.start() > 0
     ]
@@ -148,7 +148,9 @@ def read_table(table: Table, lang: Lang) -> Iterator[GovernedSentence | Piece]:
         yield from _read_row(row, table, governors + [""] * (len(row) - len(governors)), lang)
 
 
-def _read_row(row: list[Cell], table: Table, governors: list[str], lang: Lang) -> Iterator[GovernedSentence | Piece]:
+def _read_row(
+    row: list[TableCell], table: Table, governors: list[str], lang: Lang
+) -> Iterator[GovernedSentence | Piece]:
     label = row[0].piece
     names = [item.text for item in split_items(label)] if label else []
     verdicts: list[str] = []

@@ -26,7 +26,7 @@ from imapeval.rating.model import Entry, Item, Rater, RatingConflictError, Unkno
 from imapeval.rating.monitoring import overview
 from imapeval.rating.store import RatingStudy, hash_secret
 from imapeval.rating.web.pages import LANGUAGES, choose_language, render_enter, render_owner, render_rating
-from imapeval.serve.guard import FASTAPI_OPTIONS, Limits, RequestGuard
+from imapeval.serve.guard import FASTAPI_OPTIONS, RequestGuard, RequestLimits
 from imapeval.serve.http_error import PROTECTIVE_HEADERS, HttpError, dump_json
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ _Body = Annotated[bytes, Depends(_read_body)]
 """With it, functions that use the database need not be asynchronous: they run in threads."""
 
 
-def make_app(study: RatingStudy, limits: Limits, *, secure: bool) -> "App":
+def make_app(study: RatingStudy, limits: RequestLimits, *, secure: bool) -> "App":
     """Return the app.
 
     Args:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.drbenchmark.results import TaskResult, TaskTest
-    from imapeval.study.closed.findings import Cell, ClosedFindings
+    from imapeval.study.closed.findings import ClosedFindings, ScoreCell
 
 
 def render_scores(findings: ClosedFindings) -> Markup:
@@ -30,7 +30,7 @@ def render_scores(findings: ClosedFindings) -> Markup:
     cells = {(row.task, row.metric, row.model): row for row in rows}
     base = {(row.task, row.metric): row for row in reversed(rows)}
 
-    def show(row: Cell | None) -> str:
+    def show(row: ScoreCell | None) -> str:
         if row is None:
             return ""
         spread = "" if row.spread is None else f" ±{format_decimal(row.spread)}"

@@ -87,12 +87,12 @@ def _render_side_by_side(study: Study) -> list[Markup]:
             "about answers only as far as it exceeds the baseline; their difference is over all answers together. "
             f"{BASELINE}"
         ),
-        *_render_beside(study, first),
-        *(render_details(label_dimension(name), *_render_beside(study, name)) for name in others),
+        *_render_metric_vs_baseline(study, first),
+        *(render_details(label_dimension(name), *_render_metric_vs_baseline(study, name)) for name in others),
     ]
 
 
-def _render_beside(study: Study, dimension: str) -> list[Markup]:
+def _render_metric_vs_baseline(study: Study, dimension: str) -> list[Markup]:
     found = {row.metric: row for row in study.baselines if row.dimension == dimension}
     rows = [found[metric] for metric in rank_metrics(study) if metric in found]
     datasets = any(row.within_dataset is not None for row in rows)

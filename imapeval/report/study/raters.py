@@ -32,7 +32,7 @@ from imapeval.study.number_format import format_percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.comparison.raters import BesideRater
+    from imapeval.study.comparison.raters import MetricVsRater
     from imapeval.study.data.findings import Agreement, Ceiling, Differences, Study
 
 
@@ -166,9 +166,9 @@ def _render_corrected(study: Study, leading: Sequence[str]) -> list[Markup]:
 
 def _render_metrics_as_raters(study: Study) -> list[Markup]:
     """Return how metrics do beside raters: correlations, what a metric is worth, whether it could stand in for one."""
-    if not study.beside_raters:
+    if not study.metric_vs_raters:
         return []
-    first = study.beside_raters[0]
+    first = study.metric_vs_raters[0]
     parts = [
         render_heading("Metrics beside single raters"),
         render_note(
@@ -177,13 +177,13 @@ def _render_metrics_as_raters(study: Study) -> list[Markup]:
         ),
     ]
     for dimension in study.rated.dimensions:
-        rows = [row for row in study.beside_raters if row.dimension == dimension]
+        rows = [row for row in study.metric_vs_raters if row.dimension == dimension]
         if rows:
-            parts.append(render_details(label_dimension(dimension), _render_beside(rows)))
+            parts.append(render_details(label_dimension(dimension), _render_metric_vs_raters(rows)))
     return [*parts, *_render_worth(study), *_render_tests(study)]
 
 
-def _render_beside(rows: Sequence[BesideRater]) -> Markup:
+def _render_metric_vs_raters(rows: Sequence[MetricVsRater]) -> Markup:
     cells = {
         (row.metric, row.rater): f"{format_coefficient(row.metric_value)} / {format_coefficient(row.rater_value)}"
         for row in rows

@@ -9,8 +9,8 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_csv, dump_records
 from imapeval.files import private_folder, replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
-from imapeval.study.comparison.raters import BesideRater, WorthInRaters
-from imapeval.study.correlation.baseline import BesideBaseline
+from imapeval.study.comparison.raters import MetricVsRater, WorthInRaters
+from imapeval.study.correlation.baseline import MetricVsBaseline
 from imapeval.study.data.findings import (
     Agreement,
     Ceiling,
@@ -36,10 +36,10 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     """Write all tables to a folder, which is made if necessary, and return their paths.
 
     CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-    shifts, outliers, disagreements, baselines, beside_raters, worth_in_raters, matrix; a column per field of the types
-    of the findings, empty if undefined; "*" stands for all systems, and for the mean over dimensions. A text that a
-    spreadsheet would take for a formula begins with an apostrophe. Tables without rows have a header. LaTeX (package
-    booktabs): correlations.tex, comparisons.tex.
+    shifts, outliers, disagreements, baselines, metric_vs_raters, worth_in_raters, matrix; a column per field of the
+    types of the findings, empty if undefined; "*" stands for all systems, and for the mean over dimensions. A text
+    that a spreadsheet would take for a formula begins with an apostrophe. Tables without rows have a header. LaTeX
+    (package booktabs): correlations.tex, comparisons.tex.
 
     Raises:
         UsageError: The folder cannot be written.
@@ -59,8 +59,8 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
             WithoutOutliers, [replace(row, outliers=", ".join(row.outliers)) for row in study.outliers]
         ),
         "disagreements.csv": dump_records(Disagreement, study.disagreements),
-        "baselines.csv": dump_records(BesideBaseline, study.baselines),
-        "beside_raters.csv": dump_records(BesideRater, study.beside_raters),
+        "baselines.csv": dump_records(MetricVsBaseline, study.baselines),
+        "metric_vs_raters.csv": dump_records(MetricVsRater, study.metric_vs_raters),
         "worth_in_raters.csv": dump_records(WorthInRaters, study.worth_in_raters),
         "matrix.csv": _dump_matrix(study.matrix),
         "correlations.tex": _encode(write_correlations(study)),

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 
 def measure_cohen_kappa(
-    ratings: Floats, *, weighting: Weighting = "identity", scale: Scale | None = None
+    ratings: Floats, *, weighting: Weighting = "identity", scale: RatingScale | None = None
 ) -> AgreementStatistic | Undefined:
     """Return Cohen's kappa (1960), or with another weighting the weighted one (Cohen 1968), of two raters.
 
@@ -80,7 +80,7 @@ def measure_cohen_kappa(
     )
 
 
-def measure_fleiss_kappa(ratings: Floats, *, scale: Scale | None = None) -> AgreementStatistic | Undefined:
+def measure_fleiss_kappa(ratings: Floats, *, scale: RatingScale | None = None) -> AgreementStatistic | Undefined:
     """Return Fleiss' kappa (1971) of two or more raters, who need not be the same from answer to answer.
 
     With unequal numbers of ratings an answer's agreement is the mean over its pairs, over answers with two or more,
@@ -96,7 +96,7 @@ def measure_fleiss_kappa(ratings: Floats, *, scale: Scale | None = None) -> Agre
 
 
 def measure_gwet_ac(
-    ratings: Floats, *, weighting: Weighting = "identity", scale: Scale | None = None
+    ratings: Floats, *, weighting: Weighting = "identity", scale: RatingScale | None = None
 ) -> AgreementStatistic | Undefined:
     """Return Gwet's AC1 (2008), or with another weighting AC2 (Gwet 2014, section 5.6), of two or more raters.
 
@@ -112,7 +112,7 @@ def measure_gwet_ac(
 
 
 def _measure(
-    ratings: Floats, weighting: Weighting, scale: Scale | None, *, chance: Callable[[Floats, Floats], Floats]
+    ratings: Floats, weighting: Weighting, scale: RatingScale | None, *, chance: Callable[[Floats, Floats], Floats]
 ) -> AgreementStatistic | Undefined:
     categories = find_categories(ratings, scale=scale)
     if isinstance(categories, Undefined):

@@ -56,7 +56,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LimitsOfAgreement:
     """How far two raters, or a metric and the mean rating, lie apart.
 
     Attributes:
@@ -80,20 +80,22 @@ class Limits:
     reason: str | None = None
 
 
-def find_limits(rated: Rated) -> list[Limits]:
+def find_limits(rated: Rated) -> list[LimitsOfAgreement]:
     """Return the limits of agreement of all pairs of raters, by dimension."""
-    rows: list[Limits] = []
+    rows: list[LimitsOfAgreement] = []
     for dimension in rated.dimensions:
         if dimension in rated.by_rater:
             ratings, codes = ratings_in_dimension(rated, dimension)
             rows += [
-                _compare(Limits(dimension, rated.raters[a], rated.raters[b]), ratings[:, a], ratings[:, b], codes)
+                _compare(
+                    LimitsOfAgreement(dimension, rated.raters[a], rated.raters[b]), ratings[:, a], ratings[:, b], codes
+                )
                 for a, b in combinations(np.flatnonzero(np.isfinite(ratings).any(axis=0)).tolist(), 2)
             ]
     return rows
 
 
-def find_limits_of_metric(rated: Rated, metric: str, dimension: str) -> Limits:
+def find_limits_of_metric(rated: Rated, metric: str, dimension: str) -> LimitsOfAgreement:
     """Return the limits of agreement of a metric, whose scores are on the raters' scale, and the mean rating.
 
     Raises:
@@ -115,10 +117,12 @@ def find_limits_of_metric(rated: Rated, metric: str, dimension: str) -> Limits:
             f"{metric} is not on the scale of {dimension}, {describe_scale(scale)}, so that differences say nothing. "
             "Put it on that scale with `imapeval study calibrate`."
         )
-    return _compare(Limits(dimension, metric, MEAN_RATING), scores, rated.ratings_of(dimension), rated.questions)
+    return _compare(
+        LimitsOfAgreement(dimension, metric, MEAN_RATING), scores, rated.ratings_of(dimension), rated.questions
+    )
 
 
-def _compare(row: Limits, first: Floats, second: Floats, questions: Counts) -> Limits:
+def _compare(row: LimitsOfAgreement, first: Floats, second: Floats, questions: Counts) -> LimitsOfAgreement:
     both = np.isfinite(first) & np.isfinite(second)
     x, y, codes = first[both], second[both], number_clusters(questions[both])
     number, count = int(both.sum()), int(codes.max(initial=-1)) + 1

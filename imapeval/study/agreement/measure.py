@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
     from imapeval.study.intervals import Interval
 
 
@@ -38,7 +38,7 @@ class AgreementMeasure:
     """
 
     title: str
-    measure: Callable[[Floats, Scale | None], AgreementStatistic | Undefined]
+    measure: Callable[[Floats, RatingScale | None], AgreementStatistic | Undefined]
 
 
 ONLY_AVERAGES = (
@@ -47,7 +47,7 @@ ONLY_AVERAGES = (
 )
 
 
-def _measure_within_step(ratings: Floats, scale: Scale | None) -> AgreementStatistic | Undefined:
+def _measure_within_step(ratings: Floats, scale: RatingScale | None) -> AgreementStatistic | Undefined:
     if scale is None or scale.step is None:
         return Undefined("no scale with a step is declared")
     return measure_within(ratings, distance=scale.step)
@@ -113,7 +113,7 @@ def find_title(statistic: str) -> str:
     return STATISTICS[statistic].title if statistic in STATISTICS else statistic
 
 
-def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...]:
+def choose_statistics(ratings: Floats, *, scale: RatingScale | None) -> tuple[str, ...]:
     """Return the few statistics that suit ratings of shape (answers, raters).
 
     - two categories (yes or no): exact agreement, kappa (Cohen's of two raters, Fleiss' of several), AC1 and nominal
@@ -135,7 +135,7 @@ def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...
     return ("mad", "krippendorff_alpha_interval", *icc, "pearson", "spearman")
 
 
-def has_two_categories(ratings: Floats, scale: Scale | None) -> bool:
+def has_two_categories(ratings: Floats, scale: RatingScale | None) -> bool:
     """Return whether ratings are yes or no: by their scale, or by what occurs if its steps are not known."""
     if scale is None or scale.step is None:
         return len(np.unique(ratings[~np.isnan(ratings)])) == 2

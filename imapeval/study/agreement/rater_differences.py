@@ -14,7 +14,7 @@ import numpy as np
 
 from imapeval.study.agreement.raw_agreement import MOST_CATEGORIES, STEP_TOLERANCE
 from imapeval.study.data.findings import ALL, Differences
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def count_differences(rated: Rated) -> list[Differences]:
     return rows
 
 
-def bin_differences(differences: Floats, *, scale: Scale | None) -> dict[str, float]:
+def bin_differences(differences: Floats, *, scale: RatingScale | None) -> dict[str, float]:
     """Return the share of absolute differences in each bin, by its name, in order.
 
     Bins that no two ratings of the scale can fall into are left out.
@@ -92,7 +92,7 @@ def _find_bins(differences: Floats, *, length: float, unit: float) -> Counts:
     return np.where(differences <= unit * STEP_TOLERANCE, 0, bins + beyond).astype(np.int64)
 
 
-def _name_bins(scale: Scale) -> list[tuple[int, str]]:
+def _name_bins(scale: RatingScale) -> list[tuple[int, str]]:
     length = scale.high - scale.low
     if scale.step is None:
         low, *edges = (f"{edge * length:g}" for edge in (0.0, *EDGES))
@@ -110,7 +110,7 @@ def _name(values: Sequence[float]) -> str:
     return ", ".join(shown) if len(shown) <= _MOST_LISTED else f"{shown[0]} to {shown[-1]}"
 
 
-def _guess_scale(table: Floats) -> Scale | None:
+def _guess_scale(table: Floats) -> RatingScale | None:
     """Return the scale that the ratings suggest: their range and, if all lie on it, the grid of their smallest gap."""
     values = np.unique(table[~np.isnan(table)])
     if len(values) < 2:
@@ -118,4 +118,4 @@ def _guess_scale(table: Floats) -> Scale | None:
     step = float(np.diff(values).min())
     steps = (values - values[0]) / step
     on_grid = (np.abs(steps - np.rint(steps)) <= STEP_TOLERANCE).all() and steps[-1] < MOST_CATEGORIES
-    return Scale(float(values[0]), float(values[-1]), step if on_grid else None)
+    return RatingScale(float(values[0]), float(values[-1]), step if on_grid else None)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
     Numbers = TypeVar("Numbers", Floats, Counts)
 
@@ -89,7 +89,7 @@ MOST_CATEGORIES = 101
 """Maximum number of categories: 0 to 100 in whole numbers. The cost of chance terms grows with its square."""
 
 
-def find_categories(ratings: Floats, *, scale: Scale | None) -> Floats | Undefined:
+def find_categories(ratings: Floats, *, scale: RatingScale | None) -> Floats | Undefined:
     """Return the ratings that could be given, lowest first: the declared scale's steps, or else those that occur.
 
     Raises:

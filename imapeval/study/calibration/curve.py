@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.data.rated import Rated
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
     from imapeval.study.intervals import Interval
 
 Method = Literal["isotonic", "linear"]
@@ -58,7 +58,7 @@ class Curve:
     scores: tuple[float, ...]
     ratings: tuple[float, ...]
 
-    def predict(self, scores: Floats, scale: Scale | None = None) -> Floats:
+    def predict(self, scores: Floats, scale: RatingScale | None = None) -> Floats:
         """Return a rating for each score, shape (n,); within the scale where there is one, NaN for NaN."""
         predicted = np.interp(scores, self.scores, self.ratings)
         if self.method == "linear" and len(self.scores) > 1:
@@ -114,7 +114,7 @@ class Calibration:
     metric: str
     signature: str
     dimension: str
-    scale: Scale | None
+    scale: RatingScale | None
     curve: Curve
     errors: PredictionErrors
     data: str
@@ -194,7 +194,13 @@ def select_answers(rated: Rated, metric: str, dimension: str) -> tuple[Counts, F
 
 
 def cross_fit(
-    scores: Floats, ratings: Floats, questions: Counts, *, method: Method, scale: Scale | None = None, seed: int = 0
+    scores: Floats,
+    ratings: Floats,
+    questions: Counts,
+    *,
+    method: Method,
+    scale: RatingScale | None = None,
+    seed: int = 0,
 ) -> Floats:
     """Predict every answer's rating by a curve made from the answers to other questions, in `FOLDS` folds.
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
 from imapeval.study.calibration.curve import Calibration, Curve, PredictionErrors
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals import Interval
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read_calibration(path: Path) -> Calibration:
         content.metric,
         content.signature,
         content.dimension,
-        None if scale is None else Scale(scale.low, scale.high, scale.step),
+        None if scale is None else RatingScale(scale.low, scale.high, scale.step),
         Curve(content.method, *(tuple(side) for side in zip(*content.knots, strict=True))),
         PredictionErrors(
             _from_figure(content.mean_absolute_error),

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval._optional import require
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.limits import FEW_DIFFERENT, NEARLY_EQUAL
 from imapeval.study.number_format import format_decimal
@@ -294,7 +294,7 @@ def estimate_shares(
     ratings = rated.ratings_of(dimension)
     right = np.where(np.isfinite(ratings), (ratings >= right_from).astype(np.float64), np.nan)
     shares = replace(
-        rated, dimensions=(dimension,), ratings=right[:, None], by_rater={}, scales={dimension: Scale(0.0, 1.0)}
+        rated, dimensions=(dimension,), ratings=right[:, None], by_rater={}, scales={dimension: RatingScale(0.0, 1.0)}
     )
     return estimate_systems(shares, metric, dimension)
 

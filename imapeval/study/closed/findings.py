@@ -32,7 +32,7 @@ OPEN_FORM = "open form"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ScoreCell:
     """One cell of the overall table: a metric of a model on a task.
 
     Attributes:
@@ -87,7 +87,7 @@ class ClosedFindings:
         left_out: Number of answers to open-ended questions, by task: they have no right option.
     """
 
-    scores: Sequence[Cell]
+    scores: Sequence[ScoreCell]
     models: Sequence[ModelResult]
     orders: Sequence[OrderEffect]
     leaderboard: Sequence[Standing]
@@ -172,7 +172,7 @@ def analyse_closed_answers(
 
 def _tabulate_choices(
     models: Sequence[ModelResult], differences: Sequence[Difference], metric: str | None
-) -> Iterator[Cell]:
+) -> Iterator[ScoreCell]:
     several = any(row.column for row in differences)
     compared = {
         (row.group, frozenset({row.first, row.second})): row
@@ -191,7 +191,7 @@ def _tabulate_choices(
         }
         for row in (row for row in models if row.task == task and row.model in means):
             pair = pairs.get(row.model)
-            yield Cell(
+            yield ScoreCell(
                 *(task, metric or ACCURACY, row.model, row.items, means[row.model]),
                 best=row.model == best and None not in pairs.values(),
                 as_best=None if pair is None else pair.better != best,
@@ -200,23 +200,23 @@ def _tabulate_choices(
             )
 
 
-def _tabulate_tasks(results: Sequence[TaskResult], baselines: Sequence[Baseline]) -> Iterator[Cell]:
+def _tabulate_tasks(results: Sequence[TaskResult], baselines: Sequence[Baseline]) -> Iterator[ScoreCell]:
     known = {(row.task, row.metric): row for row in baselines}
     for row in results:
         if row.share == max(other.share for other in results if other.task == row.task):
             base = known[row.task, row.metric]
-            yield Cell(
+            yield ScoreCell(
                 *(row.task, row.metric, row.model, row.items, row.mean, row.spread, row.low, row.high),
                 *(row.best, row.as_best, base.majority, base.chance),
             )
 
 
-def _tabulate_open(leaderboards: Sequence[Standing]) -> Iterator[Cell]:
+def _tabulate_open(leaderboards: Sequence[Standing]) -> Iterator[ScoreCell]:
     best = {row.metric: row for row in reversed(leaderboards) if row.rank == 1}
     for row in leaderboards:
         if row.mean is not None:
             first = best[row.metric]
-            yield Cell(
+            yield ScoreCell(
                 *(OPEN_FORM, row.metric, row.system, row.questions, row.mean),
                 low=row.low,
                 high=row.high,

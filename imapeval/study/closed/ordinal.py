@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 
 MAX_CLASSES = 50
@@ -108,7 +108,7 @@ def _fold(answer: str) -> str:
     return answer.strip().casefold()
 
 
-def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Scale) -> list[MetricFamily]:
+def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: RatingScale) -> list[MetricFamily]:
     """Measure how near grades come to the right ones: `edrm`.
 
     EDRM ("exactitude en distance relative à la solution moyenne") is the mean of 1 - |right - given| / the largest

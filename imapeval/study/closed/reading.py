@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.study.closed.estimate import MetricFamily
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 ClosedTask = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]
 
@@ -49,7 +49,7 @@ class AnswerColumns:
     scores: str | None = None
     positive: str | None = None
     order: tuple[str, ...] | None = None
-    scale: Scale | None = None
+    scale: RatingScale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[M
     return measure_sequences(right, given)
 
 
-def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: Scale) -> list[MetricFamily]:
+def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: RatingScale) -> list[MetricFamily]:
     right = _parse_all(_parse_number, gold)
     for cell, number in zip(gold, right, strict=True):
         if not scale.low <= number <= scale.high:

@@ -11,7 +11,7 @@ from imapeval.evaluation.samples.rows import list_columns, read_number, short_re
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
 from imapeval.study.closed.labels import NO_ANSWER
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,14 +124,14 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
 def _make_task(name: str, row: Row) -> Task:
     named = row.fields["kind"]
     if not isinstance(named, str) or named not in KINDS:
-        raise ValueError(f"the kind {short_repr(named)} is none of {', '.join(KINDS)}")
+        raise ValueError(f"the kind {short_repr(named)} is not one of {', '.join(KINDS)}")
     kind, metrics = KINDS[named]
     if kind != "grade":
         return Task(name=name, kind=kind, metrics=metrics)
     low, high = map(read_number, str(row.fields.get("scale") or "").partition(":")[::2])
     if low is None or high is None or low >= high:
         raise ValueError(f"the scale {short_repr(row.fields.get('scale'))} of grades is not LOW:HIGH, such as 0:5")
-    return Task(name=name, kind=kind, metrics=metrics, scale=Scale(low, high))
+    return Task(name=name, kind=kind, metrics=metrics, scale=RatingScale(low, high))
 
 
 def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:

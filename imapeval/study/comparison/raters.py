@@ -50,7 +50,7 @@ _RATER = "(rater)"
 
 
 @dataclass(frozen=True, slots=True)
-class BesideRater:
+class MetricVsRater:
     """A rater and a metric, both correlated with the mean rating of the other raters, on the same answers.
 
     Attributes:
@@ -121,7 +121,7 @@ def compare_with_raters(
     metrics: Sequence[str] | None = None,
     coefficient: CoefficientName = "spearman",
     level: Level = "within-system",
-) -> list[BesideRater]:
+) -> list[MetricVsRater]:
     """Correlate each rater, and each metric, with the mean rating of the others.
 
     Returns:
@@ -132,7 +132,7 @@ def compare_with_raters(
     """
     names = choose_names("metric", metrics, rated.metrics)
     _require_raters(rated)
-    rows: list[BesideRater] = []
+    rows: list[MetricVsRater] = []
     for dimension in rated.dimensions:
         for place, rater in enumerate(rated.raters):
             own, others = _split_rater(rated.by_rater[dimension], place)
@@ -157,7 +157,7 @@ def compare_with_raters(
                 )
                 found[used.tobytes()] = correlate(together, coefficients=(coefficient,), levels=(level,), resamples=1)
             rows += [
-                BesideRater(
+                MetricVsRater(
                     dimension,
                     level,
                     coefficient,

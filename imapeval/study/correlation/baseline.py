@@ -54,7 +54,7 @@ MIN_QUESTIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class BesideBaseline:
+class MetricVsBaseline:
     """A metric's coefficients at several levels, and the baseline's coefficient.
 
     Attributes:
@@ -94,7 +94,7 @@ def compare_with_baseline(
     metrics: Sequence[str] | None = None,
     correlations: Sequence[Correlation] = (),
     seed: int = 0,
-) -> list[BesideBaseline]:
+) -> list[MetricVsBaseline]:
     """Compare metrics with the baseline that knows only the system and the data set of an answer.
 
     The baseline scores the answers to a tenth of the questions, drawn at random, by the mean ratings of the systems on
@@ -123,17 +123,17 @@ def compare_with_baseline(
     # The same for all rows, so that the means over dimensions have replicates too.
     drawn = draw_resamples(int(rated.questions.max(initial=0)) + 1, seed=seed, resamples=resamples)
     known: dict[tuple[str, bytes], _Baseline | str] = {}
-    rows: list[BesideBaseline] = []
+    rows: list[MetricVsBaseline] = []
     for metric in rated.metrics if metrics is None else metrics:
         scores = rated.scores_of(metric)
-        parts: list[tuple[BesideBaseline, _Replicates | None]] = []
+        parts: list[tuple[MetricVsBaseline, _Replicates | None]] = []
         for dimension in rated.dimensions:
             ratings = rated.ratings_of(dimension)
             used = np.isfinite(scores) & np.isfinite(ratings)
             key = dimension, np.packbits(used).tobytes()
             if key not in known:
                 known[key] = _score_folds(ratings, cells, rated.questions, used, drawn=drawn, how=how, seed=seed)
-            row = BesideBaseline(metric, dimension, coefficient, n=int(used.sum()))
+            row = MetricVsBaseline(metric, dimension, coefficient, n=int(used.sum()))
             parts.append(_compare(row, scores, ratings, rated.questions, used, drawn=drawn, found=known[key], how=how))
         rows += [row for row, _ in parts]
         if len(parts) > 1:
@@ -202,7 +202,7 @@ def _score_folds(
 
 
 def _compare(
-    row: BesideBaseline,
+    row: MetricVsBaseline,
     scores: Floats,
     ratings: Floats,
     questions: Counts,
@@ -211,7 +211,7 @@ def _compare(
     drawn: Counts,
     found: _Baseline | str,
     how: Coefficient,
-) -> tuple[BesideBaseline, _Replicates | None]:
+) -> tuple[MetricVsBaseline, _Replicates | None]:
     """Return the row, and the difference in resamples."""
     if used.sum() < how.min_rows:
         reason = f"{row.n} answers with a score and a rating are fewer than {how.min_rows}"
@@ -228,7 +228,7 @@ def _compare(
     return _add_interval(replace(row, baseline=found.value), made), made
 
 
-def _add_interval(row: BesideBaseline, made: _Replicates) -> BesideBaseline:
+def _add_interval(row: MetricVsBaseline, made: _Replicates) -> MetricVsBaseline:
     """Return the row with the interval of the difference; without one where no resample has a difference."""
     differences = made.differences[np.isfinite(made.differences).all(axis=1)]
     if row.difference is None or len(differences) < 2:
@@ -240,7 +240,7 @@ def _add_interval(row: BesideBaseline, made: _Replicates) -> BesideBaseline:
     return replace(row, low=row.difference - half, high=row.difference + half)
 
 
-def _average(parts: Sequence[tuple[BesideBaseline, _Replicates | None]]) -> BesideBaseline:
+def _average(parts: Sequence[tuple[MetricVsBaseline, _Replicates | None]]) -> MetricVsBaseline:
     """Return the row of the mean over dimensions; without a value where a dimension has none."""
     rows = [row for row, _ in parts]
     mean = replace(rows[0], dimension=ALL, n=min(row.n for row in rows), value=None, baseline=None, low=None, high=None)
@@ -258,8 +258,8 @@ def _average(parts: Sequence[tuple[BesideBaseline, _Replicates | None]]) -> Besi
 
 
 def _add_levels(
-    rated: Rated, rows: Sequence[BesideBaseline], datasets: Sequence[str], correlations: Sequence[Correlation]
-) -> list[BesideBaseline]:
+    rated: Rated, rows: Sequence[MetricVsBaseline], datasets: Sequence[str], correlations: Sequence[Correlation]
+) -> list[MetricVsBaseline]:
     """Return the rows with the coefficients within data sets, systems and questions."""
     metrics = list(dict.fromkeys(row.metric for row in rows))
     if not metrics:
@@ -293,7 +293,7 @@ def _add_levels(
     ]
 
 
-def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
+def describe_baseline(rows: Sequence[MetricVsBaseline]) -> list[str]:
     """Return sentences on the baseline's coefficient and the metrics that do not beat it, by one coefficient."""
     known = [row for row in rows if row.baseline is not None and row.dimension == rows[-1].dimension]
     if not known:
@@ -321,6 +321,6 @@ def describe_baseline(rows: Sequence[BesideBaseline]) -> list[str]:
     return [said]
 
 
-def _list_beating(rows: Sequence[BesideBaseline]) -> list[str]:
+def _list_beating(rows: Sequence[MetricVsBaseline]) -> list[str]:
     """Return the metrics whose advantage over the baseline is more than chance explains."""
     return [row.metric for row in rows if row.low is not None and row.low > 0]

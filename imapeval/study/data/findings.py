@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.study.checklist import ChecklistItem
-    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
-    from imapeval.study.correlation.baseline import BesideBaseline
+    from imapeval.study.comparison.raters import AlternativeAnnotator, MetricVsRater, WorthInRaters
+    from imapeval.study.correlation.baseline import MetricVsBaseline
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.bias import Bias
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
@@ -43,7 +43,7 @@ scores of whole systems has, with five of them, no two-sided p below 2^-4."""
 
 CoefficientName: TypeAlias = str
 """One of `correlation.coefficients.all_coefficients`: spearman, kendall_tau_b, kendall_tau_c, pearson,
-pairwise_accuracy, soft_pairwise_accuracy, and those of other packages.
+pairwise_accuracy, soft_pairwise_accuracy, pairs_in_order, mediqa_eval, and those of other packages.
 
 `pairwise_accuracy` is Deutsch, Foster and Freitag 2023 (with tie calibration), `soft_pairwise_accuracy` Thompson,
 Mathur, Deutsch and Khayrallah 2024 (system level only)."""
@@ -342,7 +342,7 @@ class Study:
         signatures: Signatures of the metrics, by name.
         account: Sentences on what was read and what could not be joined.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
-            shifts, outliers, disagreements, checklist, baselines, beside_raters, alternative_annotators,
+            shifts, outliers, disagreements, checklist, baselines, metric_vs_raters, alternative_annotators,
             worth_in_raters: See the types; the last three are for the metrics that agree best.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
@@ -379,7 +379,7 @@ class Study:
     checklist: tuple[ChecklistItem, ...] = ()
     against: str | None = None
     margin: float | None = None
-    baselines: tuple[BesideBaseline, ...] = ()
-    beside_raters: tuple[BesideRater, ...] = ()
+    baselines: tuple[MetricVsBaseline, ...] = ()
+    metric_vs_raters: tuple[MetricVsRater, ...] = ()
     alternative_annotators: tuple[AlternativeAnnotator, ...] = ()
     worth_in_raters: tuple[WorthInRaters, ...] = ()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.runs import Run
     from imapeval.study.arrays import Counts, Flags, Floats
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
     from imapeval.types import Sample
 
 _FACETS = ("task", "dataset")
@@ -51,7 +51,7 @@ def join_ratings(
     *,
     metrics: Sequence[str] | None = None,
     dimensions: Sequence[str] | None = None,
-    scales: Mapping[str, Scale] | None = None,
+    scales: Mapping[str, RatingScale] | None = None,
     unrated: bool = False,
 ) -> tuple[Rated, JoinReport]:
     """Join the scores of runs with ratings, by the answers' ids.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.bootstrap import number_clusters
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Rated:
     ratings: Floats
     raters: tuple[str, ...] = ()
     by_rater: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
-    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
+    scales: Mapping[str, RatingScale] = field(default_factory=dict[str, RatingScale])
     lower_is_better: frozenset[str] = frozenset()
     facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     covariates: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])

@@ -17,7 +17,7 @@ _SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class RatingScale:
     """The ratings that could be given in one dimension.
 
     Attributes:
@@ -36,13 +36,13 @@ class Scale:
             raise ValueError(f"the step of a scale is above 0 and at most its length, not {self.step}")
 
 
-def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
+def parse_scales(texts: Iterable[str]) -> dict[str, RatingScale]:
     """Return the scale by dimension, of texts such as "accuracy=0:5:0.5" or "overall=1:7".
 
     Raises:
         UsageError: A text is not of that form or is no scale, or a dimension is given twice.
     """
-    scales: dict[str, Scale] = {}
+    scales: dict[str, RatingScale] = {}
     for text in texts:
         # A dimension may contain "="; numbers do not.
         dimension, _, ends = text.rpartition("=")
@@ -54,13 +54,13 @@ def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
         if dimension in scales:
             raise UsageError(f"--scale names {dimension!r} twice. Keep one.")
         try:
-            scales[dimension] = Scale(*(number for number in numbers if number is not None))
+            scales[dimension] = RatingScale(*(number for number in numbers if number is not None))
         except ValueError as error:
             raise UsageError(f"--scale {text!r}: {error}. Write, for example, --scale accuracy=0:5:0.5.") from error
     return scales
 
 
-def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
+def is_on_scale(scale: RatingScale, rating: float, *, average: bool = False) -> bool:
     """Return whether a rating lies on the scale; an average may lie between the steps."""
     if not scale.low <= rating <= scale.high:
         return False
@@ -70,7 +70,7 @@ def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
     return abs(steps - round(steps)) <= _SLACK
 
 
-def list_ratings(scale: Scale) -> tuple[float, ...]:
+def list_ratings(scale: RatingScale) -> tuple[float, ...]:
     """Return the possible ratings, lowest first; () if every number between the ends is allowed."""
     if scale.step is None:
         return ()
@@ -79,7 +79,7 @@ def list_ratings(scale: Scale) -> tuple[float, ...]:
     return tuple(round(scale.low + number * scale.step, 9) for number in range(steps + 1))
 
 
-def describe_scale(scale: Scale) -> str:
+def describe_scale(scale: RatingScale) -> str:
     """Return a scale in words, such as "0 to 5 in steps of 0.5"."""
     step = "" if scale.step is None else f" in steps of {scale.step:g}"
     return f"{scale.low:g} to {scale.high:g}{step}"

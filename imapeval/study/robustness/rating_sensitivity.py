@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 NOISE = (0.25, 0.5, 1.0)
 """Standard deviations of the noise that is added to the ratings, in rating points."""
@@ -244,6 +244,6 @@ def _average(table: Floats) -> Floats:
     return average_exactly(table[given], np.nonzero(given)[0], size=len(table))
 
 
-def _clip_to_scale(ratings: Floats, scale: Scale | None) -> Floats:
+def _clip_to_scale(ratings: Floats, scale: RatingScale | None) -> Floats:
     # Not on its steps: a mean over raters lies between them.
     return ratings if scale is None else np.clip(ratings, scale.low, scale.high)

@@ -115,12 +115,12 @@ def measure_bias(rated: Rated, *, signatures: Mapping[str, str] | None = None) -
         that make up all answers only the first has a row.
     """
     rows: list[Bias] = []
-    held = list(_iterate_held(rated))
+    controls = list(_iterate_controls(rated))
     pairs = _Pairs(rated.questions)
     for metric in rated.metrics:
         properties = dict(_iterate_properties(rated, (signatures or {}).get(metric, "")))
         scores = rated.scores_of(metric)
-        for dimension, ratings in held:
+        for dimension, ratings in controls:
             rows += [
                 _measure(
                     Bias(metric, dimension, name, group, reliability=ratings.reliability),
@@ -137,8 +137,8 @@ def measure_bias(rated: Rated, *, signatures: Mapping[str, str] | None = None) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """The ratings that are held equal.
+class _Controls:
+    """The control variables: ratings that are held equal.
 
     Attributes:
         columns: Mean ratings by dimension, each of shape (n,).
@@ -151,8 +151,8 @@ class _Held:
     reliability: float | None
 
 
-def _iterate_held(rated: Rated) -> Iterator[tuple[str, _Held]]:
-    """Yield (dimension, what is held equal)."""
+def _iterate_controls(rated: Rated) -> Iterator[tuple[str, _Controls]]:
+    """Yield each dimension with its controls."""
     names = rated.dimensions
     reliabilities = [_find_reliability(rated.by_rater.get(name)) for name in names]
     spreads = np.array([0.0 if found is None else 1 - min(1.0, found) for found in reliabilities])
@@ -160,9 +160,9 @@ def _iterate_held(rated: Rated) -> Iterator[tuple[str, _Held]]:
     if len(names) > 1:
         known = [found for found in reliabilities if found is not None]
         columns = {name: rated.ratings_of(name) for name in names}
-        yield ALL, _Held(columns, noise, min(known) if len(known) == len(names) else None)
+        yield ALL, _Controls(columns, noise, min(known) if len(known) == len(names) else None)
     for place, name in enumerate(names):
-        yield name, _Held({name: rated.ratings_of(name)}, noise[[place]][:, [place]], reliabilities[place])
+        yield name, _Controls({name: rated.ratings_of(name)}, noise[[place]][:, [place]], reliabilities[place])
 
 
 def _correlate_noise(by_rater: Sequence[Floats | None]) -> Floats:
@@ -254,8 +254,8 @@ class _Pairs:
         self._found = {names: found for names, found in self._found.items() if names[0] != f"metric:{metric}"}
 
 
-def _measure(row: Bias, scores: Floats, held: _Held, given: Floats, *, pairs: _Pairs, tests: int) -> Bias:
-    there = np.isfinite(scores) & np.isfinite(given) & np.isfinite([*held.columns.values()]).all(axis=0)
+def _measure(row: Bias, scores: Floats, controls: _Controls, given: Floats, *, pairs: _Pairs, tests: int) -> Bias:
+    there = np.isfinite(scores) & np.isfinite(given) & np.isfinite([*controls.columns.values()]).all(axis=0)
     key = np.packbits(there).tobytes()
     clusters = pairs.number_questions(there, key)
     row = replace(row, n=int(there.sum()))
@@ -263,7 +263,7 @@ def _measure(row: Bias, scores: Floats, held: _Held, given: Floats, *, pairs: _P
     if count < MIN_QUESTIONS:
         return _conclude(replace(row, reason=f"{count} questions are fewer than {MIN_QUESTIONS}"))
     s, p = (f"metric:{row.metric}", scores[there]), (f"property:{row.property}:{row.group}", given[there])
-    r = [(f"rating:{dimension}", column[there]) for dimension, column in held.columns.items()]
+    r = [(f"rating:{dimension}", column[there]) for dimension, column in controls.columns.items()]
 
     def correlate(one: tuple[str, Floats], other: tuple[str, Floats]) -> tuple[float, Floats]:
         return pairs.correlate(one[0], other[0], one[1], other[1], key)
@@ -281,7 +281,7 @@ def _measure(row: Bias, scores: Floats, held: _Held, given: Floats, *, pairs: _P
     noisy = "the ratings are too noisy" + (
         "" if row.reliability is None else f" (reliability {format_number(row.reliability)})"
     )
-    true = between - held.noise
+    true = between - controls.noise
     if (true.diagonal() <= 0).any():
         return _conclude(replace(row, reason=noisy))
     size = np.sqrt(true.diagonal())

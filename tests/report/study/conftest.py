@@ -29,7 +29,7 @@ from imapeval.study.data.findings import (
     Study,
 )
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 DIMENSIONS = ("accuracy", "completeness", "specificity")
 SYSTEMS = ("HMedQA/GPT-4", "HMedQA/PaLM2", "iCliniq/ChatGPT", "iCliniq/GPT-4")
@@ -92,7 +92,7 @@ def simulate(answers: int, metrics: tuple[str, ...], *, raters: int, seed: int =
         ratings=grid.mean(axis=2),
         raters=tuple(f"rater {n + 1}" for n in range(raters)),
         by_rater={name: grid[:, place, :] for place, name in enumerate(DIMENSIONS)} if raters else {},
-        scales={name: Scale(0, 5, 0.5) for name in DIMENSIONS},
+        scales={name: RatingScale(0, 5, 0.5) for name in DIMENSIONS},
         facets={"task": tuple(("diagnosis", "treatment", "advice")[n % 3] for n in range(answers))},
         covariates={"response characters": rng.lognormal(6, 0.5, answers), "compression": rng.beta(4, 6, answers)},
     )

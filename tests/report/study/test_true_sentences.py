@@ -676,8 +676,8 @@ def check_raters(known: Known) -> bool:
 @sentence(
     r"Spearman's ρ, within each system, then the mean, with the mean rating of the other raters: the metric's, then the rater's, on the same answers\."
 )
-def check_beside(known: Known) -> bool:
-    rows = known.study.beside_raters
+def check_metric_vs_raters(known: Known) -> bool:
+    rows = known.study.metric_vs_raters
     for row in rows:
         place = int(row.rater[1])
         table = known.given[row.dimension]

@@ -10,10 +10,10 @@ from imapeval.study.agreement.raw_agreement import Weighting, find_categories
 from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 WEIGHTINGS: tuple[Weighting, ...] = ("identity", "linear", "quadratic")
-HALVES = Scale(0, 5, 0.5)
+HALVES = RatingScale(0, 5, 0.5)
 
 
 def value(found: AgreementStatistic | Undefined) -> float:
@@ -31,7 +31,7 @@ def test_statsmodels_cohen(expected: dict[str, Any], complete: Floats, weighting
     found = measure_cohen_kappa(complete[:, :2], weighting=weighting)
     assert value(found) == pytest.approx(expected["statsmodels"][weighting], abs=1e-12)
     # Categories that nobody used change nothing.
-    declared = measure_cohen_kappa(complete[:, :2], weighting=weighting, scale=Scale(0, 10, 0.5))
+    declared = measure_cohen_kappa(complete[:, :2], weighting=weighting, scale=RatingScale(0, 10, 0.5))
     assert value(declared) == pytest.approx(value(found))
 
 
@@ -98,7 +98,7 @@ def test_all_the_same():
         assert isinstance(found, Undefined)
         assert "all ratings are 3" in found.reason
     # Other ratings could have been given, and were not: AC1 calls that agreement.
-    assert value(measure_gwet_ac(same, scale=Scale(1, 5, 1))) == 1
+    assert value(measure_gwet_ac(same, scale=RatingScale(1, 5, 1))) == 1
 
 
 def test_cohen_is_of_two(four_raters: Floats):
@@ -112,13 +112,13 @@ def test_cohen_is_of_two(four_raters: Floats):
 
 def test_categories():
     ratings = np.array([[0.1, 0.3], [np.nan, 0.2]])
-    tenths = find_categories(ratings, scale=Scale(0, 0.5, 0.1))
+    tenths = find_categories(ratings, scale=RatingScale(0, 0.5, 0.1))
     assert not isinstance(tenths, Undefined)
     assert tenths == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
     with pytest.raises(ValueError, match=r"0\.1.*0\.2"):
-        find_categories(ratings, scale=Scale(0, 1, 0.2))
+        find_categories(ratings, scale=RatingScale(0, 1, 0.2))
     with pytest.raises(ValueError, match="leave the scale"):
-        find_categories(ratings, scale=Scale(0.2, 1))
-    many = find_categories(ratings, scale=Scale(0, 1, 0.001))
+        find_categories(ratings, scale=RatingScale(0.2, 1))
+    many = find_categories(ratings, scale=RatingScale(0, 1, 0.001))
     assert isinstance(many, Undefined)
     assert "1001 different ratings" in many.reason

@@ -12,7 +12,7 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.study.agreement.limits import MEAN_RATING, find_limits, find_limits_of_metric
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 # Bland and Altman 1986, Table 1, the first measurements: peak expiratory flow of 17 people by two meters, in l/min.
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
@@ -88,7 +88,7 @@ def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
         metrics=("doctor",),
         scores=scores,
         ratings=np.array(MINI, dtype=np.float64)[:, None],
-        scales={"flow": Scale(0, 700)},
+        scales={"flow": RatingScale(0, 700)},
     )
     row = find_limits_of_metric(judged, "doctor", "flow")
     (raters,) = find_limits(flows)
@@ -96,7 +96,7 @@ def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
     assert (row.mean, row.lower, row.concordance) == (raters.mean, raters.lower, raters.concordance)
     for other, part in (
         (replace(judged, scales={}), "--scale flow="),
-        (replace(judged, scales={"flow": Scale(0, 500)}), "0 to 500"),
+        (replace(judged, scales={"flow": RatingScale(0, 500)}), "0 to 500"),
         (replace(judged, lower_is_better=frozenset({"doctor"})), "not on the scale"),
     ):
         with pytest.raises(UsageError, match=part):

@@ -12,9 +12,9 @@ from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
 from imapeval.study.data.findings import Agreement
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
-HALVES = Scale(0, 5, 0.5)
+HALVES = RatingScale(0, 5, 0.5)
 Build = Callable[..., Rated]
 
 
@@ -75,7 +75,7 @@ def solve_wilson(share: float, size: float, quantile: float) -> list[float]:
 def test_no_interval_has_zero_width(build_rated: Build):
     agreeing = {name: np.repeat(np.array(values), 2).reshape(-1, 2) for name, values in PERFECT.items()}
     rows = measure_agreement(
-        build_rated(agreeing, scales={name: Scale(0, 5, 1) for name in agreeing}), statistics=EVERY
+        build_rated(agreeing, scales={name: RatingScale(0, 5, 1) for name in agreeing}), statistics=EVERY
     )
     for row in rows:
         if row.statistic in ("icc_1_k", "icc_2_k", "icc_3_k") or row.value is not None:
@@ -118,8 +118,10 @@ def test_which_statistics_suit(complete: Floats, missing: Floats):
         "gwet_ac1",
         "krippendorff_alpha_nominal",
     )
-    assert "fleiss_kappa" in choose_statistics(binary, scale=Scale(0, 1, 1))
-    sliders = choose_statistics(complete + np.random.default_rng(0).normal(size=complete.shape), scale=Scale(-9, 9))
+    assert "fleiss_kappa" in choose_statistics(binary, scale=RatingScale(0, 1, 1))
+    sliders = choose_statistics(
+        complete + np.random.default_rng(0).normal(size=complete.shape), scale=RatingScale(-9, 9)
+    )
     assert not any("kappa" in name or "gwet" in name for name in sliders)
 
 

@@ -6,9 +6,9 @@ import pytest
 from imapeval.study.agreement.rater_differences import bin_differences, count_differences
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
-HALVES = Scale(0, 5, 0.5)
+HALVES = RatingScale(0, 5, 0.5)
 
 
 def test_the_papers_bins():
@@ -21,15 +21,15 @@ def test_the_papers_bins():
 @pytest.mark.parametrize(
     ("scale", "names"),
     [
-        (Scale(1, 5, 1), ["0", "1", "2", "3", "4"]),
-        (Scale(0, 10, 1), ["0", "1, 2, 3", "4, 5", "6, 7", "8, 9", "10"]),
-        (Scale(0, 1, 1), ["0", "1"]),
-        (Scale(0, 1, 0.1), ["0", "0.1, 0.2, 0.3", "0.4, 0.5", "0.6, 0.7", "0.8, 0.9", "1"]),
-        (Scale(0, 100, 1), ["0", "1 to 39", "40 to 59", "60 to 79", "80 to 99", "100"]),
-        (Scale(0, 5), ["0", "above 0, below 2", "2 to below 3", "3 to below 4", "4 to below 5", "5"]),
+        (RatingScale(1, 5, 1), ["0", "1", "2", "3", "4"]),
+        (RatingScale(0, 10, 1), ["0", "1, 2, 3", "4, 5", "6, 7", "8, 9", "10"]),
+        (RatingScale(0, 1, 1), ["0", "1"]),
+        (RatingScale(0, 1, 0.1), ["0", "0.1, 0.2, 0.3", "0.4, 0.5", "0.6, 0.7", "0.8, 0.9", "1"]),
+        (RatingScale(0, 100, 1), ["0", "1 to 39", "40 to 59", "60 to 79", "80 to 99", "100"]),
+        (RatingScale(0, 5), ["0", "above 0, below 2", "2 to below 3", "3 to below 4", "4 to below 5", "5"]),
     ],
 )
-def test_other_scales(scale: Scale, names: list[str]):
+def test_other_scales(scale: RatingScale, names: list[str]):
     steps = 10 if scale.step is None else round((scale.high - scale.low) / scale.step)
     shares = bin_differences(np.linspace(0, scale.high - scale.low, steps + 1), scale=scale)
     assert list(shares) == names
@@ -39,7 +39,7 @@ def test_other_scales(scale: Scale, names: list[str]):
 
 def test_a_tenth_is_not_lost_to_rounding():
     apart = np.abs(np.array([0.7, 0.9]) - np.array([0.3, 0.1]))  # .39999999999999997 and .8
-    assert bin_differences(apart, scale=Scale(0, 1, 0.1))["0.4, 0.5"] == 0.5
+    assert bin_differences(apart, scale=RatingScale(0, 1, 0.1))["0.4, 0.5"] == 0.5
 
 
 def test_pairs_of_raters(build_rated: Callable[..., Rated]):

@@ -16,7 +16,7 @@ from imapeval.study.calibration.curve import (
 )
 from imapeval.study.calibration.curve_file import read_calibration, write_calibration
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 
 def rate(n: int = 300, *, seed: int = 1, lower_is_better: bool = False, noise: float = 0.5) -> Rated:
@@ -31,7 +31,7 @@ def rate(n: int = 300, *, seed: int = 1, lower_is_better: bool = False, noise: f
         scores=(-scores if lower_is_better else scores)[:, None],
         dimensions=("accuracy",),
         ratings=ratings[:, None],
-        scales={"accuracy": Scale(0, 5, 0.5)},
+        scales={"accuracy": RatingScale(0, 5, 0.5)},
         lower_is_better=frozenset({"m"}) if lower_is_better else frozenset(),
     )
 
@@ -57,7 +57,7 @@ def test_the_line_is_least_squares_and_goes_on():
     # numpy.polyfit 2.4: slope 1.1, offset 1.1.
     assert curve.predict(np.array([0.0, 10.0, np.nan]))[:2] == pytest.approx([1.1, 12.1])
     assert np.isnan(curve.predict(np.array([np.nan]))[0])
-    assert curve.predict(np.array([10.0]), Scale(0, 5)) == pytest.approx([5.0])
+    assert curve.predict(np.array([10.0]), RatingScale(0, 5)) == pytest.approx([5.0])
 
 
 @pytest.mark.parametrize("method", METHODS)

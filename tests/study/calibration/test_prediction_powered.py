@@ -14,7 +14,7 @@ from imapeval.study.calibration.prediction_powered import (
     estimate_systems,
 )
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.limits import NEARLY_EQUAL
 
 EXPECTED = json.loads((Path(__file__).parents[1] / "expected" / "ppi.json").read_text(encoding="utf-8"))
@@ -160,7 +160,7 @@ def test_what_is_left_out_and_scores_of_which_low_is_good_are_named_as_they_are(
     assert note.endswith("; 3 rated answers without a score by m are left out")
 
 
-def few(given: list[float], *, scale: Scale | None = None) -> tuple[list[SystemMean], list[SystemDifference]]:
+def few(given: list[float], *, scale: RatingScale | None = None) -> tuple[list[SystemMean], list[SystemDifference]]:
     """Two systems, of which so many answers are rated, and 200 are not."""
     generator = np.random.default_rng(5)
     n = len(given) + 200
@@ -195,7 +195,7 @@ def test_few_ratings_that_differ_are_told_with_what_is_known_of_the_interval(dif
 
 
 def test_no_interval_leaves_the_scale():
-    rows, differences = few([5.0, 5.0, 5.0, 0.0, 0.0, 1.0], scale=Scale(0, 5, 1))
+    rows, differences = few([5.0, 5.0, 5.0, 0.0, 0.0, 1.0], scale=RatingScale(0, 5, 1))
     for row in rows:
         assert 0 <= (row.plain_low or 0) <= (row.low or 0) <= (row.high or 0) <= 5
         assert (row.plain_high or 9) <= 5

@@ -14,7 +14,7 @@ from imapeval.study.closed.estimate import (
 )
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
 from imapeval.study.closed.ordinal import measure_grades, measure_order
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 RIGHT = [True, True, False, True, False, True, True, True, False, True]
 
@@ -39,7 +39,7 @@ def test_no_interval_has_zero_width_where_all_is_right(classes: list[str]):
     scores = [float(one) + 0.01 * number for number, one in enumerate(classes)]
     families = measure_labels(classes, classes, scores={"1": scores})
     order = measure_order([int(one) for one in classes], scores)
-    grades = measure_grades([float(one) for one in classes], [float(one) for one in classes], Scale(0, 1))
+    grades = measure_grades([float(one) for one in classes], [float(one) for one in classes], RatingScale(0, 1))
     rows = {row.metric: row for row in estimate_metrics([*families, *order, *grades], 20)}
     for row in rows.values():
         assert (row.value, row.high) == (pytest.approx(1), pytest.approx(1))

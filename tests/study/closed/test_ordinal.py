@@ -18,7 +18,7 @@ from imapeval.study.closed.ordinal import (
     measure_rankings,
     volume_under_roc_surface,
 )
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 
 def vus(gold: list[int], scores: list[float]) -> float | None:
@@ -82,7 +82,7 @@ def test_many_grades_are_no_overflow_and_too_many_are_refused():
     assert family.undefined["vus"] == "51 classes: grades are 50 at most. Is the gold column a number?"
 
 
-def edrm(gold: list[float], predicted: list[float], scale: Scale) -> float | None:
+def edrm(gold: list[float], predicted: list[float], scale: RatingScale) -> float | None:
     (row,) = estimate_metrics(measure_grades(gold, predicted, scale), len(gold))
     return row.value
 
@@ -91,13 +91,13 @@ def test_as_drbenchmark_computes_it():
     # `EDRM(dict(enumerate(gold)), dict(enumerate(predicted)))` of DrBenchmark's CLISTER recipe (2023-04-29; minVal 0,
     # maxVal 5, boundAdjustment True), its function run on these lists: 0.5928571428571429.
     gold, predicted = [0.0, 1.5, 2.5, 3.5, 5.0, 4.0], [1.0, 1.5, 5.5, 3.0, 4.5, -2.0]
-    assert edrm(gold, predicted, Scale(0, 5)) == pytest.approx(0.5928571428571429, abs=1e-12)
+    assert edrm(gold, predicted, RatingScale(0, 5)) == pytest.approx(0.5928571428571429, abs=1e-12)
 
 
 def test_ends_and_other_scales():
-    assert edrm([1, 4], [1, 4], Scale(1, 7)) == 1
-    assert edrm([1, 7], [7, 1], Scale(1, 7)) == 0
-    assert edrm([4], [1], Scale(1, 7)) == 0
+    assert edrm([1, 4], [1, 4], RatingScale(1, 7)) == 1
+    assert edrm([1, 7], [7, 1], RatingScale(1, 7)) == 0
+    assert edrm([4], [1], RatingScale(1, 7)) == 0
 
 
 def values(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float | None]:

@@ -11,7 +11,7 @@ from imapeval.study.correlation import baseline, baseline_divisions
 from imapeval.study.correlation.baseline import (
     FOLDS,
     PARTITIONS,
-    BesideBaseline,
+    MetricVsBaseline,
     compare_with_baseline,
     describe_baseline,
 )
@@ -134,7 +134,7 @@ def test_a_metric_that_knows_only_the_system_does_not_beat_the_baseline():
 
 def test_worse_is_not_the_same_as_not_shown_to_differ():
     rows = [
-        BesideBaseline(name, "d", "spearman", value=0.5 + middle, baseline=0.5, low=middle - 0.1, high=middle + 0.1)
+        MetricVsBaseline(name, "d", "spearman", value=0.5 + middle, baseline=0.5, low=middle - 0.1, high=middle + 0.1)
         for name, middle in (("worse", -0.2), ("below", -0.05), ("above", 0.05), ("better", 0.2))
     ]
     (said,) = describe_baseline(rows)

@@ -11,7 +11,7 @@ from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.study.data.joining import join_ratings
 from imapeval.study.data.ratings import Ratings, read_ratings
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
 
 FAILED = Failure("metric", "no-query", "?")
@@ -45,7 +45,7 @@ def write(
     return Run(folder)
 
 
-def read(path: Path, text: str, **scales: Scale) -> Ratings:
+def read(path: Path, text: str, **scales: RatingScale) -> Ratings:
     path.write_text(text, encoding="utf-8")
     return read_ratings(path, scales=scales)
 
@@ -92,11 +92,11 @@ def test_no_ratings_at_all_where_unrated_answers_are_wanted(tmp_path: Path):
 
 def test_a_file_of_several_raters(run: Run, tmp_path: Path):
     text = "id,rater,accuracy\nx2,anna,2\nx1,anna,4\nx1,ben,5\nz1,ben,1\nz2,ben,1\n"
-    rated, account = join_ratings([run], read(tmp_path / "r.csv", text, accuracy=Scale(0, 5)))
+    rated, account = join_ratings([run], read(tmp_path / "r.csv", text, accuracy=RatingScale(0, 5)))
     assert (rated.ids, rated.raters) == (("x1", "x2"), ("anna", "ben"))
     np.testing.assert_array_equal(rated.ratings, [[4.5], [2]])
     np.testing.assert_array_equal(rated.by_rater["accuracy"], [[4, 5], [2, np.nan]])
-    assert rated.scales == {"accuracy": Scale(0, 5)}
+    assert rated.scales == {"accuracy": RatingScale(0, 5)}
     assert account.raters_per_answer == {"accuracy": {1: 1, 2: 1}}
     assert "2 raters. Raters of an answer: accuracy 1 (1 answer), 2 (1 answer)." in account.to_sentences()
     assert "2 of 4 rated ids are in no run and are left out: z1, z2." in account.to_sentences()
@@ -201,7 +201,7 @@ def test_nothing_is_rated(tmp_path: Path, run: Run):
     [
         ({"metrics": ["bleu"]}, "'bleu'.*1"),
         ({"dimensions": ["tone"]}, "'tone'"),
-        ({"scales": {"tone": Scale(0, 1)}}, "--scale.*'tone'"),
+        ({"scales": {"tone": RatingScale(0, 1)}}, "--scale.*'tone'"),
     ],
 )
 def test_names_that_are_not_there(run: Run, options: dict[str, object], problem: str):
@@ -211,7 +211,7 @@ def test_names_that_are_not_there(run: Run, options: dict[str, object], problem:
 
 def test_the_datas_own_ratings_lie_on_the_scale(run: Run):
     with pytest.raises(InputError, match=r"'x1'.*'accuracy'.*4.*0.*3"):
-        join_ratings([run], scales={"accuracy": Scale(0, 3)})
+        join_ratings([run], scales={"accuracy": RatingScale(0, 3)})
 
 
 def test_ratings_that_overflow(tmp_path: Path):

@@ -6,7 +6,7 @@ from imapeval.errors import UsageError
 from imapeval.study.correlation.base import InfluencedCoefficient
 from imapeval.study.correlation.product_moment import Spearman
 from imapeval.study.data.rated import Rated
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.study.robustness import rating_sensitivity
 from imapeval.study.robustness.rating_sensitivity import find_fragility, require_correlations, shift_ratings
 
@@ -53,7 +53,7 @@ def test_noise_keeps_to_the_scale():
     rated = rate()
     on_scale = Rated(
         rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores, rated.dimensions,
-        np.clip(np.round(rated.ratings), 1, 5), scales={"accuracy": Scale(1, 5, 1)},
+        np.clip(np.round(rated.ratings), 1, 5), scales={"accuracy": RatingScale(1, 5, 1)},
     )  # fmt: skip
     ends = on_scale.ratings[:, 0]
     ends[:] = np.where(ends > 3, 5, 1)

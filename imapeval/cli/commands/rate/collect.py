@@ -40,7 +40,7 @@ def serve(
         require(package, distribution=package, extra="rate", needed_for="imapeval rate serve")
 
     from imapeval.rating.web.app import make_app
-    from imapeval.serve.guard import Limits
+    from imapeval.serve.guard import RequestLimits
     from imapeval.serve.server import listen, run
 
     # Every page asks for a rater's link, so that no further token is needed on an address that others can reach.
@@ -49,7 +49,7 @@ def serve(
         message = (
             f"imapeval rate: http://{place}:{sock.getsockname()[1]} (links: imapeval rate invite; Ctrl-C stops it)"
         )
-        limits = Limits()
+        limits = RequestLimits()
         run(make_app(opened, limits, secure=https), limits, sock=sock, ready=lambda: echo(message))
 
 

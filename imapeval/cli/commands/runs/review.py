@@ -33,7 +33,7 @@ def review(
 
     from imapeval.evaluation.pipeline import open_graph, open_matcher
     from imapeval.evaluation.runs import Run
-    from imapeval.serve.guard import Limits
+    from imapeval.serve.guard import RequestLimits
     from imapeval.serve.review import ReviewSession, make_app
     from imapeval.serve.server import listen, run
 
@@ -44,4 +44,4 @@ def review(
     with listen("127.0.0.1", port, token=None) as sock:
         app, path = make_app(ReviewSession(opened, open_matcher(open_graph(kg)), who=name))
         address = f"http://127.0.0.1:{sock.getsockname()[1]}{path}"
-        run(app, Limits(), sock=sock, ready=lambda: echo(f"imapeval review: {address} (Ctrl-C stops it)"))
+        run(app, RequestLimits(), sock=sock, ready=lambda: echo(f"imapeval review: {address} (Ctrl-C stops it)"))

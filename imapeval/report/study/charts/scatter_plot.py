@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 MAX_POINTS = 5000
 """With more answers, points hide each other and make large files: hexagons with counts replace them."""
@@ -41,7 +41,7 @@ def draw_scatter(
     systems: Sequence[str],
     colours: Sequence[str],
     axes: tuple[str, str],
-    scale: Scale | None,
+    scale: RatingScale | None,
     seed: int,
     name: str,
     label: str,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter
 
 from imapeval.evaluation.samples.rows import read_number
-from imapeval.study.data.scales import Scale  # noqa: TC001  # pydantic reads the type
+from imapeval.study.data.scales import RatingScale  # noqa: TC001  # pydantic reads the type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Task:
     kind: Kind
     metrics: tuple[str, ...]
     labels: tuple[str, ...] = ()
-    scale: Scale | None = None
+    scale: RatingScale | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

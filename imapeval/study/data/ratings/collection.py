@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.ratings.source import RatingEntry, RatingsSource
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
     from imapeval.types import Sample
 
 
@@ -48,7 +48,7 @@ class Ratings:
     dimension: Counts
     rater: Counts
     value: Floats
-    scales: Mapping[str, Scale] = field(default_factory=dict[str, "Scale"])
+    scales: Mapping[str, RatingScale] = field(default_factory=dict[str, "RatingScale"])
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def average_exactly(values: Floats, cells: Counts, *, size: int) -> Floats:
 
 
 def collect_ratings(
-    entries: Iterable[RatingEntry], source: RatingsSource, *, scales: Mapping[str, Scale], kind: str
+    entries: Iterable[RatingEntry], source: RatingsSource, *, scales: Mapping[str, RatingScale], kind: str
 ) -> Ratings:
     """Collect the entries of a file.
 
@@ -152,7 +152,7 @@ def collect_ratings(
     )
 
 
-def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) -> Ratings:
+def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, RatingScale]) -> Ratings:
     """Collect the ratings in the samples, which are averages over unknown raters.
 
     Raises:
@@ -202,7 +202,7 @@ def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource
     )
 
 
-def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: Mapping[str, Scale]) -> None:
+def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: Mapping[str, RatingScale]) -> None:
     passed = {name.removeprefix("ratings.") for name in source.unread}
     missing = {
         "--scale": [name for name in scales if name not in dimensions and name not in passed],

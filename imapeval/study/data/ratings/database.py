@@ -14,7 +14,7 @@ from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.rows import Row
 from imapeval.redaction import register_url_secrets
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -63,7 +63,7 @@ def make_database_url(place: str) -> Any:
     return url.set(drivername="postgresql+psycopg")
 
 
-def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, Scale]]:
+def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, RatingScale]]:
     """Return the ratings of a study so far, a row for each, and the scale of each dimension that has ratings.
 
     Raises:
@@ -86,7 +86,7 @@ def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, Scale]]:
                     "JOIN dimensions ON dimensions.name = study_ratings.dimension ORDER BY id, position, rater"
                 )
             ).all()
-        found = {name: Scale(low, high, step) for name, low, high, step in scales}
+        found = {name: RatingScale(low, high, step) for name, low, high, step in scales}
     except (DatabaseError, ValueError, TypeError) as error:  # the last two for a scale that is none, or damaged text
         raise InputError(
             f"cannot be read as a study of ratings ({error.orig if isinstance(error, DatabaseError) else error})",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.data.ratings.collection import Ratings
     from imapeval.study.data.ratings.source import RatingEntry
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 
 class RatingsReader(NamedTuple):
@@ -47,7 +47,7 @@ def read_ratings(
     *,
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, float] | None = None,
-    scales: Mapping[str, Scale] | None = None,
+    scales: Mapping[str, RatingScale] | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Ratings:
     """Read ratings: a table (CSV, Excel, JSON and so on), an export of Label Studio or Argilla, or a study.

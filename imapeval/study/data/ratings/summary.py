@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from imapeval.study.data.ratings.collection import Ratings
-    from imapeval.study.data.scales import Scale
+    from imapeval.study.data.scales import RatingScale
 
 _MOST_LEVELS = 21
 """Maximum number of distinct ratings with a bar each, as from 0 to 10 in halves; more are shown in bins."""
@@ -55,7 +55,7 @@ class RatingsSummary:
     low: float
     high: float
     mean: float
-    scale: Scale | None
+    scale: RatingScale | None
     bars: tuple[RatingBar, ...]
     by_rater: dict[str, RaterShare]
 

@@ -8,7 +8,7 @@ import pytest
 from imapeval.cli.commands.study.inputs import StudyOptions
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 from imapeval.types import Sample, Score
 
 
@@ -27,7 +27,7 @@ def test_the_datas_own_ratings(run: Path, capsys: pytest.CaptureFixture[str]):
     joined = StudyOptions(metrics="bleu, rouge1,bleu", scales=["accuracy=0:5:1"]).read([run])
     assert joined.rated.metrics == ("bleu", "rouge1")
     assert joined.signatures == {"bleu": "bleu|v:1", "rouge1": "rouge1|v:1"}
-    assert joined.rated.scales == {"accuracy": Scale(0, 5, 1)}
+    assert joined.rated.scales == {"accuracy": RatingScale(0, 5, 1)}
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == list(joined.report.to_sentences())

@@ -9,7 +9,7 @@ from imapeval.report.study.charts.group_plot import draw_group_plot
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter, jitter
 from imapeval.study.data.findings import Ceiling, Correlation, MetricMatrix, Slice
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 
 def read_texts(drawing: str) -> list[str]:
@@ -80,7 +80,7 @@ def test_a_point_for_each_answer_with_both_numbers():
 def test_systems_have_colour_and_shape():
     rng = np.random.default_rng(1)
     drawn = scatter(
-        rng.normal(size=40), rng.normal(size=40), systems=["a", "b"] * 20, colours=["a", "b"], scale=Scale(-4, 4)
+        rng.normal(size=40), rng.normal(size=40), systems=["a", "b"] * 20, colours=["a", "b"], scale=RatingScale(-4, 4)
     )
     groups = [group for group in ElementTree.fromstring(drawn).iter("g") if "var(--series" in group.get("fill", "")]
     assert [group.get("fill") for group in groups] == ["var(--series-1)", "var(--series-2)"]

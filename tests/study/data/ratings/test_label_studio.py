@@ -8,7 +8,7 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.study.data.ratings import read_ratings
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -89,4 +89,4 @@ def test_the_id_may_have_another_name(write: Write):
 )
 def test_what_is_wrong_is_named(write: Write, record: dict[str, Any], problem: str):
     with pytest.raises(InputError, match=problem):
-        read_ratings(write("r.json", json.dumps([record])), scales={"accuracy": Scale(0, 5)})
+        read_ratings(write("r.json", json.dumps([record])), scales={"accuracy": RatingScale(0, 5)})

@@ -11,7 +11,7 @@ import pytest
 from imapeval.errors import InputError, UsageError
 from imapeval.study.data.ratings import Ratings, read_ratings
 from imapeval.study.data.ratings.collection import average_exactly
-from imapeval.study.data.scales import Scale
+from imapeval.study.data.scales import RatingScale
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -96,7 +96,7 @@ def test_dimensions_are_chosen_in_their_order_and_the_rest_is_named(write: Write
     np.testing.assert_array_equal(found.average(), [[1, 4]])
     assert found.unread == ("comment",)
     # A scale that is declared for all files of a study may be of a dimension that is not looked at.
-    assert read_ratings(path, dimensions=["accuracy"], scales={"safety": Scale(0, 1)}).dimensions == ("accuracy",)
+    assert read_ratings(path, dimensions=["accuracy"], scales={"safety": RatingScale(0, 1)}).dimensions == ("accuracy",)
 
 
 def test_the_index_that_pandas_writes_is_no_rating(write: Write):
@@ -117,7 +117,7 @@ def test_words_have_the_numbers_that_are_given(write: Write):
 
 
 def test_scale_is_kept(write: Write):
-    scale = Scale(0, 5, 0.1)
+    scale = RatingScale(0, 5, 0.1)
     found = read_ratings(write("r.csv", "id,accuracy\na,0.3\nb,4.7\n"), scales={"accuracy": scale})
     assert found.scales == {"accuracy": scale}
 
@@ -162,7 +162,7 @@ def test_scale_is_kept(write: Write):
 )
 def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
     with pytest.raises(InputError, match=problem):
-        read_ratings(write("r.csv", text), scales={"accuracy": Scale(0, 5, 0.5)})
+        read_ratings(write("r.csv", text), scales={"accuracy": RatingScale(0, 5, 0.5)})
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
     ("options", "problem"),
     [
         ({"dimensions": ["tone"]}, "no dimension 'tone'"),
-        ({"scales": {"tone": Scale(0, 1)}}, "--scale.*'tone'"),
+        ({"scales": {"tone": RatingScale(0, 1)}}, "--scale.*'tone'"),
         ({"columns": {"id": "answer"}}, "'id'.*'answer'"),
         ({"columns": {"tone": "style"}}, "'tone'.*'style'"),
     ],
@@ -247,7 +247,7 @@ def test_what_is_wrong_in_json_is_named(write: Write, text: str, problem: str):
 
 
 def test_averages_may_lie_between_the_steps(write: Write):
-    found = read_ratings(write("r.csv", "id,accuracy\na,1.25\n"), scales={"accuracy": Scale(0, 5, 0.5)})
+    found = read_ratings(write("r.csv", "id,accuracy\na,1.25\n"), scales={"accuracy": RatingScale(0, 5, 0.5)})
     assert found.average().tolist() == [[1.25]]
 
 

@@ -11,7 +11,7 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.agreement.limits import Bound, Limits
+    from imapeval.study.agreement.limits import Bound, LimitsOfAgreement
 
 
 @expand_options
@@ -36,7 +36,7 @@ def limits(
     print_limits(rows)
 
 
-def print_limits(rows: "Sequence[Limits]") -> None:
+def print_limits(rows: "Sequence[LimitsOfAgreement]") -> None:
     """Print a table of rows of one dimension, and the reasons of those without numbers."""
     from imapeval.study.intervals.limits import CONCORDANCE, FEW_ANSWERS
 

@@ -11,7 +11,7 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
+    from imapeval.study.comparison.raters import AlternativeAnnotator, MetricVsRater, WorthInRaters
 
 
 @expand_options
@@ -70,12 +70,12 @@ def raters(
             echo(f"Note: {row.metric}, {row.dimension}: {row.reason}.")
 
 
-def _print_correlations(rows: "Sequence[BesideRater]", title: str) -> None:
+def _print_correlations(rows: "Sequence[MetricVsRater]", title: str) -> None:
     from imapeval.study.number_format import format_number
 
     cells = {(row.metric, row.rater): row for row in rows}
 
-    def show(row: "BesideRater") -> str:
+    def show(row: "MetricVsRater") -> str:
         values = ("-" if value is None else format_number(value) for value in (row.metric_value, row.rater_value))
         return f"{' / '.join(values)}\nn {row.n}"
 

@@ -14,7 +14,7 @@ from imapeval.study.intervals.limits import BASELINE, describe_level_limits
 from imapeval.study.number_format import format_number, write_coefficient
 
 if TYPE_CHECKING:
-    from imapeval.study.correlation.baseline import BesideBaseline
+    from imapeval.study.correlation.baseline import MetricVsBaseline
 
 _COLUMN_WIDTH = 19
 """Width of a column with its frame: an interval, or most names of systems."""
@@ -89,7 +89,7 @@ def correlate(
         return
     beside = {name: compare_with_baseline(rated, name, correlations=rows, seed=seed) for name in coefficients}
     for of_coefficient in beside.values():
-        _print_beside(of_coefficient)
+        _print_metric_vs_baseline(of_coefficient)
     if any(row.low is not None for of_coefficient in beside.values() for row in of_coefficient):
         echo(BASELINE)
     if "system" in levels:
@@ -123,7 +123,7 @@ def _print_table(rows: Sequence[Correlation]) -> None:
         emit(metrics, columns, width=200 + _COLUMN_WIDTH * len(groups))
 
 
-def _print_beside(rows: "Sequence[BesideBaseline]") -> None:
+def _print_metric_vs_baseline(rows: "Sequence[MetricVsBaseline]") -> None:
     """Print what metrics reach by level, side by side and beside the baseline, and which do not beat it."""
     from imapeval.study.correlation.baseline import describe_baseline
     from imapeval.study.correlation.coefficients import find_coefficient
