@@ -92,6 +92,11 @@ CONTRARIES = (
     (r"\b(?:x|sex)-linked\b|性染色体|伴性|(?:x|性)-?连锁", r"\bautosomal\b|常染色体"),
     (r"苍白|惨白|煞白", r"潮红|红润|泛红"),
     (r"提前|提早", r"推迟|延[后迟]|错后"),
+    (r"充足|充裕|足够|充沛", r"不足|缺乏|匮乏"),
+    (r"酸性(?!磷酸酶)", r"碱性(?!磷酸酶)"),
+    (r"水溶性", r"脂溶性"),
+    (r"缓释|控释", r"速释|普通片|普通剂型"),
+    (r"大剂量|足量|高剂量", r"小剂量|低剂量"),
     (
         r"(?:(?<=margin )|(?<=margins )|(?<=node )|(?<=nodes ))(?:is |are |were )?(?:clear|uninvolved)\b",
         r"(?:(?<=margin )|(?<=margins )|(?<=node )|(?<=nodes ))(?:is |are |were )?(?:involved|positive|affected)\b",
@@ -151,8 +156,8 @@ STANDALONE_COMPLEMENTS = (
     # How serious and urgent.
     (
         r"(?<!nothing )\bserious(?:ly)?\b|\blife[- ]threatening\b|\bworr(?:ying|isome)\b|\balarming\b|(?<!nothing )\bsinister\b|(?<!nothing )\bto worry about\b|\b(?:cause|reason) for (?:concern|alarm|worry)\b|(?<!disease )\bcritically ill\b"
-        r"|(?<!症状)严重(?!急性呼吸)|危重|凶险|危及生命|生命危险|要命|大碍|碍事|大问题|(?<!不)(?<!无关)要紧(?!事)",
-        r"\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题|问题不大",
+        r"|(?<!症状)严重(?!急性呼吸)|危重|凶险|危及生命|生命危险|要命|大碍|碍事|大问题|问题(?=不大)|(?<!不)(?<!无关)要紧(?!事)",
+        r"\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题",
     ),
     (
         rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|\b(?:go|going|get|head|rush)(?: straight| immediately)? to (?:the |an |your nearest |the nearest )?(?:emergency(?: department| room)?|er|casualty)\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",

@@ -72,8 +72,8 @@ STANDALONE = (
         r"|体重(?:明显|逐渐)?(?:减轻|下降|减少|降低)|消瘦|变瘦|瘦了|减重|掉秤|体重[要需应得]?(?:减|降)(?:下来|下去|掉)",
     ),
     (
-        r"\bover-?weight\b|\bobese\b|超重|过胖|太胖|偏胖",
-        r"\bunder-?weight\b|\btoo thin\b|体重不足|过瘦|太瘦|偏瘦",
+        r"\bover-?weight\b|\bobese\b|超重|过胖|太胖|偏胖|体重(?:超标|过重|偏重)",
+        r"\bunder-?weight\b|\btoo thin\b|体重不足|过瘦|太瘦|偏瘦|体重(?:过轻|偏轻|太轻)",
         r"\b(?:normal|healthy|ideal) (?:body )?weight\b|体重正常|正常体重|标准体重",
     ),
     # Pulse and heart beat.

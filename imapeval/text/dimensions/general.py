@@ -87,7 +87,7 @@ CONTRARIES = (
         r"\bsevere(?:ly)?\b|重[度症]|严重|凶险|危重|险恶",
     ),
     (
-        r"\b(?:reliev\w+|eas(?:e|es|ed|ing)|alleviat\w+|improv\w+|lessen\w*|sooth\w+|better)\b|缓解|减轻|改善|好转|变好",
+        r"\b(?:reliev\w+|eas(?:e|es|ed|ing)|alleviat\w+|improv\w+|lessen\w*|sooth\w+|better)\b|缓解|减轻|改善|好转|变好|消退",
         r"\b(?:aggravat\w+|worsen\w*|exacerbat\w+|intensif\w+|worse)\b|加重|恶化|加剧|变差|变坏",
     ),
     (
@@ -120,7 +120,10 @@ CONTRARIES = (
         r"\b(?:complete(?:ly)?|total(?:ly)?)\b|(?<!不)完全|全部"
         r"|\b(?:entire(?:ly)?|wholly|in full|100 ?%)\b|彻底|完全性",
     ),
-    (r"\b(?:systemic(?:ally)?|generali[sz]ed|whole body)\b|全身", r"\b(?:local(?:ly)?|locali[sz]ed)\b|局部|局限"),
+    (
+        r"\b(?:systemic(?:ally)?|generali[sz]ed|whole body)\b|全身|弥漫性?|泛发性?",
+        r"\b(?:local(?:ly)?|locali[sz]ed)\b|局部|局限",
+    ),
     (
         r"\b(?:short[- ]term|briefly|for a short (?:time|while|period)|for (?:only |just )?a few (?:days|weeks)(?: only)?)\b|短期|短时间",
         r"\b(?:long[- ]term|prolonged|lifelong|indefinitely|for (?:many )?years)\b|长期|长时间",
@@ -189,7 +192,7 @@ CONTRARIES = (
     (
         r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
         r"|\b(?:on the high side|over the limit|too high|increased(?! to\b)|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|goal|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
-        r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|低于正常|低(?=血[糖钾钠钙])"
+        r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|偏矮|过矮|低于正常|低(?=血[糖钾钠钙])"
         r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:reduced|decreased|diminished|impaired)(?! to\b)|loss of (?=hearing|smell|taste|sensation|memory|strength)|(?:(?<=hearing )|(?<=memory )|(?<=strength ))loss|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|goal|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
         r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) (?:target|goal)\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
@@ -368,7 +371,7 @@ COMPLEMENTS = (
     (r"(?<!as )\bpossible\b|可能", r"\bimpossible\b"),
     (
         r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常"
-        r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)|(?<=[肝肾])(?:功能?)?(?:衰竭?|不全|受损|障碍|损害)",
+        r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)|(?<=发育|智力)(?:迟缓|落后|低下|障碍|缺陷)|(?<=[肝肾])(?:功能?)?(?:衰竭?|不全|受损|障碍|损害)",
         r"\bnormal(?:ly)?\b|功?正常|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
