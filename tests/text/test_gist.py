@@ -68,6 +68,19 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         # One denial for all.
         ("no fever, cough", "no cough, fever", WordingVerdict.SAME),
         ("无发热、咳嗽", "无咳嗽、发热", WordingVerdict.SAME),
+        # Everyday opposites and equivalents.
+        ("生理性黄疸", "病理性黄疸", WordingVerdict.OTHER_SIDE),
+        ("每天多喝水", "限制饮水量", WordingVerdict.OTHER_SIDE),
+        ("抬高患肢", "患肢放低下垂", WordingVerdict.OTHER_SIDE),
+        ("改为口服", "改成静脉输液", WordingVerdict.OTHER_SIDE),
+        ("意识清醒", "深度昏迷", WordingVerdict.OTHER_SIDE),
+        ("忌辛辣", "辣的可以照吃", WordingVerdict.OPPOSITE),
+        ("不需要手术", "用不着开刀", WordingVerdict.SAME),
+        ("病因已经查明", "原因不清楚", WordingVerdict.OTHER_SIDE),
+        # What is only near the opposite.
+        ("急性期冷敷", "缓解期热敷", None),
+        ("夜间加重", "白天减轻", None),
+        ("治疗便秘", "引起腹泻", None),
         # Not enough in common, or two things.
         ("treat for two weeks", "follow up in two weeks", None),
         ("metformin does not cause hypoglycaemia", "insulin causes hypoglycaemia", None),
