@@ -17,7 +17,7 @@ from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, RESULT, 
 from imapeval.text.gist import find_gist
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
-from imapeval.text.normalise import is_short_name, stem
+from imapeval.text.normalise import is_short_name
 from imapeval.text.opposites import are_antonyms, are_complements, are_opposed, find_opposites
 from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
 from imapeval.text.similarity import measure_overlap
@@ -34,8 +34,6 @@ deficiency anemia" for the opposite of "anemia"."""
 
 
 _CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
-_RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
-"""Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
 
 
 class WordingVerdict(Enum):
@@ -236,8 +234,11 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return WordingVerdict.OPPOSITE if broader and (denied.words or sides) else None
     if opposed:
         return WordingVerdict.OTHER_SIDE
+    # "HIV negative" and "no HIV found" are the same, but "HIV positive" is more than "HIV".
+    light = {START, RESULT} if denies else {START}
     sides, other_sides = (
-        {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
+        {number: named for number, named in gist.opposites.sides.items() if number not in light}
+        for gist in (ours, theirs)
     )
     if (
         ours.said != theirs.said
@@ -336,9 +337,11 @@ def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
     first, second = find_opposites(a.text), find_opposites(b.text)
     if not are_opposed(first, second):
         return False
-    light = _RESULT_WORDS if RESULT in first.sides and RESULT in second.sides else frozenset[str]()
     # Without the amounts, which may name a side too: "every morning".
-    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words - light for phrase in (a, b))
+    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words for phrase in (a, b))
+    if not (ours or theirs):
+        # "Itching at night" is not about "swelling in the morning".
+        return first.sides.keys() <= second.sides.keys() or second.sides.keys() <= first.sides.keys()
     return measure_overlap(ours, theirs) >= SAME_SUBJECT and not _name_other_codes(ours, theirs)
 
 

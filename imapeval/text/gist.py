@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from imapeval.text.dimensions.table import EQUIVALENT, STANDALONE, find_sides
+from imapeval.text.dimensions.table import EQUIVALENT, RESULT, STANDALONE, find_sides
+from imapeval.text.normalise import stem
 from imapeval.text.opposites import find_opposites
 from imapeval.text.phrases import find_content_words, parse_phrase
 from imapeval.text.synonyms import join_alternatives, read_table
@@ -38,6 +39,8 @@ _PREDICATES = re.compile(
 )
 
 _REVERSING = frozenset({"non", "非"})
+_RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
+"""Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
 
 
 @cache
@@ -83,10 +86,12 @@ def find_gist(value: str) -> Gist:
     opposites = find_opposites(text)
     unsaid = list(text)
     for dimension, _, found in find_sides(text):
-        if dimension in EQUIVALENT:
+        if dimension in EQUIVALENT or dimension == RESULT:
             unsaid[found.start() : found.end()] = " " * len(found[0])
     words, said = map(_find_subject_words, (opposites.remainder, "".join(unsaid)))
     standalone = frozenset(number for number in opposites.sides if number in STANDALONE)
+    if RESULT in opposites.sides:
+        words, said = words - _RESULT_WORDS, said - _RESULT_WORDS
     reversing = words & _REVERSING
     return Gist(opposites, words - reversing, said - reversing, standalone, bool(reversing))
 

@@ -54,6 +54,10 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("alcohol is fine with metronidazole", "no alcohol while on metronidazole", WordingVerdict.OPPOSITE),
         ("vaping is safe in pregnancy", "do not vape while pregnant", WordingVerdict.OPPOSITE),
         ("可以根治", "目前无法根治", WordingVerdict.OPPOSITE),
+        # "Negative" denies, and is no side.
+        ("influenza test negative", "flu test positive", WordingVerdict.OPPOSITE),
+        ("HIV negative", "HIV not detected", WordingVerdict.SAME),
+        ("血培养阳性", "尿培养阴性", None),
         # Lists, part by part.
         ("TSH raised, T4 normal", "T4 normal, TSH raised", WordingVerdict.SAME),
         ("TSH raised, T4 normal", "TSH normal, T4 raised", WordingVerdict.OTHER_SIDE),

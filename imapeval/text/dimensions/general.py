@@ -187,7 +187,7 @@ CONTRARIES = (
         r"隐性"
         r"|\b(?:autosomal[- ]|x-linked )?recessive\b",
     ),
-    (r"\b(?:anterior|front)\b|前(?=壁|侧|部)", r"\b(?:posterior|back)\b(?! (?:pain|ache))|后(?=壁|侧|部)"),
+    (r"\b(?:anterior|front)\b|前(?=壁|侧|部)", r"\bposterior\b|(?<!came )(?<!come )(?<!comes )(?<!go )(?<!going )(?<!get )(?<!lower )\bback\b(?! (?:pain|ache|to|in\b|if|when))|后(?=壁|侧|部)"),
     (r"近端", r"远端"),
     (
         r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
@@ -224,7 +224,7 @@ STANDALONE = (
         r"\b(?:(?:strict |complete |absolute |total )?bed ?rest|rest in bed|in bed|immobili[sz]\w+)\b|卧床(?:休息)?|制动"
         r"|\b(?:(?:stay|remain|keep)(?:ing)? in bed|confined to bed|take it easy|(?:complete|absolute|strict|total|plenty of|adequate) (?:bed ?)?rest|rest(?= (?:up|at home|completely|quietly|as much|for|and)|$)|rest(?:ing)? (?:the|your) (?:leg|knee|arm|ankle|foot|wrist|joint|back|voice|shoulder|elbow|hand)|put your feet up|lie down and rest|inactiv\w+|sedentary)\b|静养|静卧|躺床|床上休息|绝对休息|多休息|注意休息|充分休息|休养|歇着|躺着(?:休|别)|静息(?!痛|心)",
         r"\b(?:active|activity|activities|mobili[sz]e\w*|ambulat\w+|out of bed|(?:strenuous |vigorous |intense )?exercise)\b|剧烈运动|多?运动|多?锻炼|多?下床(?:活动|行走|走动)?|多?活动(?!期|性|度|义)"
-        r"|\b(?:keep(?:ing)? (?:moving|mobile|going)|mov(?:e|ing) (?:about|around)|get(?:ting)? (?:up|moving)|walk(?:ing)? (?:about|around|daily|regularly|more)|(?:stay(?:ing)? |keep(?:ing)? )?up and (?:about|moving)|physical activity|exercis(?:es|ing)|stay(?:ing)? (?:mobile|fit)|sports?|jogging|running(?! nose))\b|下地|多动|走动|起床走|多走|健身|体育课|跑步|早期活动|体力活动|动起来|起来走|散步|多?(?:下地|下床)(?:走动|走路|行走|活动|走走)?|多(?:运动|锻炼|活动)",
+        r"|\b(?:keep(?:ing)? (?:moving|mobile|going)|mov(?:e|ing) (?:about|around)|get(?:ting)? (?:up|moving)|walk(?:ing)? (?:about|around|daily|regularly|more)|(?:stay(?:ing)? |keep(?:ing)? )?up and (?:about|moving)|physical activity|exercis(?:es|ing)|stay(?:ing)? (?:mobile|fit)|sports?|jogging|running(?! (?:nose|a\b)))\b|下地|多动|走动|起床走|多走|健身|体育课|跑步|早期活动|体力活动|动起来|起来走|散步|多?(?:下地|下床)(?:走动|走路|行走|活动|走走)?|多(?:运动|锻炼|活动)",
     ),
     (
         r"\b(?:remov\w+|tak(?:e|en|ing) (?:it |them )?out|extract\w*|excis\w+|pull(?:ed|ing)? out)\b|拔除|取出|摘除|切除|拔出|拔掉|拆除"
@@ -361,9 +361,10 @@ START = (
     r"\b(?:hold|suspend\w*|paus\w+|interrupt\w*)\b|中断"
     r"|\b(?:on hold|(?:take|have|taking) a break from|treatment (?:break|holiday)|drug holiday|temporar(?:y|ily) (?:suspension|interruption)|hold(?:ing)? (?:the|this|your)|withheld|terminat(?:e|ed|ing|ion)(?! pregnan| of (?:the )?pregnan)|lay(?:ing)? off|cut(?:ting)? out|done away with|abandon\w*)\b|中止|终止(?!妊娠|密码)|撤(?=药|掉|除)|搁置|先缓",
 )
+# One side only: "negative" is a denial, so "negative" and "not detected" both deny it.
 RESULT = (
-    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?positive\b|(?<!un)\bdetect(?:ed|able|s)\b|阳性|(?<=[a-z0-9])(?:高|强|过|低)?表达|(?<=切缘)(?:可?见|有)(?:癌|肿瘤|癌细胞)?(?:残留|累及|浸润)|检不?出(?!率)|查不?出|测不?出|检测到|查到(?!医)",
-    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?negative\b|\bundetect(?:ed|able|ably)\b|阴性|(?<=切缘)干净",
+    r"\b(?:(?:c(?:ame|omes) back|test(?:s|ed)?) )?(?:positive|negative)\b|\b(?:un)?detect(?:ed|able|ably|s)\b|[阳阴]性"
+    r"|(?<=[a-z0-9])(?:高|强|过|低)?表达|检不?出(?!率)|查不?出|测不?出|检测到|查到(?!医)",
 )
 # Sides that need a subject and of which one always applies, so that denying one affirms the other: "not harmful" is "harmless".
 COMPLEMENTS = (
@@ -383,4 +384,5 @@ COMPLEMENTS = (
     (r"\bcommon\b|常见", r"\buncommon\b"),
     START,
     RESULT,
+    (r"(?<=切缘)(?:可?见|有)(?:癌|肿瘤|癌细胞)?(?:残留|累及|浸润)", r"(?<=切缘)干净"),
 )

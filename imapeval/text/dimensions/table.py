@@ -35,7 +35,7 @@ ONE_SIDED = frozenset(number for number, sides in enumerate(_DIMENSIONS) if len(
 """Numbers of the dimensions that a phrase can only affirm or deny."""
 
 TIME_OF_DAY, START, RESULT = map(_DIMENSIONS.index, (general.TIMES_OF_DAY, general.START, general.RESULT))
-"""Numbers of the dimensions of morning, noon and night, of taking and pausing, and of positive and negative."""
+"""Numbers of the dimensions of morning, noon and night, of taking and pausing, and of results of tests."""
 
 _KEY_LENGTH = 4
 # The standard library's parser of patterns has no public name.
