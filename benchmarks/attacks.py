@@ -149,7 +149,7 @@ def set_variant(variant: str) -> Iterator[None]:
         if "filter" not in variant:
             stack.enter_context(mock.patch("imapeval.extraction.source.find_injections", return_value=[]))
             stack.enter_context(
-                mock.patch("imapeval.metrics.judges.prompts.answer_text._cut_out", lambda _, text: text)
+                mock.patch("imapeval.metrics.judges.prompts.answer_text._replace_with_ellipses", lambda _, text: text)
             )
         yield
 

@@ -212,7 +212,7 @@ def _print_tasks(found: "ClosedFindings") -> None:
     from imapeval.study.intervals.limits import describe_test_limits
     from imapeval.study.number_format import find_digits, write_decimal
 
-    largest = {task: max(row.share for row in found.results if row.task == task) for task in _tasks(found)}
+    largest = {task: max(row.share for row in found.results if row.task == task) for task in _list_tasks(found)}
     _print_tests(found.tests)
     if found.tests:
         several = any(len(row.runs) > 1 for row in found.results)
@@ -244,7 +244,7 @@ def _print_tasks(found: "ClosedFindings") -> None:
         echo(f"{row.task}{f', {row.model}' if row.model else ''}: no answer to {row.answers}, counted as wrong.")
 
 
-def _tasks(found: "ClosedFindings") -> list[str]:
+def _list_tasks(found: "ClosedFindings") -> list[str]:
     return list(dict.fromkeys(row.task for row in found.results))
 
 

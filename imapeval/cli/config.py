@@ -81,7 +81,7 @@ class _Reader:
             "dict[str, dict[str, Any]]",
             {key: value for key, value in content.items() if key in group.commands and isinstance(value, dict)},
         )
-        own = {_spell(key): value for key, value in content.items() if key not in tables}
+        own = {_option_name(key): value for key, value in content.items() if key not in tables}
         known = {name for command in walk_commands(group) for name in _options(command)}
         for key in own:
             if key not in known:
@@ -94,7 +94,7 @@ class _Reader:
 
     def _read_command(self, command: Any, table: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
         options = _options(command)
-        own = {_spell(key): value for key, value in table.items()}
+        own = {_option_name(key): value for key, value in table.items()}
         for key in own:
             if key not in options:
                 raise self._error(f"`{command.name}` has no option --{key}", key)
@@ -124,7 +124,7 @@ class _Reader:
         return InputError(problem, path=self._path, line=line, fix=fix)
 
 
-def _spell(key: str) -> str:
+def _option_name(key: str) -> str:
     return key.replace("_", "-")
 
 

@@ -60,11 +60,11 @@ class RayPool:
                 "the address to run on this computer alone."
             )
             raise ServiceError(message, kind="unreachable") from error
-        self.size = self._fit(size, gpu=gpu)
+        self.size = self._choose_size(size, gpu=gpu)
         self.host: str = "127.0.0.1" if address is None else self._ray.util.get_node_ip_address()
         self._options: dict[str, int] = {"num_cpus": 1, "num_gpus": int(gpu)}
 
-    def _fit(self, size: int | None, *, gpu: bool) -> int:
+    def _choose_size(self, size: int | None, *, gpu: bool) -> int:
         """Return the number of workers; Ray itself would wait forever for resources that the cluster lacks."""
         there = self._ray.cluster_resources()
         places = {name: int(there.get(name, 0)) for name in ("CPU", *(("GPU",) if gpu else ()))}

@@ -114,16 +114,16 @@ class GroundingText:
         if asks_yes_no(folded_term):
             limit = strip_answer_words(folded)
             if len(limit) < len(folded):
-                share = self._share(limit, exclude=folded_term)
+                share = self._share_in_text(limit, exclude=folded_term)
                 if share is not None:
                     return share > MIN_SHARE
                 if denies:
                     return mentions_denial(self._text)
                 # A text about the matter may assent in any words.
-                return mentions_assent(self._text) or bool(self._share(folded_term, exclude=""))
-        share = self._share(folded, exclude=folded_term)
+                return mentions_assent(self._text) or bool(self._share_in_text(folded_term, exclude=""))
+        share = self._share_in_text(folded, exclude=folded_term)
         if share is None:
-            share = self._share(folded, exclude="")
+            share = self._share_in_text(folded, exclude="")
         # Without content words, every number and function word must be there.
         return self._contains_all_words(folded) if share is None else share > MIN_SHARE
 
@@ -164,7 +164,7 @@ class GroundingText:
             char in self._text for run in _CHINESE.findall(folded) for char in run
         )
 
-    def _share(self, folded: str, *, exclude: str) -> float | None:
+    def _share_in_text(self, folded: str, *, exclude: str) -> float | None:
         """Return the share of a value's content that is in the text; None if it has no content.
 
         Args:

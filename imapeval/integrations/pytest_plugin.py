@@ -183,11 +183,13 @@ class _ScoreSummary:
                 self._close[report.nodeid] = [name.removeprefix(_VERDICT_PREFIX) for name in close]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if session.exitstatus == pytest.ExitCode.OK and not all(verdict.met for verdict in self._judge(session.config)):
+        if session.exitstatus == pytest.ExitCode.OK and not all(
+            verdict.met for verdict in self._judge_means(session.config)
+        ):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-        verdicts = self._judge(config)
+        verdicts = self._judge_means(config)
         if not (self._by_test or verdicts):
             return
         from statistics import fmean
@@ -218,7 +220,7 @@ class _ScoreSummary:
         for verdict in verdicts:
             terminalreporter.line(f"threshold: {verdict}", green=verdict.met, red=not verdict.met)
 
-    def _judge(self, config: pytest.Config) -> list[Verdict]:
+    def _judge_means(self, config: pytest.Config) -> list[Verdict]:
         if not self._thresholds or config.getoption("collectonly"):
             return []
         from statistics import fmean

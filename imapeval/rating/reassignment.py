@@ -222,11 +222,13 @@ def _distribute(
         rows = [make_assignment(("rating", answer), rater=taker, slot=slot, position=0) for answer, slot in given]
         connection.execute(assignments.insert(), rows)
         if taker is not None:
-            _mix_in(study, connection, taker, rows)
+            _insert_at_random(study, connection, taker, rows)
     return {taker: [answer for answer, _ in given] for taker, given in new.items()}
 
 
-def _mix_in(study: RatingStudy, connection: sa.Connection, rater: int, rows: Sequence[dict[str, Any]]) -> None:
+def _insert_at_random(
+    study: RatingStudy, connection: sa.Connection, rater: int, rows: Sequence[dict[str, Any]]
+) -> None:
     """Put new items at random places among those that a rater has not rated yet."""
     assignments, answers = schema.assignments, schema.answers
     query = (

@@ -103,14 +103,9 @@ class RatingStudy:
         with self.database.read() as connection:
             if is_stopped(connection):
                 return None
-            query = (
-                sa.select(schema.assignments.c.token)
-                .where(*_rater_conditions(rater), ~COMPLETE)
-                .order_by(*_IN_ORDER)
-                .limit(1)
-            )
-            token = connection.scalar(query)
-            return None if token is None else self._show(connection, rater, token)
+            query = sa.select(schema.assignments.c.token).where(*_of_rater(rater), ~COMPLETE).order_by(*_IN_ORDER)
+            token = connection.scalar(query.limit(1))
+            return None if token is None else self._load_item(connection, rater, token)
 
     def item_at(self, rater: Rater, position: int) -> Item:
         """Return the item at a position of the rater's order, to go back to it.
@@ -130,7 +125,7 @@ class RatingStudy:
                 not tokens[position - 1][1] and (position > first_open or is_stopped(connection))
             ):
                 raise UnknownItemError(f"there is no item {position}.")
-            return self._show(connection, rater, tokens[position - 1][0])
+            return self._load_item(connection, rater, tokens[position - 1][0])
 
     def save(self, rater: Rater, token: str, entry: Entry) -> Saved:
         """Add an entry to an item's history. The last complete one counts.
@@ -149,7 +144,7 @@ class RatingStudy:
             mine = (
                 sa.select(assignments.c.kind, schema.answers)
                 .join(schema.answers, schema.answers.c.id == assignments.c.answer)
-                .where(assignments.c.token == token, *_rater_conditions(rater))
+                .where(assignments.c.token == token, *_of_rater(rater))
                 .with_for_update(of=assignments)
             )
             row = connection.execute(mine).one_or_none()
@@ -228,11 +223,8 @@ class RatingStudy:
     def progress(self, rater: Rater) -> Progress:
         """Return the progress of a rater."""
         with self.database.read() as connection:
-            query = (
-                sa.select(schema.assignments.c.kind, COMPLETE.label("done"))
-                .where(*_rater_conditions(rater))
-                .order_by(*_IN_ORDER)
-            )
+            kinds = sa.select(schema.assignments.c.kind, COMPLETE.label("done"))
+            query = kinds.where(*_of_rater(rater)).order_by(*_IN_ORDER)
             items = [(kind, bool(done)) for kind, done in connection.execute(query)]
             training = [done for kind, done in items if kind == "training"]
             seconds = connection.scalar(
@@ -265,14 +257,14 @@ class RatingStudy:
             sa.select(schema.assignments.c.kind, schema.raters.c.sees_facts, schema.answers)
             .join(schema.answers, schema.answers.c.id == schema.assignments.c.answer)
             .join(schema.raters, schema.raters.c.id == schema.assignments.c.rater)
-            .where(schema.assignments.c.token == token, *_rater_conditions(rater))
+            .where(schema.assignments.c.token == token, *_of_rater(rater))
         )
         row = connection.execute(query).one_or_none()
         if row is None:
             raise UnknownItemError("there is no such item.")
         return row
 
-    def _show(self, connection: sa.Connection, rater: Rater, token: str) -> Item:
+    def _load_item(self, connection: sa.Connection, rater: Rater, token: str) -> Item:
         row = self._find(connection, rater, token)
         places = {one: (place, done) for place, (one, done) in enumerate(_list_items(connection, rater), 1)}
         last = _find_last(connection, token)
@@ -324,18 +316,14 @@ def is_stopped(connection: sa.Connection) -> bool:
     return connection.scalar(sa.select(sa.exists().where(schema.events.c.kind == "stopped"))) is True
 
 
-def _rater_conditions(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
+def _of_rater(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions for a rater's items, without those that the rater has been released from."""
     return schema.assignments.c.rater == rater.id, schema.assignments.c.slot.is_not(None)
 
 
 def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool]]:
     """Return the tokens of a rater's items in order, each with whether it has a complete entry."""
-    query = (
-        sa.select(schema.assignments.c.token, COMPLETE.label("done"))
-        .where(*_rater_conditions(rater))
-        .order_by(*_IN_ORDER)
-    )
+    query = sa.select(schema.assignments.c.token, COMPLETE.label("done")).where(*_of_rater(rater)).order_by(*_IN_ORDER)
     return [(token, bool(done)) for token, done in connection.execute(query)]
 
 

@@ -69,7 +69,7 @@ class ReviewSession:
 
     async def render(self) -> str:
         """Return the page."""
-        shown = [await self._show(id_) for id_ in self._samples]
+        shown = [await self._review_to_dict(id_) for id_ in self._samples]
         data: dict[str, Any] = shown[0] | {
             "samples": [sample for one in shown for sample in one["samples"]],
             "texts": list(self._texts.numbers),
@@ -109,14 +109,14 @@ class ReviewSession:
                 else [*before, correction]
             )
             try:
-                shown = await self._show(id_)
+                shown = await self._review_to_dict(id_)
                 await asyncio.to_thread(append_correction, self._run.folder, correction)
             except BaseException:
                 self._corrections[id_] = before
                 raise
         return {"sample": shown["samples"][0], "texts": list(self._texts.numbers)[texts:]}
 
-    async def _show(self, id_: str) -> dict[str, Any]:
+    async def _review_to_dict(self, id_: str) -> dict[str, Any]:
         """Return what the page shows of an answer, with its corrections."""
         sample, records, results = self._samples[id_], self._records.get(id_, []), self._results.get(id_, [])
         corrections = self._corrections.get(id_, [])

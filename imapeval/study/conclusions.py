@@ -72,7 +72,7 @@ def write_conclusions(
     if len(ranked) > 1:
         rivals = _find_rivals(comparisons, best.metric, dimension)
         # Metrics without a coefficient are no rivals, whatever they were compared with.
-        ahead = all(row.metric in rivals and _judge(rivals[row.metric], best.metric) == 1 for row in ranked[1:])
+        ahead = all(row.metric in rivals and _find_sign(rivals[row.metric], best.metric) == 1 for row in ranked[1:])
         tied = [row.metric for row in _find_first(ranked)]
         if best.simultaneous_low is None or doubtful or len(tied) > 1:
             leads = f"ha{'s' if len(tied) == 1 else 've'} the highest coefficient in these answers"
@@ -87,7 +87,7 @@ def write_conclusions(
     if doubtful:
         sentences.append(f"The interval of {best.metric} includes 0: agreement with the raters is not shown.")
     if best.level == "system":
-        sentences.append(_tell_systems(best))
+        sentences.append(_describe_interval(best))
     chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
     if chosen is None:
         return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
@@ -102,7 +102,7 @@ def write_conclusions(
         ("agrees better than", 1),
         ("agrees worse than", -1),
     ):
-        if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
+        if found := [other for other in compared if _find_sign(others[other], chosen.metric) == direction]:
             sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
     if dimension == ALL:
         sentences += _describe_single_dimensions(comparisons, name, {other: others[other] for other in compared})
@@ -138,8 +138,8 @@ def _describe_single_dimensions(
                 other
                 for other, of_mean in of_means.items()
                 if other in rivals
-                and _judge(rivals[other], metric) == direction
-                and _judge(of_mean, metric) != direction
+                and _find_sign(rivals[other], metric) == direction
+                and _find_sign(of_mean, metric) != direction
             ]
             if names:
                 found.append(f"{word} than {_list(names)} on {dimension}")
@@ -165,7 +165,7 @@ def _find_first(ranked: Sequence[Correlation]) -> list[Correlation]:
     return [row for row in ranked if math.isclose(row.value or 0.0, ranked[0].value or 0.0, abs_tol=1e-9)]
 
 
-def _judge(row: Comparison, metric: str) -> int | None:
+def _find_sign(row: Comparison, metric: str) -> int | None:
     """Return 1 where the metric agrees better than the other one, -1 where worse, 0 if neither is shown."""
     if row.p_adjusted is None or row.difference is None:
         return None
@@ -176,7 +176,7 @@ def _judge(row: Comparison, metric: str) -> int | None:
 
 def _quote(row: Correlation, *, picked: bool = False) -> str:
     systems = " systems" if row.level == "system" else ""
-    return f"{_name(row)} {_quote_value(row, picked=picked)}, n = {row.n}{systems}"
+    return f"{_describe_coefficient(row)} {_quote_value(row, picked=picked)}, n = {row.n}{systems}"
 
 
 def _quote_value(row: Correlation, *, picked: bool = False) -> str:
@@ -188,7 +188,7 @@ def _quote_value(row: Correlation, *, picked: bool = False) -> str:
     return f"{value} [{format_interval(ends[0], ends[1])}]"
 
 
-def _tell_systems(row: Correlation) -> str:
+def _describe_interval(row: Correlation) -> str:
     if row.low is not None:
         return "The interval is about other systems that answer these questions."
     if row.n < MIN_SYSTEMS:
@@ -262,7 +262,7 @@ def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: 
     return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _name(row: Correlation) -> str:
+def _describe_coefficient(row: Correlation) -> str:
     over = _OVER[row.level]
     mean = f" (mean of {row.groups} coefficients)" if row.groups > 1 else ""
     return f"{find_coefficient(row.coefficient).title} {over}{mean}"

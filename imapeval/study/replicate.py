@@ -200,16 +200,16 @@ def correlate_table(rated: Rated, *, seed: int, resamples: int) -> dict[PaperCel
     def compute(part: Rated) -> list[Correlation]:
         return correlate(part, coefficients=tuple(COEFFICIENTS.values()), seed=seed, resamples=resamples)
 
-    found = {_locate(row): row for row in compute(rated)}
+    found = {_find_cell(row): row for row in compute(rated)}
     sets = [system.partition("/")[0] for system in rated.systems]
     for name in dict.fromkeys(sets):
         part = compute(rated.take([row for row, other in enumerate(sets) if other == name]))
-        means = {_locate(row)._replace(system=name): row for row in part if row.dimension == ALL}
+        means = {_find_cell(row)._replace(system=name): row for row in part if row.dimension == ALL}
         found |= means
     return found
 
 
-def _locate(row: Correlation) -> PaperCell:
+def _find_cell(row: Correlation) -> PaperCell:
     return PaperCell(row.metric, row.system, row.dimension, row.coefficient)
 
 
@@ -263,8 +263,10 @@ def _compute_gains(means: Mapping[str, float | None]) -> list[Gain]:
     others = _drop_missing(means.get(name) for name, _ in METRICS.values())
     paper = _ABSTRACT["imapscore"]
     gains = [
-        _gain("imapScore over the other metrics", paper, _drop_missing([means.get("imapscore:paper")]), others),
-        _gain("imapScore (our default) over the other metrics", paper, _drop_missing([means.get("imapscore")]), others),
+        _compute_gain("imapScore over the other metrics", paper, _drop_missing([means.get("imapscore:paper")]), others),
+        _compute_gain(
+            "imapScore (our default) over the other metrics", paper, _drop_missing([means.get("imapscore")]), others
+        ),
     ]
     for group in get_args(Group):
         if group not in _ABSTRACT:
@@ -272,7 +274,7 @@ def _compute_gains(means: Mapping[str, float | None]) -> list[Gain]:
         members = [name for name, other in METRICS.values() if other == group]
         names = [name for name in members if None not in (means.get(name), means.get(f"{name}{_ON_IMAPS}"))]
         gains.append(
-            _gain(
+            _compute_gain(
                 f"imap in {group} metrics ({', '.join(names) or 'none was run'})",
                 _ABSTRACT[group],
                 _drop_missing(means[f"{name}{_ON_IMAPS}"] for name in names),
@@ -286,7 +288,7 @@ def _drop_missing(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _gain(what: str, paper: float, ours: Sequence[float], others: Sequence[float]) -> Gain:
+def _compute_gain(what: str, paper: float, ours: Sequence[float], others: Sequence[float]) -> Gain:
     if not ours or not others:
         return Gain(what, paper, None, "no coefficients to compare")
     if (base := fmean(others)) <= 0:

@@ -168,7 +168,7 @@ def _iterate_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) ->
         with _import_pyarrow("pyarrow.parquet").ParquetWriter(file, schema) as writer:
             for start in range(0, len(rows), _GROUP_ROWS):
                 cells = zip(*rows[start : start + _GROUP_ROWS], strict=True)
-                group = [_unify(column, found) for column, found in zip(cells, kinds, strict=True)]
+                group = [_convert_column(column, found) for column, found in zip(cells, kinds, strict=True)]
                 writer.write_table(pyarrow.table(group, schema=schema))
         yield from _read_chunks(file)
 
@@ -217,7 +217,7 @@ def _list_outcome(result: Result, system: str) -> dict[str, object]:
     return {name: _encodable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def _unify(cells: Sequence[object], kinds: set[type]) -> list[object]:
+def _convert_column(cells: Sequence[object], kinds: set[type]) -> list[object]:
     """Return cells of one type, for a column with values of these types: all numbers, all booleans, or all texts."""
     if kinds == {float}:
         return [None if cell is None else float(str(cell)) for cell in cells]

@@ -175,14 +175,14 @@ class _Finder:
         """Add the columns found to `sources`. `responses` is whether columns of responses are already known."""
         before = set(sources)
         for name in NAMES:
-            self._take(sources, name, self._find(name, (name,)))
+            self._assign_column(sources, name, self._find(name, (name,)))
         if "references" not in before and (numbered := self._find_numbered()):
             columns = (*sources.pop("reference", ()), *numbered)
             sources["reference" if len(columns) == 1 else "references"] = columns
         for name, usual in _USUAL_NAMES.items():
             instead = {"question": "turns", "turns": "question", "reference": "references", "references": "reference"}
             if instead.get(name) not in sources and not (responses and name in ("response", "system")):
-                self._take(sources, name, self._find(name, usual))
+                self._assign_column(sources, name, self._find(name, usual))
         self._take_answer(sources, responses=responses)
         if taken := {name: columns for name, columns in sources.items() if name not in before}:
             _log.warning(
@@ -191,7 +191,7 @@ class _Finder:
                 ", ".join(f"{' and '.join(map(repr, columns))} for {name}" for name, columns in taken.items()),
             )
 
-    def _take(self, sources: dict[str, tuple[str, ...]], name: str, found: Sequence[str]) -> None:
+    def _assign_column(self, sources: dict[str, tuple[str, ...]], name: str, found: Sequence[str]) -> None:
         if name in sources or not found:
             return
         if len(found) > 1:
@@ -239,9 +239,9 @@ class _Finder:
                 fix=f"Say which with --map response={found[0]} or --map reference={found[0]}.",
             )
         if not has_reference:
-            self._take(sources, "reference", found)
+            self._assign_column(sources, "reference", found)
         elif not has_response and "turns" not in sources:
-            self._take(sources, "response", found)
+            self._assign_column(sources, "response", found)
 
 
 def _normalise(column: str) -> str:

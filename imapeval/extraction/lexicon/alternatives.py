@@ -100,17 +100,17 @@ def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
         previous = item.text
 
 
-def _divide(item: Piece, pattern: re.Pattern[str]) -> tuple[re.Match[str], Piece | None, Piece] | None:
+def _split_at_rejection(item: Piece, pattern: re.Pattern[str]) -> tuple[re.Match[str], Piece | None, Piece] | None:
     """Return the words in an item that reject something, what is before and what is behind them; None for none."""
     found = pattern.search(item.text)
     if found is None or _UNDECIDED.search(item.text, 0, found.start()):
         return None
-    other = _cut(item, found.end(), len(item.text))
-    return other and (found, _cut(item, 0, found.start()), other)
+    other = _trim_part(item, found.end(), len(item.text))
+    return other and (found, _trim_part(item, 0, found.start()), other)
 
 
 def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | None]:
-    divided = _divide(item, _INSTEAD)
+    divided = _split_at_rejection(item, _INSTEAD)
     if divided is None:
         return []
     found, chosen, other = divided
@@ -139,12 +139,12 @@ def _split_chinese(item: Piece, sentence: Piece) -> list[Part | None]:
     if item.text.startswith("与其") and _CHOSEN.search(sentence.text, item.start - sentence.start):
         # 与其吃药，不如休息 rejects the drugs.
         end = chosen.start() if chosen else len(item.text)
-        other, rest = _cut(item, len("与其"), end), chosen and _cut(item, chosen.end(), len(item.text))
+        other, rest = _trim_part(item, len("与其"), end), chosen and _trim_part(item, chosen.end(), len(item.text))
         return [other and Part(other, "不", opens=chosen is None), rest and Part(rest, chosen=True)]
     if chosen and not chosen.start() and "与其" in sentence.text[: item.start - sentence.start]:
-        rest = _cut(item, chosen.end(), len(item.text))
+        rest = _trim_part(item, chosen.end(), len(item.text))
         return [rest and Part(rest, chosen=True)]
-    divided = _divide(item, _REPLACED)
+    divided = _split_at_rejection(item, _REPLACED)
     if divided is None:
         return []
     found, chosen, other = divided
@@ -185,11 +185,11 @@ class _Exception:
     def split(self, item: Piece) -> list[Part | None]:
         """Return what an item excepts, and the rest of it."""
         start, end = max(self.start - item.start, 0), min(self.end - item.start, len(item.text))
-        excepted = _cut(item, start, end)
+        excepted = _trim_part(item, start, end)
         outside = _OUTSIDE.match(item.text, end)
-        rest = _cut(item, outside.end() if outside else end, len(item.text))
+        rest = _trim_part(item, outside.end() if outside else end, len(item.text))
         return [excepted and Part(excepted, behind=self.behind), rest and Part(rest)]
 
 
-def _cut(piece: Piece, start: int, end: int) -> Piece | None:
+def _trim_part(piece: Piece, start: int, end: int) -> Piece | None:
     return trim_piece(piece.text, start, end, offset=piece.start)

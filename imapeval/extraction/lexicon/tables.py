@@ -120,7 +120,7 @@ def _read_run(run: list[re.Match[str]]) -> Iterator[Table]:
     yield Table(run[0].start(), run[-1].end(), heads, rows)
 
 
-def _state(item: str, header: str, governor: str, lang: Lang, *, yes: bool) -> str:
+def _state_answer(item: str, header: str, governor: str, lang: Lang, *, yes: bool) -> str:
     """Return what a yes or no below a header says of an item."""
     if governor:
         return _join(governor, item, lang=lang) if yes else item
@@ -159,7 +159,7 @@ def _read_row(
     for column, cell in enumerate(row[1:_MAX_COLUMNS], 1):
         answer = read_verdict(cell.raw)
         if answer is not None:
-            verdicts += [_state(name, table.name(column), governors[column], lang, yes=answer) for name in names]
+            verdicts += [_state_answer(name, table.name(column), governors[column], lang, yes=answer) for name in names]
         elif cell.piece is None:
             continue
         elif not label or governors[column] or len(cell.raw) > _MAX_DETAIL_CHARACTERS:

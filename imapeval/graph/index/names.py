@@ -65,7 +65,7 @@ class NameIndex:
         description = read_description(path)
         if description is None:
             raise ResourceError(f"there is no name index at {path}. {HOW_TO_FIX}")
-        if not _is_for(description, graph, encoder):
+        if not _was_made_from(description, graph, encoder):
             raise ResourceError(
                 f"the name index {path} does not match: it was made from the graph {description.graph[:12]} with the "
                 f"encoder {description.encoder!r}, but the open ones are the graph {graph.hash[:12]} and the encoder "
@@ -87,7 +87,7 @@ class NameIndex:
         """
         for path in (graph.path.parent / INDEX_FILE, cached_path(graph, encoder)):
             description = read_description(path)
-            if description is not None and _is_for(description, graph, encoder):
+            if description is not None and _was_made_from(description, graph, encoder):
                 return cls.open(graph, encoder, path)
         return cls.build(graph, encoder, cached_path(graph, encoder), progress=progress)
 
@@ -154,5 +154,5 @@ def cached_path(graph: Graph, encoder: Encoder) -> Path:
     return cache_folder() / "index" / f"{graph.hash[:16]}-{name}-{FORMAT}.faiss"
 
 
-def _is_for(description: IndexDescription, graph: Graph, encoder: Encoder) -> bool:
+def _was_made_from(description: IndexDescription, graph: Graph, encoder: Encoder) -> bool:
     return (description.graph, description.encoder) == (graph.hash, encoder.identity)

@@ -59,7 +59,7 @@ class Hierarchy:
         come first in the file is returned.
         An unknown ancestor gives None.
         """
-        return self._trace(
+        return self._trace_ids(
             self._cached_ancestors(self._database.row_of(child)), self._database.find_row(ancestor), is_part=False
         )
 
@@ -71,7 +71,7 @@ class Hierarchy:
         `Concept.parents` shows which of the steps are is-a, `Concept.wholes` which are part-of.
         An unknown whole gives None.
         """
-        return self._trace(
+        return self._trace_ids(
             self._cached_wholes(self._database.row_of(part)), self._database.find_row(whole), is_part=True
         )
 
@@ -96,7 +96,7 @@ class Hierarchy:
         self._database.require_type(int, [above for _, above, _ in steps], "edge.parent or part.whole")
         return find_ancestors(start, steps)
 
-    def _trace(self, found: Ancestors, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:
+    def _trace_ids(self, found: Ancestors, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:
         if goal is None or (goal, is_part) not in found:
             return None
         path = trace_path((goal, is_part), found)

@@ -153,7 +153,7 @@ class Ledger:
             part.record_cached()
         with self._lock:
             self._spent += UsageTotals(1, cached=1, usd=None if self.price is None else 0.0)
-            self._call_back()
+            self._report_usage()
 
     async def reserve(self, request: Request) -> float | None:
         """Reserve the most that a request may cost, and return it; None without a price.
@@ -176,7 +176,7 @@ class Ledger:
             with self._lock:
                 spent = (self._spent.usd or 0.0) + self._uncertain
                 if self._max_cost is None or spent + self._reserved + cost <= self._max_cost:
-                    self._hold(cost)
+                    self._reserve(cost)
                     break
                 if spent + cost > self._max_cost:
                     raise ServiceError(
@@ -195,7 +195,7 @@ class Ledger:
                     self._waiting.pop(turn, None)
         if part is not None:
             with part._lock:
-                part._hold(cost)
+                part._reserve(cost)
         return cost
 
     def release(self, reserved: float | None, *, lost: bool = False) -> None:
@@ -212,10 +212,10 @@ class Ledger:
                 self._uncertain += reserved
             self._release(reserved)
 
-    def _hold(self, cost: float) -> None:
+    def _reserve(self, cost: float) -> None:
         self._reserved += cost
         self._in_flight += 1
-        self._call_back()
+        self._report_usage()
 
     def _release(self, reserved: float | None) -> None:
         if reserved is not None:
@@ -224,9 +224,9 @@ class Ledger:
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             for turn, loop in self._waiting.items():
                 loop.call_soon_threadsafe(_wake, turn)
-        self._call_back()
+        self._report_usage()
 
-    def _call_back(self) -> None:
+    def _report_usage(self) -> None:
         if self._callback is not None:
             self._callback(self.report())
 

@@ -157,7 +157,7 @@ class CachedModel(ModelWrapper):
             ResourceError: The file cannot be written.
         """
         text = canonical_json(request, self.identity)
-        self._keep(cache_key(text), text, completion)
+        self._store_completion(cache_key(text), text, completion)
 
     async def _obtain(self, request: Request, key: str, text: str) -> Completion:
         """Claim the request and ask the model, or wait for the session that has claimed it."""
@@ -178,7 +178,7 @@ class CachedModel(ModelWrapper):
             self._release(key)
             raise
         try:
-            self._keep(key, text, completion)
+            self._store_completion(key, text, completion)
         except ResourceError as error:
             self._held[key] = completion
             self._unwritten[key] = partial(_insert, key=key, text=text, completion=completion, session=self._session)
@@ -245,7 +245,7 @@ class CachedModel(ModelWrapper):
                     )
             del alive
 
-    def _keep(self, key: str, text: str, completion: Completion) -> None:
+    def _store_completion(self, key: str, text: str, completion: Completion) -> None:
         with self._writing() as connection:
             _insert(connection, key=key, text=text, completion=completion, session=self._session)
 

@@ -116,13 +116,13 @@ def token_ends(texts: Sequence[str], given: str) -> list[int] | None:
         # character, whose first part has no probability; its later parts are empty.
         alignments.append((1, 1))
     for tokens, characters in alignments:
-        ends = _spell(texts[tokens:], given, characters)
+        ends = _find_token_ends(texts[tokens:], given, characters)
         if ends is not None:
             return [characters] * tokens + ends
     return None
 
 
-def _spell(texts: Sequence[str], given: str, end: int) -> list[int] | None:
+def _find_token_ends(texts: Sequence[str], given: str, end: int) -> list[int] | None:
     ends: list[int] = []
     empty = 0
     for text in texts:

@@ -86,7 +86,7 @@ class PromptTemplate:
         Raises:
             ResourceError: The placeholders do not match the given texts.
         """
-        places = self._places - {_ID}
+        places = self._placeholders - {_ID}
         if places != texts.keys():
             raise ResourceError(
                 f"the prompt {self.name} has placeholders for {sorted(places)}, but is given {sorted(texts)}. "
@@ -96,19 +96,19 @@ class PromptTemplate:
         safe[_ID] = _make_id(safe)
         # In one pass, so that "{{question}}" within a text is not replaced.
         return (
-            *self.messages[: self._varying],
+            *self.messages[: self._first_varying_index],
             *(
                 Message(message.role, _PLACE.sub(lambda place: safe[place[1]], message.content))
-                for message in self.messages[self._varying :]
+                for message in self.messages[self._first_varying_index :]
             ),
         )
 
     @cached_property
-    def _places(self) -> frozenset[str]:
+    def _placeholders(self) -> frozenset[str]:
         return frozenset(place for message in self.messages for place in _PLACE.findall(message.content))
 
     @cached_property
-    def _varying(self) -> int:
+    def _first_varying_index(self) -> int:
         """Index of the first message with a placeholder; earlier messages are the same for all texts."""
         return next(
             (n for n, message in enumerate(self.messages) if _PLACE.search(message.content)), len(self.messages)

@@ -96,12 +96,12 @@ class FActScore(MultiStepJudge):
         if not facts:
             return _ABSTAINED
         # A fact without a verdict leaves the share unknown.
-        verdicts = await gather_or_raise(self._support(fact, case, client) for fact in facts)
+        verdicts = await gather_or_raise(self._is_supported(fact, case, client) for fact in facts)
         precision, penalty = fmean(verdicts), _compute_length_penalty(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
         return Score(precision * penalty, {name: float(value) for name, value in parts.items()})
 
-    async def _support(self, fact: str, case: Case, client: JudgeClient) -> bool:
+    async def _is_supported(self, fact: str, case: Case, client: JudgeClient) -> bool:
         shown = case.reference
         if self.knowledge:
             passages = await asyncio.to_thread(source.load(self.knowledge).search, fact)

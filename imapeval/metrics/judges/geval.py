@@ -69,7 +69,7 @@ class GEval(WeightedJudge):
     @computed
     def name(self) -> str:
         """The variant, with the criterion if there is only one."""
-        return self._form if self.criteria == DIMENSIONS else f"{self._form}:{', '.join(self.criteria)}"
+        return self._prompt_name if self.criteria == DIMENSIONS else f"{self._prompt_name}:{', '.join(self.criteria)}"
 
     @computed
     def summary(self) -> str:
@@ -95,7 +95,7 @@ class GEval(WeightedJudge):
     @computed
     def prompt_names(self) -> tuple[str, ...]:
         """The form and its criteria."""
-        return (self._form, *(f"geval-{name}" for name in self.criteria))
+        return (self._prompt_name, *(f"geval-{name}" for name in self.criteria))
 
     async def score(self, case: Case) -> Outcome:
         """Return the score, or the mean over the criteria."""
@@ -112,14 +112,14 @@ class GEval(WeightedJudge):
         return average_scores(dict(zip(self.criteria, scores, strict=True)))
 
     @property
-    def _form(self) -> str:
+    def _prompt_name(self) -> str:
         return "geval" if self.with_reference else "geval-noref"
 
     async def _rate(self, criterion: str, case: Case, answer: str) -> Score | Failure:
         texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
-        question = JudgeRequest(self._form, case.lang, texts, schema=_SCHEMA)
+        question = JudgeRequest(self._prompt_name, case.lang, texts, schema=_SCHEMA)
         rated = await self.rate(question, ReplyForm({criterion: (*LABELS, *DIMENSION_LABELS[criterion])}))
         return rated if isinstance(rated, Failure) else rated[criterion]
 

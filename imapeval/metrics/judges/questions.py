@@ -122,7 +122,7 @@ class QAFactEval(MultiStepJudge):
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean overlap."""
         made = await _make_questions(answer, case.lang, client)
-        own = await _answer(list(made), answer, case.lang, client)
+        own = await _answer_questions(list(made), answer, case.lang, client)
         kept = {
             question: expected
             for (question, expected), given in zip(made.items(), own, strict=True)
@@ -130,13 +130,13 @@ class QAFactEval(MultiStepJudge):
         }
         if not kept:
             return _NO_RESPONSE_QUESTIONS
-        given = await _answer(list(kept), case.reference, case.lang, client)
+        given = await _answer_questions(list(kept), case.reference, case.lang, client)
         answered = [
             (question, expected, found)
             for (question, expected), found in zip(kept.items(), given, strict=True)
             if found
         ]
-        overlaps = await _rate(answered, case.lang, client)
+        overlaps = await _rate_answers(answered, case.lang, client)
         f1 = sum(measure_f1(expected, found) for _, expected, found in answered) / len(kept)
         parts = {"questions": float(len(kept)), "answered": len(answered) / len(kept), "f1": f1}
         return Score(sum((score - LOWEST) / (HIGHEST - LOWEST) for score in overlaps) / len(kept), parts)
@@ -172,7 +172,7 @@ async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, cl
     """Return the mean of answerability and token F1 of questions that are answered from a text."""
     if not questions:
         return 0.0
-    given = await _answer(list(questions), text, lang, client)
+    given = await _answer_questions(list(questions), text, lang, client)
     f1 = [measure_f1(expected, found) for expected, found in zip(questions.values(), given, strict=True)]
     return fmean([*f1, *(float(bool(found)) for found in given)])
 
@@ -182,7 +182,7 @@ async def _make_questions(text: str, lang: Lang, client: JudgeClient) -> dict[st
     return await client.ask(question, lambda completion: read_questions(completion.text, text=text))
 
 
-async def _answer(questions: Sequence[str], text: str, lang: Lang, client: JudgeClient) -> list[str]:
+async def _answer_questions(questions: Sequence[str], text: str, lang: Lang, client: JudgeClient) -> list[str]:
     if not questions:
         return []
     numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
@@ -193,7 +193,7 @@ async def _answer(questions: Sequence[str], text: str, lang: Lang, client: Judge
     )
 
 
-async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, client: JudgeClient) -> list[float]:
+async def _rate_answers(answered: Sequence[tuple[str, str, str]], lang: Lang, client: JudgeClient) -> list[float]:
     if not answered:
         return []
     pairs = "\n".join(

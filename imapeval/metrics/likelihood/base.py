@@ -111,7 +111,7 @@ class LikelihoodMetric(BatchMetric):
             raise UsageError(f"the metric {self.name!r} has no model. Call prepare() first.")
         if isinstance(self.reader, ServerLogprobReader):
             return asyncio.run(self.ascore_batch(cases))
-        return _measure_all([self._begin(case) for case in cases], self.reader.read)
+        return _measure_all([self._measure_case(case) for case in cases], self.reader.read)
 
     async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score cases without blocking the event loop; see `Metric.ascore_batch`."""
@@ -120,11 +120,11 @@ class LikelihoodMetric(BatchMetric):
             return await BatchMetric.ascore_batch(self, cases)
 
         async def measure(case: Case) -> Outcome:
-            return await _measure_on_server(self._begin(case), reader)
+            return await _measure_on_server(self._measure_case(case), reader)
 
         return await score_concurrently(cases, measure, limit=reader.model.concurrency)
 
-    def _begin(self, case: Case) -> Measurement:
+    def _measure_case(self, case: Case) -> Measurement:
         if refused := self.refuse_language(case.lang):
             return refused
         return (yield from self.measure(case))

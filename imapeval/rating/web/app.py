@@ -163,12 +163,12 @@ def make_app(study: RatingStudy, limits: RequestLimits, *, secure: bool) -> "App
     @app.get("/api/next")
     def find_next(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         rater = authorise_rater(request)
-        return _json(_show(study, rater, study.next_item(rater)))
+        return _json(_item_to_dict(study, rater, study.next_item(rater)))
 
     @app.get("/api/at/{position}")
     def find_at(request: Request, position: int) -> Response:  # pyright: ignore[reportUnusedFunction]
         rater = authorise_rater(request)
-        return _json(_show(study, rater, study.item_at(rater, position)))
+        return _json(_item_to_dict(study, rater, study.item_at(rater, position)))
 
     @app.get("/api/history/{token}")
     def list_history(request: Request, token: _Token) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -180,7 +180,7 @@ def make_app(study: RatingStudy, limits: RequestLimits, *, secure: bool) -> "App
         _require_same_origin(request)
         rater = authorise_rater(request)
         saved = study.save(rater, token, _parse(Entry, body))
-        return _json(asdict(saved) | {"progress": _tell_progress(study, rater)})
+        return _json(asdict(saved) | {"progress": _progress_to_dict(study, rater)})
 
     @app.exception_handler(HttpError)
     async def refuse(_: Request, error: HttpError) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -322,16 +322,16 @@ def _reply(error: HttpError) -> Response:
     return Response(error.body, error.status, error.headers, media_type="application/json")
 
 
-def _tell_progress(study: RatingStudy, rater: Rater) -> dict[str, Any]:
+def _progress_to_dict(study: RatingStudy, rater: Rater) -> dict[str, Any]:
     progress = study.progress(rater)
     return asdict(progress) | {"finished": progress.finished}
 
 
-def _show(study: RatingStudy, rater: Rater, item: Item | None) -> dict[str, Any]:
+def _item_to_dict(study: RatingStudy, rater: Rater, item: Item | None) -> dict[str, Any]:
     shown: dict[str, Any] | None = None
     if item is not None:
         shown = asdict(item) | {"entry": None if item.entry is None else item.entry.model_dump(mode="json")}
         shown["earlier"] = [asdict(one) | {"spans": [span.model_dump() for span in one.spans]} for one in item.earlier]
         feedback = study.feedback(rater, item.token) if item.training and item.complete else None
         shown["feedback"] = None if feedback is None else asdict(feedback)
-    return {"item": shown, "progress": _tell_progress(study, rater)}
+    return {"item": shown, "progress": _progress_to_dict(study, rater)}

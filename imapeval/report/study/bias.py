@@ -47,11 +47,11 @@ def _render_biases(study: Study) -> list[Markup]:
         else f"Corrected for the noise of the ratings (reliability {format_coefficient(reliability, digits=2)}"
         + (" in the least reliable dimension)." if dimension == ALL else ").")
     )
-    reasons = [(row.reason, f"{row.metric}, {_name(row)}") for row in rows if row.reason]
+    reasons = [(row.reason, f"{row.metric}, {_format_property(row)}") for row in rows if row.reason]
     lines = [
         [
             row.metric,
-            _name(row),
+            _format_property(row),
             format_coefficient(row.value, digits=2),
             format_interval(row.low, row.high, digits=2),
             "yes" if row.shown else "",
@@ -106,5 +106,5 @@ def _render_shifts(study: Study) -> list[Markup]:
     ]
 
 
-def _name(row: Bias) -> str:
+def _format_property(row: Bias) -> str:
     return f"{row.property} {row.group}".strip()

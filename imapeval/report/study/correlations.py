@@ -209,7 +209,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
     title = f"{COEFFICIENTS[coefficient]}, {LEVELS[level]}"
     rows = [row for row in study.correlations if (row.level, row.coefficient) == (level, coefficient)]
     grid = CorrelationTable(study, level=level, coefficient=coefficient)
-    units = _tell_units(rows)
+    units = _list_units(rows)
     parts: list[Markup] = []
     if grid.columns:
         ranked = grid.rank(grid.columns[0])
@@ -235,7 +235,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
     )
 
 
-def _tell_units(rows: Sequence[Correlation]) -> str:
+def _list_units(rows: Sequence[Correlation]) -> str:
     """Return what the intervals are about; "" without any."""
     return ", ".join(dict.fromkeys(UNITS[row.units] for row in rows if row.interval is not None))
 

@@ -119,11 +119,11 @@ def _select_comparisons(study: Study) -> list[Comparison]:
     of_best = [row for row in rows if ranked[0] in (row.first, row.second)]
     if len(of_best) < len(ranked) - 1:
         return rows
-    turned = [row if row.first == ranked[0] else _swap(row) for row in of_best]
+    turned = [row if row.first == ranked[0] else _swap_metrics(row) for row in of_best]
     return sorted(turned, key=lambda row: ranked.index(row.second))
 
 
-def _swap(row: Comparison) -> Comparison:
+def _swap_metrics(row: Comparison) -> Comparison:
     return replace(
         row,
         first=row.second,

@@ -72,7 +72,7 @@ def measure_alpha(ratings: Floats, *, level: Measurement) -> AgreementStatistic 
 def _sum_up(packed: Floats, counts: Floats) -> Floats:
     centred = np.nan_to_num(packed - np.nanmean(packed))
     sums, squares = centred.sum(axis=1), (centred**2).sum(axis=1)
-    return np.column_stack((_spread(counts, sums, squares), counts, sums, squares))
+    return np.column_stack((_within_answer_differences(counts, sums, squares), counts, sums, squares))
 
 
 def _combine_interval(totals: Floats) -> Floats:
@@ -104,7 +104,7 @@ def _compute_ordinal(data: Floats, weights: Floats) -> Floats:
         chosen = ranks_and_0[:, column]
         sums += chosen
         squares += chosen**2
-    observed = (weights * _spread(counts, sums, squares)).sum(axis=1)
+    observed = (weights * _within_answer_differences(counts, sums, squares)).sum(axis=1)
     return _alpha(observed, n * (used * ranks**2).sum(axis=1), n, floor=np.zeros_like(n))
 
 
@@ -127,7 +127,7 @@ def _combine_distances(distances: Floats, totals: Floats) -> Floats:
     return _alpha(observed, expected, n, floor=np.zeros_like(n))
 
 
-def _spread(counts: Floats, sums: Floats, squares: Floats) -> Floats:
+def _within_answer_differences(counts: Floats, sums: Floats, squares: Floats) -> Floats:
     """Return the squared differences within each answer, summed over pairs, divided by its number of ratings - 1."""
     return (counts * squares - sums**2) / np.maximum(counts - 1, 1)
 

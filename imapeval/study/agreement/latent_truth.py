@@ -200,7 +200,7 @@ def _fit_nominal(votes: Floats) -> Fit:
     shares, errors = _maximise(posteriors, votes)
     before, converged = -np.inf, False
     for _ in range(_MOST_STEPS):
-        posteriors, likelihood = _infer(shares, errors, votes)
+        posteriors, likelihood = _compute_posteriors(shares, errors, votes)
         if converged := likelihood - before < _TOLERANCE * len(votes):
             break
         before = likelihood
@@ -221,7 +221,7 @@ def _count(posteriors: Floats, votes: Floats) -> Floats:
     return np.einsum("ac,ark->rck", posteriors, votes)
 
 
-def _infer(shares: Floats, errors: Floats, votes: Floats) -> tuple[Floats, float]:
+def _compute_posteriors(shares: Floats, errors: Floats, votes: Floats) -> tuple[Floats, float]:
     """Return the posterior of each category, shape (answers, categories), and the log likelihood (E step)."""
     joint = np.log(np.maximum(shares, _LEAST_CHANCE)) + np.einsum(
         "ark,rck->ac", votes, np.log(np.maximum(errors, _LEAST_CHANCE))
@@ -245,7 +245,7 @@ def _fit_ordinal(votes: Floats) -> Fit:
 
     found = optimize.minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
     shares, errors, *_ = _read_ordinal(found.x, raters, size)
-    posteriors, likelihood = _infer(shares, errors, votes)
+    posteriors, likelihood = _compute_posteriors(shares, errors, votes)
     return Fit(shares, errors, posteriors, likelihood, converged=bool(found.success))
 
 
@@ -273,7 +273,7 @@ def ordinal_cost(parameters: Floats, votes: Floats) -> tuple[float, Floats]:
     _, raters, size = votes.shape
     shares, errors, boundaries, detections, below = _read_ordinal(parameters, raters, size)
     own = parameters[size:].reshape(raters, size)
-    posteriors, likelihood = _infer(shares, errors, votes)
+    posteriors, likelihood = _compute_posteriors(shares, errors, votes)
     # By Fisher's identity the gradient is that of the expected complete-data log likelihood.
     ratio = _count(posteriors, votes) / errors
     moved = (ratio[..., :-1] - ratio[..., 1:]) * below * (1 - below)

@@ -181,7 +181,7 @@ def measure_agreement(rated: Rated, *, statistics: Sequence[str] | None = None) 
         if defined:
             ends = find_intervals(list(defined.values()), ratings, codes)
             intervals = dict(zip(defined, ends, strict=True))
-        rows += [_report(dimension, name, found[name], intervals.get(name)) for name in names]
+        rows += [_make_agreement(dimension, name, found[name], intervals.get(name)) for name in names]
     return rows
 
 
@@ -210,7 +210,9 @@ def has_own_questions(rated: Rated) -> bool:
     return all(len(np.unique(found)) == len(found) for found in codes)
 
 
-def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:
+def _make_agreement(
+    dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None
+) -> Agreement:
     if isinstance(found, Undefined):
         return Agreement(dimension, name, reason=found.reason)
     value, n, raters = found.value, found.n, found.raters

@@ -165,14 +165,14 @@ def _measure(row: Ceiling, ratings: Floats, codes: Counts, names: Sequence[str],
         if interval is not None and of_mean is not None:
             # With few categories the ceiling is not monotone in the reliability, and its own variance is almost 0 near
             # the maximum. The interval therefore also covers the ceilings along the reliability's interval.
-            reached = _follow(ceilings[coefficient], reliabilities, reliability, of_mean)
+            reached = _mean_ceiling_along(ceilings[coefficient], reliabilities, reliability, of_mean)
             low, high = min(interval.low, reached.min()), max(interval.high, reached.max())
         value = defined[coefficient].value
         made.append(replace(row, coefficient=coefficient, reliability=reliability, value=value, low=low, high=high))
     return made
 
 
-def _follow(
+def _mean_ceiling_along(
     parts: Sequence[CeilingStatistic], reliabilities: Sequence[AgreementStatistic], mean: float, interval: Interval
 ) -> Floats:
     """Return the mean ceiling along the interval of the mean reliability."""

@@ -102,10 +102,10 @@ def _name_bins(scale: RatingScale) -> list[tuple[int, str]]:
     steps = scale.step * np.arange(int(length / scale.step * (1 + STEP_TOLERANCE)) + 1, dtype=np.float64)
     bins = _find_bins(steps, length=length, unit=scale.step)
     members = [(number, steps[bins == number].tolist()) for number in range(len(EDGES) + 2)]
-    return [(number, _name(values)) for number, values in members if values]
+    return [(number, _format_values(values)) for number, values in members if values]
 
 
-def _name(values: Sequence[float]) -> str:
+def _format_values(values: Sequence[float]) -> str:
     shown = [f"{value:g}" for value in values]
     return ", ".join(shown) if len(shown) <= _MOST_LISTED else f"{shown[0]} to {shown[-1]}"
 

@@ -207,7 +207,7 @@ def cross_fit(
     Scores and ratings are finite, questions numbered from 0. Predictions stay within the scale.
     """
     predicted = np.empty(len(scores))
-    for out in _divide(questions, seed=seed):
+    for out in _iterate_folds(questions, seed=seed):
         predicted[out] = fit_curve(scores[~out], ratings[~out], method=method).predict(scores[out], scale)
     return predicted
 
@@ -215,12 +215,12 @@ def cross_fit(
 def _cross_fit_means(ratings: Floats, questions: Counts, *, seed: int) -> Floats:
     """Predict every answer's rating by the mean of the ratings that `cross_fit` makes its curve from."""
     predicted = np.empty(len(ratings))
-    for out in _divide(questions, seed=seed):
+    for out in _iterate_folds(questions, seed=seed):
         predicted[out] = ratings[~out].mean()
     return predicted
 
 
-def _divide(questions: Counts, *, seed: int) -> Iterator[Flags]:
+def _iterate_folds(questions: Counts, *, seed: int) -> Iterator[Flags]:
     """Yield which answers are in each fold."""
     count = int(questions.max()) + 1
     dealt = np.empty(count, dtype=np.int64)

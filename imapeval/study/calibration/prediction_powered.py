@@ -157,7 +157,7 @@ def estimate_mean(
     # Centred to avoid cancellation in the sums of squares; the estimate does not depend on the origin of the scores.
     scores, unrated_scores = scores - scores.mean(), unrated_scores - scores.mean()
     given = 0.0 if unrated == 0 else weight
-    by_question = np.stack([_add_up(own, column, size) for column in _sum_up(ratings, scores).T], axis=1)
+    by_question = np.stack([_sum_by_question(own, column, size) for column in _sum_up(ratings, scores).T], axis=1)
     totals, there = by_question.sum(axis=0), by_question[:, 0] > 0
     values, weights = _estimate(totals[None], unrated_scores, given)
     left_out, _ = _estimate(totals - by_question[there], unrated_scores, given)
@@ -169,8 +169,8 @@ def estimate_mean(
         # The usual small-sample factor for clusters.
         factor = sqrt(clusters / max(1, clusters - 1))
         shifted = chosen * (unrated_scores - unrated_scores.mean()) / unrated
-        influence += factor * _add_up(others, shifted, size)
-    return _close(value, influence, rated, chosen)
+        influence += factor * _sum_by_question(others, shifted, size)
+    return _make_estimate(value, influence, rated, chosen)
 
 
 def _sum_up(ratings: Floats, scores: Floats) -> Floats:
@@ -199,11 +199,11 @@ def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tup
     return (rating - weights * score) / n + weights * mean, weights
 
 
-def _add_up(questions: Counts, numbers: Floats, size: int) -> Floats:
+def _sum_by_question(questions: Counts, numbers: Floats, size: int) -> Floats:
     return np.bincount(questions, numbers, minlength=size).astype(np.float64)
 
 
-def _close(value: float, influence: Floats, rated: int, weight: float) -> MeanEstimate:
+def _make_estimate(value: float, influence: Floats, rated: int, weight: float) -> MeanEstimate:
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="estimates from few ratings")
     quantile: float = stats.t.ppf((1 + CONFIDENCE) / 2, rated - 1)
     half = quantile * sqrt(float((influence**2).sum()))
@@ -335,7 +335,9 @@ def _subtract(
     rows: list[SystemDifference] = []
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
-            helped, plain = (_differ(one, other) for one, other in zip(found[first], found[second], strict=True))
+            helped, plain = (
+                _subtract_estimates(one, other) for one, other in zip(found[first], found[second], strict=True)
+            )
             if length is not None:
                 helped, plain = (_clip(difference, -length, length) for difference in (helped, plain))
             rows.append(
@@ -348,10 +350,10 @@ def _subtract(
     return rows
 
 
-def _differ(first: MeanEstimate, second: MeanEstimate) -> MeanEstimate:
+def _subtract_estimates(first: MeanEstimate, second: MeanEstimate) -> MeanEstimate:
     """Return the difference; influences of the same question are combined."""
     size = max(len(first.influence), len(second.influence))
     one, other = (np.pad(mean.influence, (0, size - len(mean.influence))) for mean in (first, second))
     weight = first.weight or second.weight
-    mean = _close(first.value - second.value, one - other, min(first.rated, second.rated), weight)
+    mean = _make_estimate(first.value - second.value, one - other, min(first.rated, second.rated), weight)
     return replace(mean, weight=0.0)

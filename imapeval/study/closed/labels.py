@@ -186,13 +186,13 @@ def _average(hits: Floats, predicted: Floats, actual: Floats) -> list[float]:
     """Return the values of the metrics in `NAMES` from counts by label."""
     present = predicted + actual > 0
     shares = np.where(present, 1.0, 0.0), actual
-    micro = _rate(*(side.sum(keepdims=True) for side in (hits, predicted, actual)))[:, 0]
-    by_label = _rate(hits, predicted, actual)
+    micro = _precision_recall_f1(*(side.sum(keepdims=True) for side in (hits, predicted, actual)))[:, 0]
+    by_label = _precision_recall_f1(hits, predicted, actual)
     means = [by_label @ share / max(1.0, share.sum()) for share in shares]
     return [float(value) for values in (micro, *means) for value in values]
 
 
-def _rate(hits: Floats, predicted: Floats, actual: Floats) -> Floats:
+def _precision_recall_f1(hits: Floats, predicted: Floats, actual: Floats) -> Floats:
     """Return precision, recall and F1 of each label, shape (3, labels); 0 where there is nothing to divide by."""
     parts = ((hits, predicted), (hits, actual), (2 * hits, predicted + actual))
     return np.array([some / np.where(of > 0, of, 1.0) for some, of in parts])

@@ -127,7 +127,7 @@ def compare(
     return [
         replace(row, sentence=write_sentence(row, several=several, margin=margin))
         for dimension in (*columns, *([ALL] if several else []))
-        for row in _adjust([row for row in rows if row.dimension == dimension])
+        for row in _adjust_and_rank([row for row in rows if row.dimension == dimension])
     ]
 
 
@@ -156,7 +156,7 @@ def choose_test(coefficient: CoefficientName, level: Level, test: TestName | Non
     return test
 
 
-def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
+def _adjust_and_rank(rows: Sequence[Comparison]) -> list[Comparison]:
     adjusted = holm_adjust([row.p for row in rows])
     rows = [replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True)]
     ranks = _rank_metrics(rows)
@@ -248,11 +248,11 @@ def _permute(
                 Comparison(*pair, level, dimension, coefficient, interval=interval, test=test)
                 for dimension in (*dimensions, ALL)
             ]
-            of_pair[pair] = [_fill(row, d, p, answers, contrast) for d, row in enumerate(blank)]
+            of_pair[pair] = [_add_result(row, d, p, answers, contrast) for d, row in enumerate(blank)]
     return [row for pair in pairs for row in of_pair[pair]]
 
 
-def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
+def _add_result(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
     """Return a row with the result of the p-th pair in the d-th dimension, or for the mean over dimensions."""
     rated = ~np.isnan(answers.ratings)
     there = np.asarray((rated if row.dimension == ALL else rated[:, [d]]).any(axis=1))
@@ -349,12 +349,14 @@ def write_sentence(row: Comparison, *, several: bool, margin: float | None = Non
     """Return a sentence on what a comparison found; with `several` dimensions it names the row's."""
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
     if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
-        return _begin(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")
+        return _capitalise_at(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")
     first, second = format_number(row.first_value), format_number(row.second_value)
     n = f"n = {row.n}" + (" systems" if row.level == "system" else "")
     p = f"{format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
-        said = _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")
+        said = _capitalise_at(
+            f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p})."
+        )
         return said + ("" if margin is None else _write_margin(row, margin))
     better, worse, interval = f"{row.first} ({first})", f"{row.second} ({second})", "no interval"
     if row.difference < 0:
@@ -384,6 +386,6 @@ def _write_margin(row: Comparison, margin: float) -> str:
     return f" It is not shown that either agrees as well as the other {within}."
 
 
-def _begin(sentence: str) -> str:
+def _capitalise_at(sentence: str) -> str:
     """Write "At" for "at", but leave the name of a metric as it is."""
     return "At" + sentence[2:] if sentence.startswith("at n =") else sentence

@@ -147,7 +147,7 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
         expected = known.predict_correlation(row.value, raters)
 
     def measure(n: int) -> float:
-        apart = find_quantile(row.level, _scale(units / row.n, n)) * sqrt(design / (n - 3))
+        apart = find_quantile(row.level, _scale_count(units / row.n, n)) * sqrt(design / (n - 3))
         return tanh(atanh(expected) + apart) - tanh(atanh(expected) - apart)
 
     answers = _find_fewest(measure, width, first=4)
@@ -177,14 +177,14 @@ def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters:
     steepness = 1 - ((one + other) / 2) ** 2
 
     def measure(n: int) -> float:
-        quantile = student_quantile(0.975, _scale(row.questions / row.n, n) - 1)
+        quantile = student_quantile(0.975, _scale_count(row.questions / row.n, n) - 1)
         return 2 * quantile * steepness * sqrt(variance / (n - 3))
 
     answers = _find_fewest(measure, width, first=4)
     return replace(blank, value=one - other, answers=answers, ratings=count_ratings(answers, raters))
 
 
-def _scale(share: float, n: int) -> int:
+def _scale_count(share: float, n: int) -> int:
     """Return how many questions (or systems) n answers have, of which there are so many per answer in the pilot."""
     return max(2, round(share * n))
 

@@ -108,7 +108,7 @@ def plan_sample_size(
         power=power,
         alpha=alpha,
         needed=needed,
-        sentence=_say_needed(r1, r2, power, needed),
+        sentence=_describe_pair(r1, r2, power, needed),
     )
 
 
@@ -131,7 +131,7 @@ def plan_detection(
         power=power,
         alpha=alpha,
         needed=needed,
-        sentence=_say_detected(r, power, needed),
+        sentence=_describe_single(r, power, needed),
     )
 
 
@@ -222,7 +222,7 @@ def _find_panels(pilot: Rated, level: Level) -> dict[str, list[Panel]]:
     return {name: [panel] for name, panel in zip(pilot.dimensions, panels, strict=True)} | {ALL: panels}
 
 
-def _expect(value: float, panels: Sequence[Panel] | None, raters: int | None) -> float:
+def _predict_correlation(value: float, panels: Sequence[Panel] | None, raters: int | None) -> float:
     """Return a correlation, or a mean of correlations, as it would be with so many raters."""
     if panels is None or raters is None:
         return value
@@ -248,7 +248,7 @@ def _plan_single(
     if row.value is None or design is None:
         reason = row.reason or TOO_SMALL
         return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
-    value = _expect(row.value, panels, raters)
+    value = _predict_correlation(row.value, panels, raters)
     needed = detect(value, power=power, alpha=alpha, design_effect=design)
     return replace(
         blank,
@@ -256,7 +256,7 @@ def _plan_single(
         design_effect=design,
         needed=needed,
         ratings=count_ratings(needed, raters),
-        sentence=_say_detected(value, power, needed, name=row.metric, level=row.level, raters=raters),
+        sentence=_describe_single(value, power, needed, name=row.metric, level=row.level, raters=raters),
     )
 
 
@@ -281,7 +281,7 @@ def _plan_pair(
     )
     if r1 is None or r2 is None or row.low is None or between is None:
         return _explain(blank, row.reason or "the two metrics have no correlation")
-    r1, r2 = (_expect(value, panels, raters) for value in (r1, r2))
+    r1, r2 = (_predict_correlation(value, panels, raters) for value in (r1, r2))
     spearman = row.coefficient == "spearman"
     too_close = "the two metrics are nearly the same, or their correlations too close to 1"
     if design is None:
@@ -295,7 +295,7 @@ def _plan_pair(
         )
     except (ValueError, ZeroDivisionError):
         return _explain(blank, too_close)
-    sentence = _say_needed(r1, r2, power, needed, names=(row.first, row.second), level=row.level, raters=raters)
+    sentence = _describe_pair(r1, r2, power, needed, names=(row.first, row.second), level=row.level, raters=raters)
     if smallest is not None and raters is None:
         higher = row.first if r1 >= r2 else row.second
         sentence += (
@@ -325,7 +325,7 @@ def _name_units(level: Level | None, *, rated: bool = False) -> str:
 
 def _count_units(needed: int, level: Level | None, raters: int | None) -> str:
     """Return a number of answers or systems, and who rates them, in words."""
-    number = f"{_round(needed):,}"
+    number = f"{_round_up_to_two_digits(needed):,}"
     if level == "system":
         return f"{number} systems"
     if raters is None:
@@ -333,7 +333,7 @@ def _count_units(needed: int, level: Level | None, raters: int | None) -> str:
     return f"{number} answers rated by {raters} rater{'' if raters == 1 else 's'} each"
 
 
-def _say_detected(
+def _describe_single(
     r: float,
     power: float,
     needed: int | None,
@@ -351,7 +351,7 @@ def _say_detected(
     )
 
 
-def _say_needed(
+def _describe_pair(
     r1: float,
     r2: float,
     power: float,
@@ -371,7 +371,7 @@ def _say_needed(
     )
 
 
-def _round(count: int) -> int:
+def _round_up_to_two_digits(count: int) -> int:
     """Round up to two digits; more would be false precision."""
     step = 10 ** max(0, len(str(count)) - 2)
     return -(-count // step) * step

@@ -110,22 +110,22 @@ def _correlate(
     elif level == "within-question":
         writer.add(ALL, every, estimate_within_questions(columns, name, seed=seed, resamples=resamples))
     else:
-        cells: dict[str, Counts] = {ALL: every} if level == "global" else _divide(columns)
+        cells: dict[str, Counts] = {ALL: every} if level == "global" else _group_rows_by_system(columns)
         few = columns.clusters > 1 and max(len(rows) for rows in cells.values()) <= MAX_RESAMPLED
-        draws = _draw(columns.clusters, seed, resamples) if few else None
+        draws = _draw_counts(columns.clusters, seed, resamples) if few else None
         for system, rows in cells.items():
             writer.add(system, rows, estimate_pooled(columns, rows, name, draws=draws))
     writer.add_means()
     return writer.rows
 
 
-def _draw(clusters: int, seed: int, resamples: int) -> Draws:
+def _draw_counts(clusters: int, seed: int, resamples: int) -> Draws:
     # Counts are small, so narrow integers suffice; 64-bit counts of 100,000 questions would take gigabytes.
     blocks = iterate_resamples(clusters, seed=seed, resamples=resamples)
     return np.concatenate([block.astype(np.uint16) for block in blocks])
 
 
-def _divide(columns: Columns) -> dict[str, Counts]:
+def _group_rows_by_system(columns: Columns) -> dict[str, Counts]:
     return {name: np.flatnonzero(columns.systems == number) for number, name in enumerate(columns.system_names)}
 
 
@@ -167,7 +167,9 @@ class _RowBuilder:
         for dimension in np.flatnonzero(exists).tolist():
             label = self._columns.dimensions[dimension]
             reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
-            self._write(system, label, counts[dimension], _take(estimates, dimension), ends[..., dimension], reasons)
+            self._write(
+                system, label, counts[dimension], _select_dimension(estimates, dimension), ends[..., dimension], reasons
+            )
             for metric, reason in reasons.items():
                 self._reasons.setdefault(metric, set()).add(reason)
         self._sum = _add(self._sum, estimates)
@@ -301,7 +303,7 @@ def _read(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _take(estimates: Estimates, dimension: int) -> Estimates:
+def _select_dimension(estimates: Estimates, dimension: int) -> Estimates:
     """Return the estimates for one dimension, without replicates and influences, which are no longer needed."""
     one = slice(dimension, dimension + 1)
     return replace(

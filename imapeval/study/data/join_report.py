@@ -57,7 +57,7 @@ class JoinReport:
         if self.rated:
             sentences = [
                 f"{self.answers} answers in {runs}, {self.rated} of them rated: {_enumerate(self.by_dimension)}.",
-                _tell_raters(self.raters, self.raters_per_answer),
+                _describe_raters(self.raters, self.raters_per_answer),
             ]
         else:
             sentences = [f"{self.answers} answers in {runs}, none of them rated."]
@@ -100,7 +100,7 @@ def _enumerate(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number}" for name, number in numbers.items())
 
 
-def _tell_raters(raters: int, per_answer: Mapping[str, Mapping[int, int]]) -> str:
+def _describe_raters(raters: int, per_answer: Mapping[str, Mapping[int, int]]) -> str:
     if raters == 0:
         return "The raters are not identified: ratings are treated as averages, and agreement among raters is unknown."
     shares = [

@@ -85,11 +85,11 @@ def join_ratings(
     given = ratings_of_samples(answers.samples, scales=scales or {}) if ratings is None else ratings
     named = choose_names("dimension", dimensions, given.dimensions)
     place = np.array([answers.row.get(id_, -1) for id_ in given.ids], dtype=np.int64)
-    rating = _spread(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
+    rating = _align(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
     is_rated: Flags = np.isfinite(rating).sum(axis=1) > 0
     if not (unrated or is_rated.any()):
         raise _refuse_unrated(given, answers, from_file=ratings is not None)
-    by_rater = {name: _spread(given.split(name), place, len(answers.samples)) for name in named}
+    by_rater = {name: _align(given.split(name), place, len(answers.samples)) for name in named}
     # Raters who rated only other answers or other dimensions are left out.
     seen = [n for n in range(len(given.raters)) if any(np.isfinite(table[:, n]).any() for table in by_rater.values())]
     scores, found = _read_scores(runs, answers, chosen)
@@ -220,7 +220,7 @@ def _read_scores(
     return scores, found
 
 
-def _spread(table: Floats, place: Counts, rows: int) -> Floats:
+def _align(table: Floats, place: Counts, rows: int) -> Floats:
     """Align the rows of the ratings with the answers; NaN for answers without a rating."""
     spread = np.full((rows, table.shape[1]), np.nan)
     spread[place[place >= 0]] = table[place >= 0]

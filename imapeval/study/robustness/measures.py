@@ -170,7 +170,7 @@ def _reword(table: Floats, questions: Counts) -> dict[StatisticName, _WeightedRo
         "reversed_pairs": _WeightedRows(
             lambda weights: reversed_pairs_share(x, y, weights), of_rows, (0.0, 1.0), equal
         ),
-        "icc": _share(table, questions),
+        "icc": _icc_rows(table, questions),
     }
 
 
@@ -187,12 +187,12 @@ def _repeat(table: Floats, questions: Counts, systems: Counts) -> dict[Statistic
         "within_sd": _WeightedRows(
             lambda weights: within_unit_sd(table, weights), questions, None, "nothing has two scores"
         ),
-        "icc": _share(table, questions),
+        "icc": _icc_rows(table, questions),
         "reversed_systems": _WeightedRows(swap, questions[whole], (0.0, 1.0), "there are not two systems to compare"),
     }
 
 
-def _share(table: Floats, questions: Counts) -> _WeightedRows:
+def _icc_rows(table: Floats, questions: Counts) -> _WeightedRows:
     problem = "fewer than two have several scores" if len(table) < 2 else "all scores are equal"
     return _WeightedRows(lambda weights: weighted_icc(table, weights), questions, (-1.0, 1.0), problem)
 

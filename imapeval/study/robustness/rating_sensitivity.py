@@ -95,7 +95,7 @@ def require_correlations(rated: Rated) -> None:
         for metric in rated.metrics:
             scores = rated.scores_of(metric)
             rows = np.isfinite(scores) & np.isfinite(ratings)
-            _require(metric, dimension, scores[rows], ratings[rows], _number(rated)[rows])
+            _require_correlation(metric, dimension, scores[rows], ratings[rows], _number_systems(rated)[rows])
 
 
 def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[RatingShift]:
@@ -108,9 +108,9 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
         UsageError: The correlation is undefined.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
-    systems = _number(rated)
+    systems = _number_systems(rated)
     rows = np.isfinite(scores) & np.isfinite(ratings)
-    _require(metric, dimension, scores[rows], ratings[rows], systems[rows])
+    _require_correlation(metric, dimension, scores[rows], ratings[rows], systems[rows])
     before = _correlate(scores[rows], ratings[rows], systems[rows]).value
     generator = np.random.default_rng(seed)
     n = int(rows.sum())
@@ -148,11 +148,11 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     """
     one, other, ratings = rated.scores_of(first), rated.scores_of(second), rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(one) & np.isfinite(other) & np.isfinite(ratings))
-    one, other, ratings, systems = one[rows], other[rows], ratings[rows], _number(rated)[rows]
+    one, other, ratings, systems = one[rows], other[rows], ratings[rows], _number_systems(rated)[rows]
 
     n = len(rows)
     for metric, scores in ((first, one), (second, other)):
-        _require(metric, dimension, scores, ratings, systems)
+        _require_correlation(metric, dimension, scores, ratings, systems)
     found = [_correlate(side, ratings, systems) for side in (one, other)]
     difference = found[0].value - found[1].value
     if difference == 0:
@@ -194,7 +194,7 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     return Fragility(first, second, dimension, difference, removed, n, ids, sentence)
 
 
-def _require(metric: str, dimension: str, scores: Floats, ratings: Floats, systems: Counts) -> None:
+def _require_correlation(metric: str, dimension: str, scores: Floats, ratings: Floats, systems: Counts) -> None:
     """Raise a `UsageError` where no system has a correlation."""
     reasons: list[str] = []
     for system in np.unique(systems):
@@ -234,7 +234,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def _number(rated: Rated) -> Counts:
+def _number_systems(rated: Rated) -> Counts:
     return np.unique(rated.systems, return_inverse=True)[1]
 
 

@@ -261,7 +261,7 @@ def _measure(row: Bias, scores: Floats, controls: _Controls, given: Floats, *, p
     row = replace(row, n=int(there.sum()))
     count = int(clusters.max(initial=-1)) + 1
     if count < MIN_QUESTIONS:
-        return _conclude(replace(row, reason=f"{count} questions are fewer than {MIN_QUESTIONS}"))
+        return _add_sentence(replace(row, reason=f"{count} questions are fewer than {MIN_QUESTIONS}"))
     s, p = (f"metric:{row.metric}", scores[there]), (f"property:{row.property}:{row.group}", given[there])
     r = [(f"rating:{dimension}", column[there]) for dimension, column in controls.columns.items()]
 
@@ -275,27 +275,27 @@ def _measure(row: Bias, scores: Floats, controls: _Controls, given: Floats, *, p
     for i, j in itertools.combinations(range(len(r)), 2):
         between[i, j], of_between[i, j] = between[j, i], of_between[j, i] = correlate(r[i], r[j])
     if np.isnan([r_sp, *a, *b, *between.flat]).any():
-        return _conclude(replace(row, reason="the scores, the ratings or the property are constant"))
+        return _add_sentence(replace(row, reason="the scores, the ratings or the property are constant"))
     if abs(r_sp) > 1 - _ROUNDING:
-        return _conclude(replace(row, reason="the scores order the answers as the property does, or the other way"))
+        return _add_sentence(replace(row, reason="the scores order the answers as the property does, or the other way"))
     noisy = "the ratings are too noisy" + (
         "" if row.reliability is None else f" (reliability {format_number(row.reliability)})"
     )
     true = between - controls.noise
     if (true.diagonal() <= 0).any():
-        return _conclude(replace(row, reason=noisy))
+        return _add_sentence(replace(row, reason=noisy))
     size = np.sqrt(true.diagonal())
     scaled = true / np.outer(size, size)
     if np.linalg.eigvalsh(scaled)[0] <= _ROUNDING or np.linalg.inv(scaled).diagonal().max() > _MAX_INFLATION:
-        return _conclude(replace(row, reason="the dimensions are too much alike to be held equal one by one"))
+        return _add_sentence(replace(row, reason="the dimensions are too much alike to be held equal one by one"))
     of_s, of_p = (np.linalg.solve(true, side).astype(np.float64) for side in (a, b))
     u, v = 1 - a @ of_s, 1 - b @ of_p
     if u <= 0 or v <= 0:
-        return _conclude(replace(row, reason=noisy))
+        return _add_sentence(replace(row, reason=noisy))
     spread = math.sqrt(u * v)
     value = float(r_sp - a @ of_p) / spread
     if abs(value) >= 1:
-        return _conclude(replace(row, reason=noisy))
+        return _add_sentence(replace(row, reason=noisy))
 
     def move(one: Floats, other: Floats) -> Floats:
         return np.einsum("i,ijn,j->n", one, of_between, other)
@@ -315,10 +315,10 @@ def _measure(row: Bias, scores: Floats, controls: _Controls, given: Floats, *, p
         for confidence in (CONFIDENCE, 1 - (1 - CONFIDENCE) / tests)
     ]
     (low, high), (lower, higher) = ((float(a), float(b)) for a, b in ends)
-    return _conclude(replace(row, value=value, low=low, high=high, shown=lower > 0 or higher < 0))
+    return _add_sentence(replace(row, value=value, low=low, high=high, shown=lower > 0 or higher < 0))
 
 
-def _conclude(row: Bias) -> Bias:
+def _add_sentence(row: Bias) -> Bias:
     about = f"{row.property} {row.group}".strip() if row.group else row.property
     if row.value is None or row.low is None or row.high is None:
         return replace(row, sentence=f"{row.metric}, {about}: not measured, {row.reason}.")

@@ -35,7 +35,7 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
     rows = np.flatnonzero(~np.isnan(scores) & ~np.isnan(ratings))
     if len(rows) < 2:
         return []
-    by_score, by_rating = _place(scores[rows]), _place(ratings[rows])
+    by_score, by_rating = _relative_ranks(scores[rows]), _relative_ranks(ratings[rows])
     gaps = np.abs(by_score - by_rating)
     furthest = np.argsort(-gaps, kind="stable")[:count]
     given = rated.scores[:, rated.metrics.index(metric)]
@@ -54,6 +54,6 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
     ]
 
 
-def _place(numbers: Floats) -> Floats:
+def _relative_ranks(numbers: Floats) -> Floats:
     """Return where each number stands, 0 (lowest) to 1 (highest)."""
     return (average_ranks(numbers) - 1) / (len(numbers) - 1)

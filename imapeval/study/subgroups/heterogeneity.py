@@ -57,17 +57,17 @@ def compare_slices(
         MissingExtraError: scipy is not installed.
     """
     rows = [
-        _test(sliced, coefficient)
+        _test_groups(sliced, coefficient)
         for sliced in find_slices(rated, metrics=metrics, coefficient=coefficient, facets=facets, bins=bins)
     ]
     for dimension in dict.fromkeys(row.dimension for row in rows):
         family = [number for number, row in enumerate(rows) if row.dimension == dimension]
         for number, p in zip(family, holm_adjust([rows[number].p for number in family]), strict=True):
-            rows[number] = _conclude(replace(rows[number], p_adjusted=p))
+            rows[number] = _add_sentence(replace(rows[number], p_adjusted=p))
     return rows
 
 
-def _test(sliced: SlicedMetric, coefficient: CoefficientName) -> Heterogeneity:
+def _test_groups(sliced: SlicedMetric, coefficient: CoefficientName) -> Heterogeneity:
     groups = [group for name, group in sliced.groups.items() if name != UNKNOWN and group.cells]
     empty = Heterogeneity(
         metric=sliced.metric,
@@ -80,7 +80,7 @@ def _test(sliced: SlicedMetric, coefficient: CoefficientName) -> Heterogeneity:
     if len(groups) < 2:
         why = f"fewer than two groups have a system with {MIN_QUESTIONS} questions and a coefficient"
         return replace(empty, reason=why)
-    found = [_widen(group) for group in groups]
+    found = [_average_with_fisher_factor(group) for group in groups]
     values, influences = np.array([value for value, _ in found]), np.stack([moved for _, moved in found])
     if (np.abs(values) == 1).any():
         why = "scores and ratings have the same order throughout one group, so that nothing varies there"
@@ -102,7 +102,7 @@ def _test(sliced: SlicedMetric, coefficient: CoefficientName) -> Heterogeneity:
     )
 
 
-def _widen(group: Group) -> tuple[float, Floats]:
+def _average_with_fisher_factor(group: Group) -> tuple[float, Floats]:
     """Return the mean coefficient, and the influences of the questions with the factor that Fisher's variance has."""
     return group.average([cell.influences * np.sqrt(cell.questions / (cell.questions - 3)) for cell in group.cells])
 
@@ -140,7 +140,7 @@ def hotelling_p_value(statistic: float, freedom: int, *, questions: int) -> floa
     return max(p, sys.float_info.min)
 
 
-def _conclude(row: Heterogeneity) -> Heterogeneity:
+def _add_sentence(row: Heterogeneity) -> Heterogeneity:
     with_whom = "the raters" if row.dimension == ALL else row.dimension
     what = f"how well {row.metric} agrees with {with_whom} depends on the {row.facet}"
     if row.p_adjusted is None or row.lowest is None or row.highest is None:

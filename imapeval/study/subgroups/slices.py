@@ -149,10 +149,10 @@ def find_slices(
     for facet, divided in divide_answers(rated, facets=facets, bins=bins).items():
         members = {group: kept for group, rows in divided.items() if len(kept := rows[is_rated[rows]])}
         for metric in names:
-            yield from _slice(rated, facet, members, systems, metric, coefficient)
+            yield from _slice_metric(rated, facet, members, systems, metric, coefficient)
 
 
-def _slice(
+def _slice_metric(
     rated: Rated,
     facet: str,
     members: Mapping[str, Counts],
@@ -244,7 +244,7 @@ def divide_answers(
     Raises:
         UsageError: There is no such facet.
     """
-    found = dict(_divide(rated, bins=bins))
+    found = dict(_iterate_facets(rated, bins=bins))
     if facets is None:
         return {facet: groups for facet, groups in found.items() if len(groups) > 1 or facet == DIMENSION}
     for facet in facets:
@@ -253,14 +253,14 @@ def divide_answers(
     return {facet: found[facet] for facet in facets}
 
 
-def _divide(rated: Rated, *, bins: int) -> Iterator[tuple[str, Mapping[str, Counts]]]:
+def _iterate_facets(rated: Rated, *, bins: int) -> Iterator[tuple[str, Mapping[str, Counts]]]:
     if len(rated.dimensions) > 1:
         yield DIMENSION, {ALL: np.arange(len(rated.ids))}
     yield SYSTEM, _gather(rated.systems)
     for facet, groups in rated.facets.items():
         yield facet, _gather(groups)
     for covariate, numbers in rated.covariates.items():
-        yield covariate, _cut(numbers, bins)
+        yield covariate, _bin_by_quantiles(numbers, bins)
 
 
 def _gather(groups: Sequence[str]) -> dict[str, Counts]:
@@ -270,7 +270,7 @@ def _gather(groups: Sequence[str]) -> dict[str, Counts]:
     return {group: np.array(numbers) for group, numbers in rows.items()}
 
 
-def _cut(numbers: Floats, bins: int) -> dict[str, Counts]:
+def _bin_by_quantiles(numbers: Floats, bins: int) -> dict[str, Counts]:
     """Cut numbers into groups of equal size, lowest first; each is called after its lowest and highest number."""
     known = np.flatnonzero(~np.isnan(numbers))
     edges = np.unique(np.quantile(numbers[known], np.arange(1, bins) / bins)) if len(known) else np.array([])

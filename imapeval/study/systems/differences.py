@@ -144,7 +144,9 @@ def compare_systems(
                 means = answers.average(metric, group=(column, group) if column else None)
                 for a, b in pairs:
                     row = Difference(metric, answers.systems[a], answers.systems[b], column, group, True, 0)
-                    family.append(_select(row, means[a], means[b], lower_is_better=metric in answers.lower_is_better))
+                    family.append(
+                        _pair_scores(row, means[a], means[b], lower_is_better=metric in answers.lower_is_better)
+                    )
             families.append(family)
     compared = [item for family in families for item in family if item.row.reason is None]
     drawn = max([permutations, *(PERMUTATIONS_PER_COMPARISON * len(family) for family in families)])
@@ -182,7 +184,7 @@ class _Compared:
     second: Floats
 
 
-def _select(row: Difference, first: Floats, second: Floats, *, lower_is_better: bool) -> _Compared:
+def _pair_scores(row: Difference, first: Floats, second: Floats, *, lower_is_better: bool) -> _Compared:
     """Return what is compared of two systems' scores by question, which are NaN where there is no score."""
     has_first, has_second = np.isfinite(first), np.isfinite(second)
     shared = has_first & has_second

@@ -167,7 +167,7 @@ def fit_strengths(counts: Floats, pairs: np.ndarray, systems: int, *, with_ties:
     free = systems + 1 if with_ties else systems
     diagonal = np.arange(free)
     for _ in range(_MOST_STEPS):
-        first, second, tie = _chances(found[:, :systems] @ contrast.T, found[:, -1:])
+        first, second, tie = _compute_probabilities(found[:, :systems] @ contrast.T, found[:, -1:])
         lead = (first - second) / 2
         gradient = np.column_stack(
             [
@@ -192,7 +192,7 @@ def fit_strengths(counts: Floats, pairs: np.ndarray, systems: int, *, with_ties:
     return found
 
 
-def _chances(lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
+def _compute_probabilities(lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the probabilities that the first wins, that the second does, and of a tie.
 
     `lead` is the strength of the first less that of the second, `tie` the parameter of ties; -inf without.
@@ -207,7 +207,7 @@ def _share_wins(strengths: Floats) -> Floats:
     """Return how often each system is to be preferred to another, shape (m, systems)."""
     own = strengths[:, :-1]
     systems = own.shape[1]
-    first, _, tie = _chances(own[:, :, None] - own[:, None, :], strengths[:, -1][:, None, None])
+    first, _, tie = _compute_probabilities(own[:, :, None] - own[:, None, :], strengths[:, -1][:, None, None])
     points = first + tie / 2
     points[:, np.arange(systems), np.arange(systems)] = 0
     return points.sum(axis=2) / (systems - 1)

@@ -103,15 +103,15 @@ def _estimate_half(tokens: Sequence[Token], at: int) -> float | None:
         return 0.0
     token = found[0]
     joined = token.text.startswith(".") and token.text != "."
-    follows = _share(token, (".5" if joined else ".",), ("",))
+    follows = _conditional_probability(token, (".5" if joined else ".",), ("",))
     if follows is None or token.text != ".":
         return follows
     behind = _find_token(tokens, at + 1)
-    digit = None if behind is None else _share(behind[0], ("5",), ("5", "0"))
+    digit = None if behind is None else _conditional_probability(behind[0], ("5",), ("5", "0"))
     return None if digit is None else follows * digit
 
 
-def _share(token: Token, wanted: tuple[str, ...], among: tuple[str, ...]) -> float | None:
+def _conditional_probability(token: Token, wanted: tuple[str, ...], among: tuple[str, ...]) -> float | None:
     """Return how likely tokens that begin in a wanted way are, of those that begin in one of several ways."""
     shares = [0.0, 0.0]
     for text, logprob in token.top:

@@ -58,7 +58,7 @@ def clean_answer(response: str, *, score_asked: bool = False, labels: tuple[str,
     shown = SourceText(response, under_evaluation=True, score_asked=score_asked).shown_text
     scored = _compile_score_forms(labels)
     for form in (scored,) if score_asked else (scored, _SCORE_LINE):
-        shown = _cut_out(form, shown)
+        shown = _replace_with_ellipses(form, shown)
     return shown if has_content(shown) else None
 
 
@@ -73,7 +73,7 @@ def clean_fact(pair: Pair) -> Pair | None:
     return None if term is None or value is None else Pair(" ".join(term.split()), " ".join(value.split()))
 
 
-def _cut_out(form: re.Pattern[str], text: str) -> str:
+def _replace_with_ellipses(form: re.Pattern[str], text: str) -> str:
     parts: list[str] = []
     done = 0
     # As long, character for character.

@@ -47,7 +47,11 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
         InputError: There is no copy, there are several, or it lacks columns that the task declares.
         MissingExtraError: pyarrow is not installed.
     """
-    files = [path for path in folder.rglob("*") if path.suffix in {".arrow", ".parquet"} and _is_of(path, folder, task)]
+    files = [
+        path
+        for path in folder.rglob("*")
+        if path.suffix in {".arrow", ".parquet"} and _belongs_to_task(path, folder, task)
+    ]
     if len({path.parent for path in files}) != 1:
         copies = len({path.parent for path in files})
         wanted = "/".join(filter(None, (task.dataset, task.config, "test-00000-of-00001.parquet")))
@@ -79,7 +83,7 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
     return TaskData(task, gold, texts, labels)
 
 
-def _is_of(path: Path, folder: Path, task: BenchmarkTask) -> bool:
+def _belongs_to_task(path: Path, folder: Path, task: BenchmarkTask) -> bool:
     *folders, name = (part.casefold() for part in path.relative_to(folder.parent).parts)
     config = task.config.casefold()
     return (

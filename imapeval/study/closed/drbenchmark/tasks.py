@@ -92,14 +92,14 @@ def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
             raise ValueError("no finite number")
         return number
     if task.kind == "labels":
-        return _name(value, known)
+        return _label_name(value, known)
     if task.kind == "ranking":
-        return [_name(one, ()) for one in cast("list[Any]", value if isinstance(value, list) else [value])]
+        return [_label_name(one, ()) for one in cast("list[Any]", value if isinstance(value, list) else [value])]
     if task.kind == "sequence":
         tags = value.split() if isinstance(value, str) else value
         if not isinstance(tags, list):
             raise ValueError("no list of tags")
-        named = [_name(tag, known) for tag in cast("list[Any]", tags)]
+        named = [_label_name(tag, known) for tag in cast("list[Any]", tags)]
         if not all(named):
             raise ValueError("an empty tag")
         return named
@@ -110,10 +110,10 @@ def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
     given = cast("list[Any]", value)
     if known and len(given) == len(known) and all(isinstance(one, float) for one in given):  # one-hot
         return frozenset(name for name, one in zip(known, given, strict=True) if one)
-    return frozenset(_name(one, known) for one in given)
+    return frozenset(_label_name(one, known) for one in given)
 
 
-def _name(value: Any, known: Sequence[str]) -> str:
+def _label_name(value: Any, known: Sequence[str]) -> str:
     if isinstance(value, bool) or value is None or isinstance(value, (list, dict)):
         raise ValueError("no label")
     if isinstance(value, (int, float)):

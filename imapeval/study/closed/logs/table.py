@@ -67,7 +67,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         labels, options = find_options(_decode(row.fields))
         given = _decode_list(value["gold"])
         place = _read_place(given) if labels else None
-        if place is None or (column != "cop" and _is_worded(given, labels, options)):
+        if place is None or (column != "cop" and _is_label_or_option(given, labels, options)):
             gold = find_gold(given, labels, options)
         elif first is None:
             raise InputError(
@@ -123,7 +123,7 @@ def _read_place(given: Any) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= 3 else None
 
 
-def _is_worded(given: Any, labels: Sequence[str], options: Sequence[str]) -> bool:
+def _is_label_or_option(given: Any, labels: Sequence[str], options: Sequence[str]) -> bool:
     """Return whether a number is a label or the text of an option."""
     return str(given).strip() in {*labels, *(option.strip() for option in options)}
 

@@ -50,10 +50,10 @@ def contrast_questions(
     """
     questions = int(answers.questions.max()) + 1
     chosen = find_coefficient(coefficient)
-    rows = _lay_out(answers.questions, questions)
-    scores = [_pick(column, rows) for column in answers.scores.T]
-    ratings = [_pick(column, rows) for column in answers.ratings.T]
-    systems_of = _pick(answers.systems.astype(np.float64), rows)
+    rows = _index_rows(answers.questions, questions)
+    scores = [_select_values(column, rows) for column in answers.scores.T]
+    ratings = [_select_values(column, rows) for column in answers.ratings.T]
+    systems_of = _select_values(answers.systems.astype(np.float64), rows)
     for target in ratings:
         target[count_distinct(np.where(np.isnan(target), np.nan, systems_of)) < chosen.min_rows] = np.nan
     groups = np.array([np.isfinite(target).any(axis=1).sum() for target in ratings], dtype=np.int64)
@@ -96,7 +96,7 @@ def contrast_questions(
     )
 
 
-def _lay_out(questions: Counts, size: int) -> Counts:
+def _index_rows(questions: Counts, size: int) -> Counts:
     """Return the row numbers of each question's answers, shape (questions, most answers); -1 where there are fewer."""
     order = np.argsort(questions, kind="stable")
     counts = np.bincount(questions, minlength=size)
@@ -112,7 +112,7 @@ def _differs(numbers: Floats, codes: Counts) -> bool:
     return bool(((np.diff(codes[order]) == 0) & (np.diff(numbers[order]) != 0)).any())
 
 
-def _pick(column: Floats, rows: Counts) -> Floats:
+def _select_values(column: Floats, rows: Counts) -> Floats:
     return np.where(rows < 0, np.nan, column[rows])
 
 
