@@ -56,8 +56,8 @@ def _label(parameter: Any) -> str:
 
 def _explain(parameter: Any) -> str:
     default = parameter.default
-    told = "" if default is None or default is False or parameter.required else f" [default: `{default}`]"
-    return " ".join(f"{parameter.help or ''}{told}".split()).replace("|", "\\|").replace("<", "&lt;")
+    default_note = "" if default is None or default is False or parameter.required else f" [default: `{default}`]"
+    return " ".join(f"{parameter.help or ''}{default_note}".split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 if __name__ == "__main__":

@@ -96,11 +96,11 @@ def draw(assessment: Assessment, theme: Theme) -> str:
     y += LINE + GAP
     scores = _read_scores(assessment)
     parts.append(_write(MARGIN, y, f"imapscore {scores['imapscore']}", theme.text, size=20, weight="700"))
-    told = (
+    part_scores = (
         f"recall {assessment.parts['recall']:.2f}, precision {assessment.parts['precision']:.2f}, "
         f"{assessment.parts['contradictions']:.0f} contradictions"
     )
-    parts.append(_write(MARGIN + 200, y, told, theme.faint))
+    parts.append(_write(MARGIN + 200, y, part_scores, theme.faint))
     parts.append(_write(WIDTH - MARGIN, y, f"ROUGE-1 {scores['rouge1']}", theme.faint, anchor="end"))
     height = y + MARGIN
     return "\n".join(
