@@ -207,9 +207,13 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return None
     ours, theirs = find_gist(a.core), find_gist(b.core)
     same_words = ours.words == theirs.words
+    denies = a.stance.denies != ours.reversed
+    same_stance = denies == (b.stance.denies != theirs.reversed)
+    opposed = are_opposed(ours.opposites, theirs.opposites)
+    if same_stance and not opposed and _differ_by_antonym(ours.words, theirs.words):
+        return WordingVerdict.OTHER_SIDE
     if measure_overlap(ours.words, theirs.words) < SAME_SUBJECT or _name_other_codes(ours.words, theirs.words):
         return None
-    opposed = are_opposed(ours.opposites, theirs.opposites)
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
     named = (
@@ -217,8 +221,6 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         or ours.standalone == theirs.standalone != frozenset()
         or ours.opposites.sides.keys() == theirs.opposites.sides.keys()
     )
-    denies = a.stance.denies != ours.reversed
-    same_stance = denies == (b.stance.denies != theirs.reversed)
     if not named and (opposed or same_stance):
         return None
     if not same_stance:

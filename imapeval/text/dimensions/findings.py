@@ -227,7 +227,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Fever.
     (
-        rf"{_FEVER_NAMES}\bfever(?:s|ish)?\b(?! (?:blisters?|reducers?|clinic|seizures?|convulsions?|neutrop\w+|fits?))|(?<!a)\bfebrile\b(?! (?:seizures?|convulsions?|neutrop|fits?))|\b(?:running|runs|run|has|have|had|having) a (?:high |slight |raised )?temperature\b|\b(?:high|raised|elevated) temperature\b|(?<=temperature )(?:is|was) (?:high|raised|elevated|up)\b|\bpyrexia\b"
+        rf"{_FEVER_NAMES}\b(?:r[au]n(?:ning|s)? a )?fever(?:s|ish)?\b(?! (?:blisters?|reducers?|clinic|seizures?|convulsions?|neutrop\w+|fits?))|(?<!a)\bfebrile\b(?! (?:seizures?|convulsions?|neutrop|fits?))|\b(?:running|runs|run|has|have|had|having) a (?:high |slight |raised )?temperature\b|\b(?:high|raised|elevated) temperature\b|(?<=temperature )(?:is|was) (?:high|raised|elevated|up)\b|\bpyrexia\b"
         r"|\b(?:thirty-(?:eight|nine)|forty)(?: point \w+)? degrees\b|\b(?:a |one )hundred (?:and )?(?:one|two|three|four)(?: point \w+)? degrees\b|(?<!\d)(?:3[89]|4[01])(?:\.\d)?\s?(?:°\s?C|℃|degrees? C)|(?<!\d)10[1-5](?:\.\d)?\s?(?:°\s?F|℉|degrees? F)"
         r"|发热(?!门诊|伴血小板)|发烧|高[烧热](?!量|带)|低[烧热](?!量)|(?<=体温)(?:明显)?(?:升高|增高|偏高|过高|[很较]高)|体温[达到在为有]{0,2}\s?(?:3[89]|4[01])|三十[八九]度|四十度",
         r"\bafebrile\b|\bapyrexial?\b|\bfever-?free\b|(?<=temperature )(?:is|was|has|remains)(?: now| been)? (?:back to |returned to |settled to |gone back to )?normal\b|\bnormal (?:body )?temperature\b|\bfever (?:has )?(?:gone|broken|broke|settled|subsided|resolved)\b"

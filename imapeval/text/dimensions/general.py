@@ -187,7 +187,10 @@ CONTRARIES = (
         r"隐性"
         r"|\b(?:autosomal[- ]|x-linked )?recessive\b",
     ),
-    (r"\b(?:anterior|front)\b|前(?=壁|侧|部)", r"\bposterior\b|(?<!came )(?<!come )(?<!comes )(?<!go )(?<!going )(?<!get )(?<!lower )\bback\b(?! (?:pain|ache|to|in\b|if|when))|后(?=壁|侧|部)"),
+    (
+        r"\b(?:anterior|front)\b|前(?=壁|侧|部)",
+        r"\bposterior\b|(?<!came )(?<!come )(?<!comes )(?<!go )(?<!going )(?<!get )(?<!lower )\bback\b(?! (?:pain|ache|to|in\b|if|when))|后(?=壁|侧|部)",
+    ),
     (r"近端", r"远端"),
     (
         r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
