@@ -1,4 +1,4 @@
-"""Writes `imapeval/text/simplified.txt`, the simplified forms of traditional characters.
+"""Writes `imapeval/text/data/simplified.txt`, the simplified forms of traditional characters.
 
 Needs `pip install opencc==1.4.2` (Apache-2.0). The table is kept in the package because normal forms are keys: those
 stored in a graph must not depend on the version of a dictionary.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opencc import OpenCC  # pyright: ignore[reportMissingImports]
 
-_TABLE = Path(__file__).parents[1] / "imapeval/text/simplified.txt"
+_TABLE = Path(__file__).parents[1] / "imapeval/text/data/simplified.txt"
 
 _RANGES = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF))
 """CJK unified ideographs and extension A, in which names are written."""

@@ -73,11 +73,14 @@ from imapeval.study.data.about import read_about
 from imapeval.study.data.ratings.reading import read_ratings
 from imapeval.study.data.scores_file import read_scores
 from imapeval.study.robustness.rewording import read_rewording
-from imapeval.text import comparison, governors, opposites, similarity
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
+from imapeval.text.comparison import similarity
+from imapeval.text.comparison import wordings as comparison
+from imapeval.text.dimensions import opposites
 from imapeval.text.language import FACT_LANGS
 from imapeval.text.markup import EditedText
+from imapeval.text.negation import governors
 from imapeval.text.normalise import normalise_unicode
 from imapeval.types import Failure, Imap, Lang, Match, Pair, QuestionImap, Relation, Sample, Score, Turn
 

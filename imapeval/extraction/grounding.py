@@ -14,9 +14,9 @@ from functools import cached_property
 
 from imapeval.text.language import HAN
 from imapeval.text.markup import INVISIBLE, fold_confusables
-from imapeval.text.negation import ADVICE_AGAINST, CHINESE_ADVICE_AGAINST, DENIALS, is_negated, mentions_denial
+from imapeval.text.negation.stance import ADVICE_AGAINST, CHINESE_ADVICE_AGAINST, DENIALS, is_negated, mentions_denial
+from imapeval.text.negation.yes_no import asks_yes_no, mentions_assent, strip_answer_words
 from imapeval.text.normalise import stem
-from imapeval.text.yes_no import asks_yes_no, mentions_assent, strip_answer_words
 
 MIN_SHARE = 0.5
 """More than this share of a value must be in the text."""

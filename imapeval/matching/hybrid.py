@@ -11,8 +11,8 @@
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
 in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
 which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
-frame of words holds two different things (`imapeval.text.similarity.measure_wording_similarity`). Its four digits
-depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
+frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
+digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from imapeval.matching.names import BY_WORDING, NameRelater, is_denied
 from imapeval.matching.wording import find_replacement, names_finding, relate_by_head
 from imapeval.signature import signature
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
-from imapeval.text.comparison import (
+from imapeval.text.comparison.similarity import measure_wording_similarity
+from imapeval.text.comparison.wordings import (
     ConditionRelation,
     WordingVerdict,
     compare_conditions,
     compare_wordings,
 )
 from imapeval.text.phrases import parse_phrase
-from imapeval.text.similarity import measure_wording_similarity
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
 

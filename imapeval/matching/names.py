@@ -13,7 +13,7 @@ from imapeval.graph.linking.mentions import MentionScanner
 from imapeval.graph.model import Link
 from imapeval.matching.graph import relate_links
 from imapeval.matching.wording import names_finding
-from imapeval.text.comparison import CONTRADICTIONS, WordingVerdict, compare_wordings
+from imapeval.text.comparison.wordings import CONTRADICTIONS, WordingVerdict, compare_wordings
 from imapeval.text.normalise import normalise
 from imapeval.text.phrases import parse_phrase
 from imapeval.types import Relation

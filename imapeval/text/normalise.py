@@ -157,7 +157,7 @@ def _fold_word(word: str) -> str:
 def _load_simplified() -> dict[int, str]:
     # OpenCC's table of single characters (kg/make_simplified.py). Converting character by character sometimes gives
     # wrong Chinese, but a key need only be the same on both sides.
-    traditional, simplified = Path(__file__).with_name("simplified.txt").read_text(encoding="utf-8").split()
+    traditional, simplified = Path(__file__).parent.joinpath("data/simplified.txt").read_text(encoding="utf-8").split()
     return {ord(old): new for old, new in zip(traditional, simplified, strict=True)}
 
 

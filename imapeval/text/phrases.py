@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import find_amounts
 from imapeval.text.language import HAN, has_chinese
-from imapeval.text.negation import read_stance
+from imapeval.text.negation.stance import read_stance
+from imapeval.text.negation.yes_no import strip_yes_no
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, simplify, stem
 from imapeval.text.roles import find_roles
 from imapeval.text.synonyms import unify_synonyms
-from imapeval.text.yes_no import strip_yes_no
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from imapeval.text.amounts.compare import Amounts
-    from imapeval.text.negation import Stance
+    from imapeval.text.negation.stance import Stance
     from imapeval.text.roles import Roles
     from imapeval.types import Pair
 

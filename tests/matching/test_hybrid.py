@@ -9,7 +9,7 @@ from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
 from imapeval.matching import hybrid
 from imapeval.matching.hybrid import HybridMatcher
-from imapeval.text.similarity import measure_wording_similarity
+from imapeval.text.comparison.similarity import measure_wording_similarity
 from imapeval.types import Imap, KnownRelation, Pair, Relation
 
 CONCEPTS = (

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.comparison import WordingVerdict, compare_wordings
-from imapeval.text.similarity import measure_wording_similarity
+from imapeval.text.comparison.similarity import measure_wording_similarity
+from imapeval.text.comparison.wordings import WordingVerdict, compare_wordings
 
 SAME = [
     ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),  # uric acid weighs 168.11 g/mol: 6 mg/dL are 357 umol/L

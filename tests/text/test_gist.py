@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.text import gist
-from imapeval.text.comparison import WordingVerdict, compare_wordings
-from imapeval.text.gist import find_gist
-from imapeval.text.negation import read_stance
+from imapeval.text.comparison import gist
+from imapeval.text.comparison.gist import find_gist
+from imapeval.text.comparison.wordings import WordingVerdict, compare_wordings
+from imapeval.text.negation.stance import read_stance
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_gists_and_lists(reference, response, verdict):
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_expressions_with_the_same_meaning(lang):
-    table = Path(gist.__file__).parent / "data" / f"same_{lang}.txt"
+    table = Path(gist.__file__).parents[1] / "data" / f"same_{lang}.txt"
     rows = [line.partition(": ") for line in table.read_text(encoding="utf-8").splitlines()]
     forms = [form for _, _, others in rows for form in others.split("|")]
     assert len(forms) == len(set(forms)) > 800

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.governors import find_denied_verb, find_denying_predicate, find_governor
+from imapeval.text.negation.governors import find_denied_verb, find_denying_predicate, find_governor
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.negation import ends_with_negator, is_negated, mentions_denial, read_stance
+from imapeval.text.negation.stance import ends_with_negator, is_negated, mentions_denial, read_stance
 
 DENIED = """
 no surgery needed | avoid alcohol | without fever | there is no evidence of cancer | fracture ruled out

@@ -1,7 +1,7 @@
 import pytest
 
 from imapeval.graph.linking.phrases import find_heads
-from imapeval.text.stages import find_stages, strip_stage
+from imapeval.text.dimensions.stages import find_stages, strip_stage
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items, trim_piece
-from imapeval.text.negation import is_negated
+from imapeval.text.negation.stance import is_negated
 from imapeval.text.phrases import is_condition, split_condition
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.text.governors import find_governor
 from imapeval.text.language import HAN
+from imapeval.text.negation.governors import find_governor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

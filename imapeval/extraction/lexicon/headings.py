@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.lists import MAX_PLAIN_CHARACTERS, Line, List, locate_sentences
-from imapeval.text.governors import find_governor, find_negator
-from imapeval.text.negation import CHINESE_ADVICE_AGAINST, NEGATING_CHARACTERS, advises_against, is_negated, read_stance
+from imapeval.text.negation.governors import find_governor, find_negator
+from imapeval.text.negation.stance import (
+    CHINESE_ADVICE_AGAINST,
+    NEGATING_CHARACTERS,
+    advises_against,
+    is_negated,
+    read_stance,
+)
+from imapeval.text.negation.yes_no import asks_yes_no, strip_yes_no
 from imapeval.text.phrases import is_condition
-from imapeval.text.yes_no import asks_yes_no, strip_yes_no
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,11 +10,11 @@ from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
 from imapeval.extraction.lexicon.headings import find_list_governor, is_category
-from imapeval.text.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
-from imapeval.text.hazards import is_hazard
-from imapeval.text.negation import advises_against, is_negated
+from imapeval.text.negation.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
+from imapeval.text.negation.hazards import is_hazard
+from imapeval.text.negation.stance import advises_against, is_negated
+from imapeval.text.negation.yes_no import read_verdict
 from imapeval.text.phrases import is_condition, parse_phrase, split_condition
-from imapeval.text.yes_no import read_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ from imapeval.extraction.protocols import MAX_FACTS
 from imapeval.graph.linking.mentions import Mention, MentionScanner
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
-from imapeval.text.negation import ends_with_negator
+from imapeval.text.negation.stance import ends_with_negator
 from imapeval.text.normalise import normalise
 from imapeval.text.phrases import annotate_pair, drop_self_contradictions, parse_phrase
 from imapeval.threads import offload

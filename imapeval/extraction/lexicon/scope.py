@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.headings import find_listing_verb
 from imapeval.extraction.lexicon.items import is_remedy, prepend_governor
-from imapeval.text.governors import (
+from imapeval.text.negation.governors import (
     denies_being,
     find_denied_verb,
     find_denying_predicate,
@@ -18,7 +18,7 @@ from imapeval.text.governors import (
     reports_denial,
     strip_final_verb,
 )
-from imapeval.text.negation import advises_against, find_hedge, is_negated
+from imapeval.text.negation.stance import advises_against, find_hedge, is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:

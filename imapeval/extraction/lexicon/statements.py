@@ -17,9 +17,9 @@ from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_
 from imapeval.extraction.lexicon.items import split_into_items
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
 from imapeval.extraction.lexicon.tables import read_table, split_tables
-from imapeval.text.governors import find_governor
-from imapeval.text.hazards import is_hazard
 from imapeval.text.language import HAN, has_chinese
+from imapeval.text.negation.governors import find_governor
+from imapeval.text.negation.hazards import is_hazard
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, split_items, trim_piece
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_list_governor, is_category
-from imapeval.text.governors import find_governor
-from imapeval.text.negation import is_negated
+from imapeval.text.negation.governors import find_governor
+from imapeval.text.negation.stance import is_negated
+from imapeval.text.negation.yes_no import answer_header, read_verdict, strip_question
 from imapeval.text.phrases import parse_phrase
-from imapeval.text.yes_no import answer_header, read_verdict, strip_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

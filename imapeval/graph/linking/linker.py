@@ -21,7 +21,7 @@ from imapeval.graph.linking.spelling import (
 )
 from imapeval.graph.model import Link
 from imapeval.text.language import has_chinese
-from imapeval.text.negation import is_negated
+from imapeval.text.negation.stance import is_negated
 from imapeval.text.normalise import is_short_name, normalise
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.text.dimensions.stages import find_stages, strip_stage
 from imapeval.text.language import has_chinese
-from imapeval.text.negation import NEGATING_CHARACTERS, NEGATING_WORDS, advises_against, is_negated
+from imapeval.text.negation.stance import NEGATING_CHARACTERS, NEGATING_WORDS, advises_against, is_negated
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise
-from imapeval.text.stages import find_stages, strip_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from imapeval.text.dimensions.stages import CHINESE_NUMERALS, ROMAN_NUMERALS
 from imapeval.text.language import has_chinese
-from imapeval.text.stages import CHINESE_NUMERALS, ROMAN_NUMERALS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 from imapeval.llm.structured.faults import looks_like_refusal
 from imapeval.llm.structured.json_objects import strip_reasoning
-from imapeval.text.negation import is_choice_denied
+from imapeval.text.negation.stance import is_choice_denied
 from imapeval.text.normalise import normalise_unicode
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Dimensions of findings and results.
 
-No side contains a word that `imapeval.text.negation` takes for a denial, unless that module calls the expression harmless
+No side contains a word that `imapeval.text.negation.stance` takes for a denial, unless that module calls the expression harmless
 (不规则, 无症状, "non-"). An expression that contains one (治不好, 无痛, "no pain") is on the side that it denies, because the stance
 supplies the denial.
 """

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from imapeval.extraction.lexicon.statements import MAX_STATEMENT_CHARACTERS, read_statements
 from imapeval.text.markup import PlainText
-from imapeval.text.negation import read_stance
+from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
     # A denial or warning goes with each thing of its list.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from imapeval.text.hazards import CHINESE_HAZARD, CHINESE_REMEDY
+from imapeval.text.negation.hazards import CHINESE_HAZARD, CHINESE_REMEDY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

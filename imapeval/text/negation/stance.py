@@ -1,7 +1,7 @@
 """Negation and its scope: what a phrase denies or advises against, and how certain it is.
 
 "No surgery needed" is not "surgery needed", and "stop warfarin" is not "continue warfarin". Words that negate are listed
-here, in `imapeval.text.governors` and `imapeval.text.yes_no`; other packages build their patterns from these.
+here, in `imapeval.text.negation.governors` and `imapeval.text.negation.yes_no`; other packages build their patterns from these.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.text.dimensions.general import LOWER
-from imapeval.text.hazards import CHINESE_HAZARD, CHINESE_REMEDY
 from imapeval.text.language import HAN
-from imapeval.text.yes_no import strip_answer
+from imapeval.text.negation.hazards import CHINESE_HAZARD, CHINESE_REMEDY
+from imapeval.text.negation.yes_no import strip_answer
 
 if TYPE_CHECKING:
     from imapeval.types import Certainty, Polarity

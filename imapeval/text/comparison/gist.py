@@ -12,14 +12,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from imapeval.text.dimensions.opposites import find_opposites
 from imapeval.text.dimensions.table import EQUIVALENT, RESULT, STANDALONE, find_sides
 from imapeval.text.normalise import stem
-from imapeval.text.opposites import find_opposites
 from imapeval.text.phrases import find_content_words, parse_phrase
 from imapeval.text.synonyms import join_alternatives, read_table
 
 if TYPE_CHECKING:
-    from imapeval.text.opposites import Opposites
+    from imapeval.text.dimensions.opposites import Opposites
 
 _PREDICATES = re.compile(
     r"\b(?:confirm\w*|shows?|showed|shown|reveal\w*|noted|exists?|evident|remains?|becomes?|turns? out"
@@ -47,7 +47,7 @@ _RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "s
 def _read_same() -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the unified form of each expression of the tables in `data`, and a pattern for the expressions."""
     english, chinese = (
-        read_table((Path(__file__).parent / "data" / f"same_{lang}.txt").read_text(encoding="utf-8"))
+        read_table((Path(__file__).parents[1] / "data" / f"same_{lang}.txt").read_text(encoding="utf-8"))
         for lang in ("en", "zh")
     )
     pattern = rf"(?<![a-z0-9])(?:{join_alternatives(english)})(?![a-z0-9])|{join_alternatives(chinese)}"

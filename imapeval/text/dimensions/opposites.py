@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from imapeval.text.dimensions.stages import SCALES, find_stages
 from imapeval.text.dimensions.table import COMPLEMENTS, DIMENSION_COUNT, ONE_SIDED, find_sides
 from imapeval.text.normalise import stem
-from imapeval.text.stages import SCALES, find_stages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.text.dimensions.opposites import find_opposites
 from imapeval.text.dimensions.table import TIME_OF_DAY
-from imapeval.text.opposites import find_opposites
 from imapeval.text.phrases import parse_phrase
 
 if TYPE_CHECKING:

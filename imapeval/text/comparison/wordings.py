@@ -13,14 +13,14 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.comparison.gist import find_gist
+from imapeval.text.comparison.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
+from imapeval.text.comparison.similarity import measure_overlap
+from imapeval.text.dimensions.opposites import are_antonyms, are_complements, are_opposed, find_opposites
 from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, RESULT, START, TIME_OF_DAY
-from imapeval.text.gist import find_gist
 from imapeval.text.language import HAN, has_chinese
-from imapeval.text.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
 from imapeval.text.normalise import is_short_name
-from imapeval.text.opposites import are_antonyms, are_complements, are_opposed, find_opposites
 from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
-from imapeval.text.similarity import measure_overlap
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
