@@ -217,7 +217,7 @@ def describe_score(assessment: Assessment, threshold: Threshold | None = None) -
     """
     verdict = judge_answer(assessment.outcomes, threshold)
     spent, outcome = assessment.spent, assessment.outcomes[assessment.metric]
-    details = {
+    told = {
         "signature": assessment.signatures[assessment.metric],
         "parts": dict(assessment.parts),
         "table": assessment.table,
@@ -226,7 +226,7 @@ def describe_score(assessment: Assessment, threshold: Threshold | None = None) -
         "tokens": None if spent is None else spent.prompt_tokens + spent.completion_tokens,
         "usd": None if spent is None else spent.usd,
     }
-    return {name: value for name, value in details.items() if value not in (None, "", {})}
+    return {name: value for name, value in told.items() if value not in (None, "", {})}
 
 
 def _find_text(value: Any, keys: Sequence[str]) -> Any:

@@ -112,7 +112,7 @@ class Assessment:
 
         `metrics` has the fields of `results.jsonl` by metric, `imaps` are lines of `imaps.jsonl`.
         """
-        results = {
+        told = {
             name: {
                 field: value
                 for field, value in result_to_dict(Result(self.id, name, outcome, self.signatures[name])).items()
@@ -120,12 +120,12 @@ class Assessment:
             }
             for name, outcome in self.outcomes.items()
         }
-        first = results[self.metric]
+        first = told[self.metric]
         return {
             "id": self.id,
             **{name: first[name] for name in ("score", "parts", "failure")},
             "reason": self.reason,
-            "metrics": results,
+            "metrics": told,
             "imaps": [json.loads(imap_files.dump_record(record)) for record in self.records],
             "usage": None if self.spent is None else asdict(self.spent),
         }
