@@ -17,7 +17,7 @@ from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
 from imapeval.text.comparison.similarity import measure_overlap
 from imapeval.text.dimensions.opposites import are_antonyms, are_complements, are_opposed, find_opposites
-from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, RESULT, START, TIME_OF_DAY
+from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, SAFETY, START, TIME_OF_DAY
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.normalise import is_short_name
 from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
@@ -219,7 +219,10 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     named = (
         bool(ours.words)
         or ours.standalone == theirs.standalone != frozenset()
-        or ours.opposites.sides.keys() == theirs.opposites.sides.keys()
+        or (
+            ours.opposites.sides.keys() == theirs.opposites.sides.keys()
+            and bool(ours.opposites.sides or (a.amounts.items and b.amounts.items))
+        )
     )
     if not named and (opposed or same_stance):
         return None
@@ -233,14 +236,13 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         # Who denies something denies its kinds, but not the reverse.
         sides = denied.opposites.sides
         broader = denied.words <= affirmed.words and sides.items() <= affirmed.opposites.sides.items()
-        return WordingVerdict.OPPOSITE if broader and (denied.words or sides) else None
+        # "No cure" does not deny "surgery can cure it", but "no alcohol" denies "alcohol is safe".
+        named = denied.words or (sides and affirmed.standalone - {SAFETY} <= denied.standalone)
+        return WordingVerdict.OPPOSITE if broader and named else None
     if opposed:
         return WordingVerdict.OTHER_SIDE
-    # "HIV negative" and "no HIV found" are the same, but "HIV positive" is more than "HIV".
-    light = {START, RESULT} if denies else {START}
     sides, other_sides = (
-        {number: named for number, named in gist.opposites.sides.items() if number not in light}
-        for gist in (ours, theirs)
+        {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
     )
     if (
         ours.said != theirs.said

@@ -306,6 +306,10 @@ STANDALONE = (
         r"|\bc-?sections?\b|剖宫|剖腹生|剖产",
     ),
 )
+SAFETY = (
+    r"\b(?:safe(?:ly)?|harmless)\b|安全(?!性(?:较|很)?[差低])|无害|放心",
+    r"\b(?:dangerous|harmful|risky|hazardous|harms?(?! reduction))\b|危险|有害|有风险|安全性(?:较|很)?[差低]",
+)
 # The same, where one always applies.
 STANDALONE_COMPLEMENTS = (
     (
@@ -320,10 +324,7 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:malignan(?:t|cy)|cancerous)\b|恶性|癌变"
         r"|\b(?:is|be|was|been|into|to|not|n['’]t|as) (?:a |skin |breast )?cancer\b(?! (?:screen|centre|center|patient|treat))|\bcancerous\b|是癌(?!胚)|癌性|癌细胞|恶变|变(?:成)?癌|癌化",
     ),
-    (
-        r"\b(?:safe(?:ly)?|harmless)\b|安全(?!性(?:较|很)?[差低])|无害|放心",
-        r"\b(?:dangerous|harmful|risky|hazardous|harms?(?! reduction))\b|危险|有害|有风险|安全性(?:较|很)?[差低]",
-    ),
+    SAFETY,
     (
         r"\b(?:on an? )?empty stomach\b|\bfasting\b|空腹|空着肚子|\bbefore meals\b"
         r"|\bbefore (?:foods?|eat(?:ing)?|meals?|a meal|each meal|breakfast|lunch|dinner|supper)\b|\b(?:away from|separate(?:ly)? from) (?:food|meals)\b|\bbetween meals\b|[餐饭]前(?!血糖|胰岛素)|(?:吃|用)[饭餐]前|进食前|饿着(?:肚子)?|空肚子|两餐(?:之)?间|\bfast(?=(?: overnight)?(?: for| from| before| until| overnight| after midnight|$))|\b(?:fasted|nil (?:by|per) (?:mouth|oral)|npo|nothing (?:to eat|by mouth|oral|after midnight)|without breakfast)\b",
