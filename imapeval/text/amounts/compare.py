@@ -180,10 +180,12 @@ def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount,
 
 
 def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
-    """Convert the only time span of a phrase to an age if the other phrase has an age: "from 12 years"."""
-    dimensions = [item.dimension for item in items]
+    """Convert the only time span of a phrase to an age if it is a limit and the other phrase has an age: "from 12 years"."""
+    spans = [item for item in items if item.dimension == "duration"]
     known = {item.dimension for item in others}
-    if "age" not in known or "duration" in known or "age" in dimensions or dimensions.count("duration") != 1:
+    if "age" not in known or "duration" in known or len(spans) != 1 or any(item.dimension == "age" for item in items):
+        return items
+    if not (_is_limit(spans[0]) or spans[0].text.lower().startswith("from ")):
         return items
     return tuple(
         replace(item, dimension="age", low=item.low and item.low / _YEAR, high=item.high and item.high / _YEAR)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.text.dimensions.opposites import find_opposites
-from imapeval.text.dimensions.table import EQUIVALENT, RESULT, STANDALONE, find_sides
+from imapeval.text.dimensions.table import EQUIVALENT, LEVEL, RESULT, STANDALONE, find_sides
 from imapeval.text.normalise import stem
 from imapeval.text.phrases import find_content_words, parse_phrase
 from imapeval.text.synonyms import join_alternatives, read_table
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _PREDICATES = re.compile(
     r"\b(?:confirm\w*|shows?|showed|shown|reveal\w*|noted|exists?|evident|remains?|becomes?|turns? out"
-    r"|absolutely|physically|purely|solely|straight|now|here|(?<!not )always|from|origin|suitable|appropriate|acceptable|permitted|available|(?<=[a-z] )(?:found|seen|identified|present)(?! in\b)|findings?|(?<=[a-z] )(?<!fluid )(?<!fluids )(?<!salt )levels?|indicat(?:es?|ing)|points? to|means?|expected|apply|applied|wear(?:ing|s)?(?! and tear)|only|just|readily|again|already|currently|still|even|ever|obvious(?:ly)?"
-    r"|readings?|values?|period|schedule|results?|condition|to be|aim|target|goal|store|stored|storage|immediate(?:ly)?"
-    r"|perform\w*|done|made|make|makes|doing|let|come|comes|goes?|going|want|others|someone|anyone|everyone|somebody|do|does|did|the|courses? of|course|this|(?:see|consult)(?= (?:an?|the|your) )|carr(?:y|ies)|(?:(?<=\bthe )|(?<=\bthis ))(?:disease|condition|illness))\b"
+    r"|absolutely|physically|purely|solely|straight(?= (?:away|to))|now|here|(?<!not )always|from|origin|suitable|appropriate|acceptable|permitted|available|(?<=[a-z] )(?:found|seen|identified|present)(?! in\b)|findings?|(?<=[a-z] )indicat(?:es?|ing)|points? to|means?|expected|(?<=^)(?:apply|wear)|applied|wearing|only|just|readily|again|already|currently|still|even|ever|obvious(?:ly)?"
+    r"|readings|values?|(?<=waiting )period|(?<=incubation )period|(?<=recovery )period|schedule|results?|condition|to be|aim|target|goal|store|stored|storage|immediate(?:ly)?"
+    r"|perform\w*|done|made|make|makes|doing|let|going|want|others|someone|anyone|everyone|somebody|do|does|did|the|courses? of|course|this|(?:see|consult)(?= (?:an?|the|your) )|carr(?:y|ies)|(?:(?<=\bthe )|(?<=\bthis ))(?:disease|condition|illness))\b"
     # Left of "can't".
     r"|^ca(?=$| (?:be|cause|catch|drink|drive|eat|get|give|infect|pass|spread|take|transmit|use)\b)"
     r"|目前|现在|已经?|明显|显示|提示|具有|可以|鼓励|绝对|给药|服用|使用|服药|用药|只能|必须|建议|需要|应该|能够|安全|情况|方式|属于"
@@ -41,6 +41,7 @@ _PREDICATES = re.compile(
 _REVERSING = frozenset({"non", "非"})
 _RESULT_WORDS = frozenset({*map(stem, ("test", "testing", "tested", "result", "screen", "screening")), *"检测查化验"})
 """Words that only say that something is a result: "HIV positive" and "negative HIV test" are about HIV."""
+_LEVEL_WORDS = frozenset({stem("levels")})
 
 
 @cache
@@ -90,8 +91,11 @@ def find_gist(value: str) -> Gist:
             unsaid[found.start() : found.end()] = " " * len(found[0])
     words, said = map(_find_subject_words, (opposites.remainder, "".join(unsaid)))
     standalone = frozenset(number for number in opposites.sides if number in STANDALONE)
-    if RESULT in opposites.sides:
-        words, said = words - _RESULT_WORDS, said - _RESULT_WORDS
+    # "Low iron level" is about iron, but "iron level" is not iron.
+    light = (
+        _RESULT_WORDS if RESULT in opposites.sides else _LEVEL_WORDS if LEVEL in opposites.sides else frozenset[str]()
+    )
+    words, said = words - light, said - light
     reversing = words & _REVERSING
     return Gist(opposites, words - reversing, said - reversing, standalone, bool(reversing))
 

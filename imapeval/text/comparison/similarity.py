@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from imapeval.text.phrases import parse_phrase
 
+SAME_SUBJECT = 0.6
+"""Two phrases have the same subject if they share at least this part of the longer one's words, so that a different
+polarity, amount or side contradicts. A lower threshold would find more contradictions, but would take "do not have iron
+deficiency anemia" for the opposite of "anemia"."""
 SAME_FRAME = 0.4
 """Two phrases, each with words that the other lacks, are the same frame with a different filling if they share at least
 this part of their words."""

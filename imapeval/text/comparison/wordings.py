@@ -13,12 +13,24 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.comparison.differences import (
+    denies_side,
+    differ_by_antonym,
+    differ_by_opposite,
+    find_antonyms,
+    name_other_codes,
+)
 from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
-from imapeval.text.comparison.similarity import measure_overlap
-from imapeval.text.dimensions.opposites import are_antonyms, are_complements, are_opposed, find_opposites
+from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
+from imapeval.text.dimensions.opposites import (
+    are_complements,
+    are_opposed,
+    are_twice_opposed,
+    find_opposites,
+)
 from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, SAFETY, START, TIME_OF_DAY
-from imapeval.text.language import HAN, has_chinese
+from imapeval.text.language import HAN
 from imapeval.text.normalise import is_short_name
 from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
 
@@ -27,13 +39,16 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(rf"[a-z]+|[{HAN}]")
 
-SAME_SUBJECT = 0.6
-"""Two phrases have the same subject if they share at least this part of the longer one's words, so that a different
-polarity, amount or side contradicts. A lower threshold would find more contradictions, but would take "do not have iron
-deficiency anemia" for the opposite of "anemia"."""
-
 
 _CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
+
+
+_TARGET = re.compile(r"\b(?:targets?|goals?|aim)\b|目标|控制|降[到至]|维持|保持", re.IGNORECASE)
+_PERMISSION = re.compile(
+    r"\b(?:safe(?:ly)?|fine|ok(?:ay)?|can|may|allowed|permitted|acceptable|suitable|compatible|continu\w+|start\w*|recommended)\b"
+    r"|可|能|继续|照常|没关系|没事|放心|建议|应",
+    re.IGNORECASE,
+)
 
 
 class WordingVerdict(Enum):
@@ -93,8 +108,11 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     if conditions is ConditionRelation.OTHER_AMOUNT:
         return WordingVerdict.OTHER_AMOUNT if verdict is WordingVerdict.SAME else None
     if verdict is None and conditions in _BY_CONDITIONS:
-        # What only one puts as a condition: "do not vape while pregnant", "vaping in pregnancy".
+        # What only one puts as a condition: "do not vape while pregnant", "vaping is safe in pregnancy".
         verdict = _compare_gists(join_condition(a), join_condition(b))
+        if verdict is WordingVerdict.OPPOSITE and not _PERMISSION.search(b.text if a.stance.denies else a.text):
+            # "Stop the drug if you get a rash" does not deny "the drug causes a rash".
+            return None
         return verdict if verdict in (WordingVerdict.SAME, *CONTRADICTIONS) else None
     return _combine(verdict, _BY_CONDITIONS.get(conditions, WordingVerdict.SAME))
 
@@ -134,7 +152,7 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
     turned = a.roles is not None and a.roles.kind == "choice" and _change_places(a, b)
-    if turned and (antonyms := _find_antonyms(a.words, b.words)):
+    if turned and (antonyms := find_antonyms(a.words, b.words)):
         # "More often in boys than in girls" is "less often in girls than in boys".
         same = same_stance and agree and a.words - antonyms == b.words - antonyms
         return WordingVerdict.SAME if same else None
@@ -142,7 +160,7 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return verdict
     if not same_stance:
         return _compare_opposite_stances(a, b)
-    if _differ_by_opposite(a, b) or _differ_by_antonym(a.words, b.words):
+    if differ_by_opposite(a, b) or differ_by_antonym(a.words, b.words):
         return WordingVerdict.OTHER_SIDE
     if agree and _same_name(a, b):
         return _compare_times_of_day(a, b)
@@ -177,16 +195,14 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if a.stance.asks_for_less or b.stance.asks_for_less:
         return None
     ours, theirs = (find_opposites(phrase.stance.subject) for phrase in (a, b))
-    if are_opposed(ours, theirs) or _differ_by_antonym(a.words, b.words):
+    if are_opposed(ours, theirs) or differ_by_antonym(a.words, b.words):
         # "Not harmful" is "safe", but "not on the left" is not "on the right".
         same = find_content_words(ours.rest) == find_content_words(theirs.rest)
-        return WordingVerdict.SAME if same and are_complements(ours, theirs) else None
+        return WordingVerdict.SAME if same and are_complements(ours, theirs) and denies_side(a, b) else None
     denied, affirmed = (a, b) if a.stance.denies else (b, a)
     about_the_same = (
         (measure_overlap(a.words, b.words) >= SAME_SUBJECT and (bool(a.words) or _may_be_about_the_same(a, b)))
         or a.subject == b.subject != ""
-        # 阴性 and 阳性: the denial itself is a side.
-        or _differ_by_opposite(a, b)
         # "Hereditary" and "not inherited" name one side.
         or (
             bool(ours.sides)
@@ -210,9 +226,9 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     denies = a.stance.denies != ours.reversed
     same_stance = denies == (b.stance.denies != theirs.reversed)
     opposed = are_opposed(ours.opposites, theirs.opposites)
-    if same_stance and not opposed and _differ_by_antonym(ours.words, theirs.words):
+    if same_stance and not opposed and differ_by_antonym(ours.words, theirs.words):
         return WordingVerdict.OTHER_SIDE
-    if measure_overlap(ours.words, theirs.words) < SAME_SUBJECT or _name_other_codes(ours.words, theirs.words):
+    if measure_overlap(ours.words, theirs.words) < SAME_SUBJECT or name_other_codes(ours.words, theirs.words):
         return None
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
@@ -230,7 +246,7 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         if a.stance.asks_for_less or b.stance.asks_for_less:
             return None
         if opposed:
-            same = same_words and agree and are_complements(ours.opposites, theirs.opposites)
+            same = same_words and agree and are_complements(ours.opposites, theirs.opposites) and denies_side(a, b)
             return WordingVerdict.SAME if same else None
         denied, affirmed = (ours, theirs) if denies else (theirs, ours)
         # Who denies something denies its kinds, but not the reverse.
@@ -240,7 +256,7 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         named = denied.words or (sides and affirmed.standalone - {SAFETY} <= denied.standalone)
         return WordingVerdict.OPPOSITE if broader and named else None
     if opposed:
-        return WordingVerdict.OTHER_SIDE
+        return None if are_twice_opposed(ours.opposites, theirs.opposites) else WordingVerdict.OTHER_SIDE
     sides, other_sides = (
         {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
     )
@@ -252,7 +268,9 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     ):
         return None
     if amounts is AmountRelation.DIFFERENT:
-        return WordingVerdict.OTHER_AMOUNT
+        # What should be reached may differ from what is.
+        aims = [_TARGET.search(phrase.text) is not None for phrase in (a, b)]
+        return WordingVerdict.OTHER_AMOUNT if aims[0] == aims[1] else None
     # Stages differ in more than their numbers: IIIA and III.
     if any(number >= DIMENSION_COUNT for number in sides):
         return None
@@ -334,43 +352,6 @@ def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
     return {
         dimension: [sorted(some).index(size) for size in some] for dimension, some in sizes.items() if len(some) > 1
     }
-
-
-def _differ_by_opposite(a: Phrase, b: Phrase) -> bool:
-    """Return whether two phrases name different sides of a dimension and otherwise differ little."""
-    first, second = find_opposites(a.text), find_opposites(b.text)
-    if not are_opposed(first, second):
-        return False
-    # Without the amounts, which may name a side too: "every morning".
-    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words for phrase in (a, b))
-    if not (ours or theirs):
-        # "Itching at night" is not about "swelling in the morning".
-        return first.sides.keys() <= second.sides.keys() or second.sides.keys() <= first.sides.keys()
-    return measure_overlap(ours, theirs) >= SAME_SUBJECT and not _name_other_codes(ours, theirs)
-
-
-def _name_other_codes(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Return whether two Chinese phrases, as characters, name different things in Latin letters: 维生素B12 and 维生素D."""
-    is_chinese = any(has_chinese(word) for word in a & b)
-    return is_chinese and all(any(map(str.isascii, words)) for words in (a - b, b - a))
-
-
-def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Return whether two phrases differ in a word and its antonym, and otherwise little."""
-    ours, theirs = a - b, b - a
-    if ours | theirs == frozenset({"non"}):
-        # "small cell" and "non-small cell lung cancer".
-        return True
-    if not _find_antonyms(a, b):
-        return False
-    rest = max(len(a), len(b)) - 1
-    return rest == 0 or len(a & b) / rest >= SAME_SUBJECT
-
-
-def _find_antonyms(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
-    """Return the words of only one of two phrases that have an antonym in the other."""
-    pairs = ((word, other) for word in a - b for other in b - a if are_antonyms(word, other))
-    return frozenset(word for pair in pairs for word in pair)
 
 
 def _same_name(a: Phrase, b: Phrase) -> bool:

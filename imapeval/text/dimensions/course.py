@@ -33,8 +33,8 @@ STANDALONE = (
         r"\bdecompensated\b|失代偿[期性]?",
     ),
     (
-        r"\bdepressive (?=episode|phase|state)|抑郁(?:相|发作|期)",
-        r"\bmanic (?=episode|phase|state)|轻?躁狂(?:相|发作|期)",
+        r"\bdepressive (?=(?:episode|phase|state)\b)|抑郁(?:相|发作|期)",
+        r"\bmanic (?=(?:episode|phase|state)\b)|轻?躁狂(?:相|发作|期)",
     ),
     (
         r"\b(?:full|filled) bladder\b|憋足?尿|膀胱充盈|充盈膀胱|涨尿",
@@ -92,9 +92,7 @@ CONTRARIES = (
     (r"\b(?:x|sex)-linked\b|性染色体|伴性|(?:x|性)-?连锁", r"\bautosomal\b|常染色体"),
     (r"苍白|惨白|煞白", r"潮红|红润|泛红"),
     (r"提前|提早", r"推迟|延[后迟]|错后"),
-    (r"充足|充裕|足够|充沛", r"不足|缺乏|匮乏"),
-    (r"酸性(?!磷酸酶)", r"碱性(?!磷酸酶)"),
-    (r"水溶性", r"脂溶性"),
+    (r"(?<!证)(?<!持)(?<!需)(?<!要)(?:充足|充裕|足够|充沛)(?=$|[，,。\s])", r"(?:不足|缺乏|匮乏)(?=$|[，,。\s])"),
     (r"缓释|控释", r"速释|普通片|普通剂型"),
     (r"大剂量|足量|高剂量", r"小剂量|低剂量"),
     (

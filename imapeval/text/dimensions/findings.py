@@ -332,7 +332,7 @@ COMPLEMENTS = (
         r"\bdeficient$|\binadequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\bdepleted\b|\binsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)",
     ),
     (
-        r"\b(?:with|without|no|with(?:out)? iv|with(?:out)? intravenous) contrast\b(?: dye| medium| agent| material)?|\bcontrast[- ]enhanced\b|\bcontrast (?:dye|medium|agent)\b",
+        r"\b(?:with|without|no|with(?:out)? iv|with(?:out)? intravenous) contrast\b(?: dye| medium| agent| material)?|\bcontrast[- ]enhanced\b|(?<!non-)(?<!non )\bcontrast(?: (?:dye|medium|agent))?\b(?! (?:allerg|reaction|sensit|nephro|bath|induced))",
         r"\bunenhanced\b|\bnon-?contrast\b|\bplain (?=ct\b|mri\b|scan)",
     ),
     (
@@ -349,7 +349,6 @@ COMPLEMENTS = (
 # Sides that need a subject and may both be false: a fourth group, like _CONTRARIES.
 CONTRARIES = (
     (r"\bsunken\b|\bsunk in\b|\bdepressed(?= fontanel)", r"\bbulg(?:es?|ing)\b(?! discs?| disks?)"),
-    (r"\barterial\b|\barter(?:y|ies)\b(?! disease)", r"\bvenous\b|\bveins?\b(?! of the)"),
     (
         r"\b(?:low[- ]lying|pr(?:a)?evia)(?= placenta|$)|(?<=placenta )(?:is )?(?:low[- ]lying|pr(?:a)?evia)\b|\bcover(?:s|ing) the cervix\b",
         r"\b(?:well )?(?:clear of|away from) (?:the )?(?:cervix|os)\b|(?<=placenta )(?:is )?(?:high|fundal)\b",
@@ -377,7 +376,7 @@ CONTRARIES = (
         r"\b(?:long|slow|intermediate)[- ]acting\b(?! insulin)|\b(?:extended|sustained|prolonged|modified|slow)[- ]release\b",
     ),
     (
-        r"\bthin(?= (?:layer|film|coat|coating|smear)\b)|\bthinly\b|\bsparingly\b",
+        r"\bthin(?= (?:layer|film|coat|coating|smear)\b)|\bthinly\b",
         r"\bthick(?= (?:layer|film|coat|coating)\b)|\bthickly\b|\bgenerously\b",
     ),
     (r"\bmedial(?:ly)?\b|内侧", r"(?<!bi)(?<!uni)\blateral(?:ly)?\b(?! thinking)|外侧"),

@@ -20,6 +20,13 @@ _LETTERS = tuple(
     rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b|{chinese}(?=型|肝|流)"
     for latin, chinese in zip("abcde", "甲乙丙丁戊", strict=True)
 )
+LEVEL = (
+    r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
+    r"|\b(?:on the high side|over the limit|too high|increased(?! to\b)|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|goal|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
+    r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|偏矮|过矮|低于正常|低(?=血[糖钾钠钙])"
+    r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:reduced|decreased|diminished|impaired)(?! to\b)|loss of (?=hearing|smell|taste|sensation|memory|strength)|(?:(?<=hearing )|(?<=memory )|(?<=strength ))loss|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|goal|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
+    r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) (?:target|goal)\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
+)
 # Sides that exclude each other, although something may be on neither. Each row is one dimension, each pattern one side
 # of it. Chinese patterns are limited to contexts where they have this meaning.
 CONTRARIES = (
@@ -105,7 +112,7 @@ CONTRARIES = (
         r"|\b(?:once in a blue moon|(?:seen|found|present|occurs?|happens?|develops?) in (?:(?:very |only a )?few|hardly any|a (?:small )?minority of))\b|偶[见有]|少有|罕有|极少|难得(?=见|发)|发[病生]率(?:较|很|比较|非常)?低",
     ),
     (
-        r"\b(?:unilateral(?:ly)?|one-sided|(?:(?:only|just) (?:on |in )?)?one side(?: only)?|(?:only |just )?one (?=(?:kidney|lung|eye|ear|leg|arm|knee|hip|breast|testicle|ovary|foot|hand)\b))\b|单侧|一侧",
+        r"\b(?:unilateral(?:ly)?|one-sided|(?:(?:only|just) (?:on |in )?)?one side(?: only)?|(?:only |just )?one (?=(?:kidney|lung|eye|ear|leg|arm|knee|hip|breast|testicle|ovary)\b(?! at a time)))\b|单侧|一侧",
         r"\b(?:bilateral(?:ly)?|both sides|both (?=(?:kidneys?|lungs?|eyes?|ears?|legs?|arms?|knees?|hips?|breasts?|testicles?|testes|ovary|ovaries|feet|hands?)\b))|双侧|两侧",
     ),
     (
@@ -192,13 +199,7 @@ CONTRARIES = (
         r"\bposterior\b|(?<!came )(?<!come )(?<!comes )(?<!go )(?<!going )(?<!get )(?<!lower )\bback\b(?! (?:pain|ache|to|in\b|if|when))|后(?=壁|侧|部)",
     ),
     (r"近端", r"远端"),
-    (
-        r"\b(?:elevated|raised|high)\b|\babove (?:the )?normal(?: range| limits?)?\b|升高|增高|偏高|过高|高于正常"
-        r"|\b(?:on the high side|over the limit|too high|increased(?! to\b)|(?:well |far |just |slightly )?(?:above|over) (?:the )?(?:target|goal|therapeutic)(?: range)?|supratherapeutic)\b|超标|高出正常|过量|攀升|飙升|走高|上扬|猛增|激增|骤升|高(?=血[糖钾钠钙脂](?!素)|尿酸)",
-        r"\blow\b|\bbelow (?:the )?normal(?: range| limits?)?\b|降低|减低|下降(?![到至])|回落|骤降|偏低|过低|偏矮|过矮|低于正常|低(?=血[糖钾钠钙])"
-        r"|\b(?:on the low side|(?<!-)deficient|insufficient|depleted|(?:reduced|decreased|diminished|impaired)(?! to\b)|loss of (?=hearing|smell|taste|sensation|memory|strength)|(?:(?<=hearing )|(?<=memory )|(?<=strength ))loss|(?:well |far |just |slightly )?(?:below|under) (?:the )?(?:target|goal|therapeutic)(?: range)?|subtherapeutic|suppressed(?= (?:tsh|acth|lh|fsh|cortisol)\b)|(?:(?<=tsh )|(?<=acth )|(?<=cortisol ))(?:is |was |levels? )?suppressed)\b|不足(?![为月])|缺乏",
-        r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) (?:target|goal)\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
-    ),
+    LEVEL,
     (
         r"\b(?:in )?breech(?: position| presentation)?\b|臀位"
         r"|\b(?:bottom|feet|foot|buttocks)[- ](?:first|down)\b|臀先露|足先露|屁股(?:在下|朝下|先)|臀部(?:在下|朝下)",
@@ -233,7 +234,7 @@ STANDALONE = (
         r"\b(?:remov\w+|tak(?:e|en|ing) (?:it |them )?out|extract\w*|excis\w+|pull(?:ed|ing)? out)\b|拔除|取出|摘除|切除|拔出|拔掉|拆除"
         r"|\b(?:tak(?:e|en|ing) (?:the |your |that )?(?:stitches|sutures|staples|coil|iud|tooth|teeth|plate|screws?|drain|tube|catheter|tick|splinter|stone|implant) out|com(?:e|es|ing) out|pull(?:ed|ing)? (?:the |your |that )?(?:tick|tube|object|splinter|knife)(?: out)?|pull(?:ed|ing)?(?= (?:the |your |that |a )?(?:tooth|teeth)\b)|tick removal|whipped out|clear(?:ed)? out|dug out|take off)\b|拔(?=牙|管|智齿|了|下)|拆(?=线|石膏|掉|了|钉)|取(?=环|掉|下|钉|钢|异物|支架|管)|摘(?=掉|环|下)|夹(?=出|掉|走)|挖(?=出|掉)|剔除|去除(?!率)|割(?=掉|除|了)|清除异物|抠出|抽出(?=异|刀)|切掉",
         r"\b(?:lef?t (?:it |them )?in(?: place)?|leave (?:it |them )?in(?: place)?|in place|in situ|leav(?:e|ing)(?=.{1,30}\bin (?:place|situ))|retain\w*|preserv\w+|sav(?:e|ed|ing)(?= the| your| his| her))\b|保留|留置|留在(?:原位|原处)?"
-        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|(?:just|simply) (?:watch|observe|monitor)|keep(?:ing)? an eye on|(?:leave|leaving|left|keep)(?= (?:the|your) \w+ in(?: place)?$)|keep(?= (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|appendix|tonsils|uterus)\b)|keep (?:the|your) stitches)\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
+        r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|keep(?:ing)? an eye on|(?:leave|leaving|left|keep)(?= (?:the|your) \w+ in(?: place)?$)|keep(?= (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|appendix|tonsils|uterus)\b)|keep (?:the|your) stitches)\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
         r"\b(?:inpatient|hospitali[sz]\w+|hospital admission|admit\w*)\b|住院"
@@ -280,7 +281,7 @@ STANDALONE = (
     (
         r"\b(?:patent|unobstructed)\b|通畅|畅通"
         r"|\b(?:arter(?:y|ies)|vessels?|airways?|veins?|ducts?|tubes?|shunt|stent|graft|catheter) (?:is|are|was|were|remains?) (?:wide |still |fully )?(?:open|clear)\b|\bopen (?=arter|vessels?|airways?|coronar|veins?\b|ducts?\b)|\b(?:flows?|flowing|drains?|draining) freely\b|顺畅",
-        r"\b(?:blocked|obstructed|occluded)\b|堵塞|阻塞|闭塞|狭窄|不通"
+        r"\b(?:blocked|obstructed|occluded)\b|堵塞|阻塞|闭塞|(?<!轻度)(?<!轻微)狭窄|不通"
         r"|\b(?:blockages?|clogged|plugged|bunged up|bottlenecked)\b|堵(?:了|住|死|上|得)|阻死",
     ),
     (
@@ -350,7 +351,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (
         r"\b(?:heritable|hereditary|inherit\w*|genetic(?:ally)?|familial|runs? in (?:the )?famil(?:y|ies)"
-        r"|passed (?:on |down )?to (?:(?:your|the|his|her|their) )?(?:children|child|offspring|bab(?:y|ies)))\b|遗传(?:性(?:疾病)?|病(?!史|学|理))?(?:给?(?:子女|孩子|儿童|后代|下一代))?|传给(?:子女|孩子|后代|下一代)"
+        r"|passed (?:on |down )?to (?:(?:your|the|his|her|their) )?(?:children|child|offspring|bab(?:y|ies)))\b|遗传(?:性(?:疾病)?|病(?!史|学|理))?(?:给?(?:子女|孩子|儿童|后代|下一代))?"
         r"|\bpass(?:es|ed|ing)? (?:it |this )?(?:on|down) (?:through|in|within) (?:the |your |a )?(?:famil(?:y|ies)|generations)\b|\b(?:handed|passed) down\b(?: (?:from|by) (?:the |your |his |her |one['’]s |a )?(?:parents?|mother|father))?(?: (?:by|through|in|via) (?:the |your )?genes\b)?|\b(?:passed on|transmitted|passed) (?:genetically|by (?:the |your )?genes|(?:from|by) (?:the |your |his |her |one['’]s |a )?parents?)\b|\bgenetically determined\b|家族性(?!腺瘤|息肉|高胆|地中海)|家族遗传|传给(?:儿子|女儿|宝宝|后人|下一辈)|代代相传",
         r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性",
     ),

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.text.dimensions.stages import SCALES, find_stages
-from imapeval.text.dimensions.table import COMPLEMENTS, DIMENSION_COUNT, ONE_SIDED, find_sides
+from imapeval.text.dimensions.table import COMPLEMENTS, DIMENSION_COUNT, ONE_SIDED, TIME_OF_DAY, find_sides
 from imapeval.text.normalise import stem
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
     "nose-mouth minimum-maximum minimal-maximal majority-minority relieve-aggravate relieve-worsen ease-worsen "
     "improve-deteriorate success-failure succeed-fail accept-refuse allow-forbid permit-forbid healthy-diseased "
     "thrombocytopenia-thrombocytosis leukopenia-leukocytosis constipation-diarrhoea fat-thin clean-dirty sharp-blunt "
-    "larger-smaller bigger-smaller large-small big-small stronger-weaker stronger-milder heavier-lighter wider-narrower "
+    "larger-smaller bigger-smaller stronger-weaker stronger-milder heavier-lighter wider-narrower "
     "thicker-thinner older-younger sooner-later faster-slower quicker-slower softer-harder hotter-colder warmer-colder "
-    "arterial-venous artery-vein superior-inferior ventral-dorsal ascending-descending elevation-depression "
-    "strengthen-weaken accelerate-slow accelerate-delay lose-gain expand-shrink grow-shrink encourage-discourage "
-    "inner-outer minor-major maternal-paternal mother-father boy-girl summer-winter identical-fraternal sunken-bulging "
+    "superior-inferior ventral-dorsal ascending-descending elevation-depression "
+    "accelerate-slow accelerate-delay lose-gain expand-shrink grow-shrink encourage-discourage "
+    "minor-major identical-fraternal sunken-bulging "
     "ovulatory-anovulatory febrile-afebrile symmetrical-asymmetrical temporary-permanent voluntary-mandatory "
-    "optional-mandatory optional-compulsory pale-dark light-dark gently-hard gently-vigorously gentle-vigorous oily-dry greasy-dry sufficient-deficient sufficient-deficiency adequate-deficient adequate-deficiency "
+    "optional-mandatory optional-compulsory pale-dark gently-hard gently-vigorously gentle-vigorous sufficient-deficient sufficient-deficiency "
     "young-old elderly-young newborn-adult smooth-rough sweet-bitter empty-replete full-fasting "
     "前-后 早-晚 大-小 多-少 高-低 上-下 左-右 内-外 轻-重 快-慢 强-弱 冷-热 干-湿 干-潮 开-关 男-女 升-降 长-短 阴-阳 新-旧 生-熟 软-硬 松-紧 "
     "粗-细 厚-薄 深-浅 远-近 增-减 增-降 加-减 有-无 急-慢 抬-垂 良-恶 缺-出 先-后 藏-冻 坐-卧 站-卧 坐-站 仰-俯 胖-瘦 开-闭 睁-闭 升-落 "
@@ -74,11 +74,13 @@ class Opposites:
     Attributes:
         sides: Number of a dimension to the numbers of the sides of it that the value names. Stages, grades and degrees
             are dimensions too; their sides are the stage numbers.
+        spans: Where it names them, as [start, end), for each of these dimensions but stages.
         rest: The value without these words, but with those of dimensions with one side, which say what it is about.
         remainder: The value without all these words.
     """
 
     sides: dict[int, frozenset[int]]
+    spans: dict[int, list[tuple[int, int]]]
     rest: str
     remainder: str
 
@@ -95,11 +97,13 @@ def find_opposites(value: str) -> Opposites:
     taken = {DIMENSION_COUNT + SCALES.index(scale): numbers for scale, numbers in stages.items()}
     # Words of several dimensions may overlap: 饭后 is after the meal, and not on an empty stomach.
     rest, remainder = list(unstaged), list(unstaged)
+    spans: dict[int, list[tuple[int, int]]] = {}
     for dimension, side, found in find_sides(unstaged):
         taken[dimension] = taken.get(dimension, frozenset()) | {side}
+        spans.setdefault(dimension, []).append(found.span())
         for kept in (remainder,) if dimension in ONE_SIDED else (rest, remainder):
             kept[found.start() : found.end()] = " " * len(found[0])
-    return Opposites(taken, "".join(rest), "".join(remainder))
+    return Opposites(taken, spans, "".join(rest), "".join(remainder))
 
 
 def are_opposed(a: Opposites, b: Opposites) -> bool:
@@ -123,6 +127,27 @@ def are_complements(a: Opposites, b: Opposites) -> bool:
     """
     opposed = _list_opposed(a, b)
     return bool(opposed) and all(dimension in COMPLEMENTS for dimension in opposed)
+
+
+def are_twice_opposed(a: Opposites, b: Opposites) -> bool:
+    """Return whether two values name different sides of two dimensions in different words, and so may both be true.
+
+    >>> are_twice_opposed(find_opposites("mild effects are common"), find_opposites("severe effects are rare"))
+    True
+    >>> are_twice_opposed(find_opposites("with food"), find_opposites("on an empty stomach"))
+    False
+    """
+    # "Before breakfast" and "after dinner" exclude each other all the same, and stages have no spans.
+    opposed = [number for number in _list_opposed(a, b) if number in a.spans and number != TIME_OF_DAY]
+    return any(
+        all(_are_apart(one.spans[first], one.spans[second]) for one in (a, b))
+        for place, first in enumerate(opposed)
+        for second in opposed[:place]
+    )
+
+
+def _are_apart(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> bool:
+    return all(end <= start or other_end <= begin for begin, end in spans for start, other_end in others)
 
 
 def _list_opposed(a: Opposites, b: Opposites) -> list[int]:

@@ -50,7 +50,7 @@ _HARMLESS = re.compile(
     r"(?= (?:needs?|can|could|may|might|should|must|will|would|do|does|has|have|requires?"
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
-    r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
+    r"|\bnothing (?:but|else than|to do with)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
     r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"

@@ -22,7 +22,6 @@ MINUTE = HOUR / 60
 SAME = [
     ("pulse 64 per minute", "pulse 64 bpm"),
     ("七成", "70%"),
-    ("age 65", "65 years"),  # compared with an age, years are one
     # Doses
     ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
     ("levothyroxine 50 µg", "levothyroxine 50 mcg"),
@@ -256,6 +255,7 @@ DIFFERENT = [
     ("400 mg once daily", "200 mg twice daily"),
 ]
 ONE_SIDED = [
+    ("age 65", "65 years"),  # an age is no duration
     ("ibuprofen 400 mg", "ibuprofen"),
     ("400 mg every 8 hours", "every 8 hours"),
     ("10 mg for 5 days", "10 mg"),

@@ -1,0 +1,60 @@
+"""Whether two phrases differ in a word and its opposite, and otherwise little."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
+from imapeval.text.dimensions.opposites import are_antonyms, are_opposed, are_twice_opposed, find_opposites
+from imapeval.text.language import has_chinese
+from imapeval.text.negation.stance import read_stance
+from imapeval.text.phrases import parse_phrase
+
+if TYPE_CHECKING:
+    from imapeval.text.phrases import Phrase
+
+
+def denies_side(a: Phrase, b: Phrase) -> bool:
+    """Return whether the one phrase of two that denies does so before its sides: 不危险, but not 肾功能正常者不减量."""
+    text = (a if a.stance.denies else b).text
+    ends = [end for spans in find_opposites(text).spans.values() for _, end in spans]
+    return not any(read_stance(text[end:]).denies for end in ends)
+
+
+def differ_by_opposite(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases name different sides of a dimension and otherwise differ little."""
+    first, second = find_opposites(a.text), find_opposites(b.text)
+    if not are_opposed(first, second) or are_twice_opposed(first, second):
+        return False
+    # Without the amounts, which may name a side too: "every morning".
+    ours, theirs = (parse_phrase(find_opposites(phrase.amounts.rest).rest).words for phrase in (a, b))
+    if not (ours or theirs):
+        # "Itching at night" is not about "swelling in the morning".
+        return first.sides.keys() <= second.sides.keys() or second.sides.keys() <= first.sides.keys()
+    return measure_overlap(ours, theirs) >= SAME_SUBJECT and not name_other_codes(ours, theirs)
+
+
+def name_other_codes(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Return whether two Chinese phrases, as characters, name different things in Latin letters: 维生素B12 and 维生素D."""
+    is_chinese = any(has_chinese(word) for word in a & b)
+    return is_chinese and all(any(map(str.isascii, words)) for words in (a - b, b - a))
+
+
+def differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Return whether two phrases differ in a word and its antonym, and otherwise little."""
+    ours, theirs = a - b, b - a
+    if ours | theirs == frozenset({"non"}):
+        # "small cell" and "non-small cell lung cancer".
+        return True
+    antonyms = find_antonyms(a, b) & ours
+    # "Mild effects are common" and "severe effects are rare" may both be true; 加重 and 减轻 are one word each.
+    if not antonyms or sum(map(str.isascii, antonyms)) > 1:
+        return False
+    rest = max(len(a), len(b)) - 1
+    return rest == 0 or len(a & b) / rest >= SAME_SUBJECT
+
+
+def find_antonyms(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+    """Return the words of only one of two phrases that have an antonym in the other."""
+    pairs = ((word, other) for word in a - b for other in b - a if are_antonyms(word, other))
+    return frozenset(word for pair in pairs for word in pair)
