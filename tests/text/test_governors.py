@@ -58,6 +58,8 @@ def test_governors_of_lists(clause, governor):
         ("surgery isn't necessary", "isn't necessary"),
         ("bleeding is unlikely", "is unlikely"),
         ("tea must not be drunk", "must not be drunk"),
+        ("奶茶等甜饮也别喝", "也别喝"),
+        ("贝类要尽量少碰", "要尽量少碰"),
         ("aspirin is helpful", ""),
         ("should be avoided", ""),
         ("avoid smoking", ""),

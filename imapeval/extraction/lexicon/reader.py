@@ -81,7 +81,7 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="9")
+        return signature("lexicon", graph=self.graph.hash[:12], v="10")
 
     @property
     def concurrency(self) -> int:
