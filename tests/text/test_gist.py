@@ -71,6 +71,11 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("stop the drug if you get a rash", "drug rash", None),
         ("LDL goal 70", "LDL level 160", None),
         ("vitamin D levels", "vitamin D", None),
+        # Advice is not the opposite of the finding that it is given for.
+        ("lower your blood pressure", "high blood pressure", None),
+        ("血压升高", "降低血压", None),
+        ("加大胰岛素剂量", "减少胰岛素剂量", WordingVerdict.OTHER_SIDE),
+        ("high TSH with low T4", "low TSH with high T4", WordingVerdict.OTHER_SIDE),
         # Lists, part by part.
         ("TSH raised, T4 normal", "T4 normal, TSH raised", WordingVerdict.SAME),
         ("TSH raised, T4 normal", "TSH normal, T4 raised", WordingVerdict.OTHER_SIDE),

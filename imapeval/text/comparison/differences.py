@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
-from imapeval.text.dimensions.opposites import are_antonyms, are_opposed, are_twice_opposed, find_opposites
+from imapeval.text.dimensions.opposites import (
+    are_antonyms,
+    are_opposed,
+    are_twice_opposed,
+    find_opposites,
+    list_opposed,
+)
+from imapeval.text.dimensions.table import LEVEL, QUANTITY
 from imapeval.text.language import has_chinese
 from imapeval.text.negation.stance import read_stance
 from imapeval.text.phrases import parse_phrase
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
+
+
+# A phrase that begins so asks for a change.
+_CHANGE = re.compile(
+    r"^(?:(?:please|to|you|should|try|aim) )*(?:lower|reduce|decrease|lessen|cut|raise|elevate|increase|restore|boost|control|keep|maintain|get|ensure|bring"
+    r"|restrict|limit|double|halve|step|titrate)\b"
+    r"|^(?:应该?|需要?|要|可以?|注意|尽量|积极|适当)?(?:降|升高|增加|增大|加大|减|保持|提高|增强|控制|限制|补充|保证|维持|上调|下调)",
+    re.IGNORECASE,
+)
+
+
+def are_change_and_state(a: Phrase, b: Phrase) -> bool:
+    """Return whether one of two phrases asks for more or less of what the other finds: "lower" and "high blood pressure"."""
+    opposed = list_opposed(find_opposites(a.text), find_opposites(b.text))
+    asks = [_CHANGE.match(phrase.text) is not None for phrase in (a, b)]
+    return asks[0] != asks[1] and bool(opposed) and {*opposed} <= {QUANTITY, LEVEL}
 
 
 def denies_side(a: Phrase, b: Phrase) -> bool:

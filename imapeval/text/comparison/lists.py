@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LIST_SEPARATOR = re.compile(r"[,，、;/]|\b(?:and|or|nor)\b|以及|[或和与及]", re.IGNORECASE)
 _PART = re.compile(
     r"[,，;；、]|\b(?:and|but)\b|(?<=\w)\s(?=(?:without|with no)\b)|(?<=[^有])(?=[无没])|但是?"
-    r"|(?<=[片粒颗包袋支丸滴次克])(?=[早中晚午睡])",
+    r"|\bwith(?= (?:high|low|raised|elevated|normal|reduced|increased|decreased)\b)|(?<=[片粒颗包袋支丸滴次克])(?=[早中晚午睡])",
     re.IGNORECASE,
 )
 """What stands between the parts of a list."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison.differences import (
+    are_change_and_state,
     denies_side,
     differ_by_antonym,
     differ_by_opposite,
@@ -38,11 +39,8 @@ if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
 
 _WORD = re.compile(rf"[a-z]+|[{HAN}]")
-
-
 _CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
-
-
+# Words for a value that is to be reached, and for what is allowed or goes on.
 _TARGET = re.compile(r"\b(?:targets?|goals?|aim)\b|目标|控制|降[到至]|维持|保持", re.IGNORECASE)
 _PERMISSION = re.compile(
     r"\b(?:safe(?:ly)?|fine|ok(?:ay)?|can|may|allowed|permitted|acceptable|suitable|compatible|continu\w+|start\w*|recommended)\b"
@@ -161,7 +159,7 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if not same_stance:
         return _compare_opposite_stances(a, b)
     if differ_by_opposite(a, b) or differ_by_antonym(a.words, b.words):
-        return WordingVerdict.OTHER_SIDE
+        return None if are_change_and_state(a, b) else WordingVerdict.OTHER_SIDE
     if agree and _same_name(a, b):
         return _compare_times_of_day(a, b)
     if amounts is AmountRelation.DIFFERENT:
@@ -253,10 +251,11 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         sides = denied.opposites.sides
         broader = denied.words <= affirmed.words and sides.items() <= affirmed.opposites.sides.items()
         # "No cure" does not deny "surgery can cure it", but "no alcohol" denies "alcohol is safe".
-        named = denied.words or (sides and affirmed.standalone - {SAFETY} <= denied.standalone)
-        return WordingVerdict.OPPOSITE if broader and named else None
+        about = denied.words or (sides and affirmed.standalone - {SAFETY} <= denied.standalone)
+        return WordingVerdict.OPPOSITE if broader and about else None
     if opposed:
-        return None if are_twice_opposed(ours.opposites, theirs.opposites) else WordingVerdict.OTHER_SIDE
+        open_ = are_twice_opposed(ours.opposites, theirs.opposites) or are_change_and_state(a, b)
+        return None if open_ else WordingVerdict.OTHER_SIDE
     sides, other_sides = (
         {number: named for number, named in gist.opposites.sides.items() if number != START} for gist in (ours, theirs)
     )

@@ -114,7 +114,7 @@ def are_opposed(a: Opposites, b: Opposites) -> bool:
     >>> are_opposed(find_opposites("acute on chronic kidney failure"), find_opposites("chronic kidney failure"))
     False
     """
-    return bool(_list_opposed(a, b))
+    return bool(list_opposed(a, b))
 
 
 def are_complements(a: Opposites, b: Opposites) -> bool:
@@ -125,7 +125,7 @@ def are_complements(a: Opposites, b: Opposites) -> bool:
     >>> are_complements(find_opposites("left arm"), find_opposites("right arm"))
     False
     """
-    opposed = _list_opposed(a, b)
+    opposed = list_opposed(a, b)
     return bool(opposed) and all(dimension in COMPLEMENTS for dimension in opposed)
 
 
@@ -138,7 +138,7 @@ def are_twice_opposed(a: Opposites, b: Opposites) -> bool:
     False
     """
     # "Before breakfast" and "after dinner" exclude each other all the same, and stages have no spans.
-    opposed = [number for number in _list_opposed(a, b) if number in a.spans and number != TIME_OF_DAY]
+    opposed = [number for number in list_opposed(a, b) if number in a.spans and number != TIME_OF_DAY]
     return any(
         all(_are_apart(one.spans[first], one.spans[second]) for one in (a, b))
         for place, first in enumerate(opposed)
@@ -150,7 +150,8 @@ def _are_apart(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> b
     return all(end <= start or other_end <= begin for begin, end in spans for start, other_end in others)
 
 
-def _list_opposed(a: Opposites, b: Opposites) -> list[int]:
+def list_opposed(a: Opposites, b: Opposites) -> list[int]:
+    """Return the dimensions of which two values name different sides."""
     return [number for number in a.sides.keys() & b.sides.keys() if a.sides[number].isdisjoint(b.sides[number])]
 
 

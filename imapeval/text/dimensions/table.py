@@ -34,11 +34,12 @@ EQUIVALENT = range(COMPLEMENTS.start, COMPLEMENTS.start + len(general.STANDALONE
 ONE_SIDED = frozenset(number for number, sides in enumerate(_DIMENSIONS) if len(sides) == 1)
 """Numbers of the dimensions that a phrase can only affirm or deny."""
 
-TIME_OF_DAY, START, RESULT, SAFETY, LEVEL = map(
-    _DIMENSIONS.index, (general.TIMES_OF_DAY, general.START, general.RESULT, general.SAFETY, general.LEVEL)
+TIME_OF_DAY, START, RESULT, SAFETY, LEVEL, QUANTITY = map(
+    _DIMENSIONS.index,
+    (general.TIMES_OF_DAY, general.START, general.RESULT, general.SAFETY, general.LEVEL, general.QUANTITY),
 )
 """Numbers of the dimensions of morning, noon and night, of taking and pausing, of results of tests, of safe and harmful,
-and of raised, low and normal."""
+of raised, low and normal, and of more and less."""
 
 _KEY_LENGTH = 4
 # The standard library's parser of patterns has no public name.
