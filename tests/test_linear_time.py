@@ -483,12 +483,14 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.amounts.units.read_margins": lambda text: units.read_margins(text, len(text) // 2, len(text) // 2, 0),
     "text.amounts.units.read_number": lambda text: units.read_number(text, 0),
     "text.amounts.units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
-    "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
-    "text.similarity.measure_wording_similarity": lambda text: similarity.measure_wording_similarity(text, f"{text}."),
+    "text.comparison.wordings.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
+    "text.comparison.similarity.measure_wording_similarity": lambda text: similarity.measure_wording_similarity(
+        text, f"{text}."
+    ),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
-    "text.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
+    "text.negation.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
     "text.normalise.normalise_unicode": lambda text: normalise_unicode(text, "NFKC"),
-    "text.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
+    "text.dimensions.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
     "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in FACT_LANGS],
     "extraction.lexicon.cues.is_disclaimer": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in FACT_LANGS],
