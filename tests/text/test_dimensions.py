@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.text.dimensions import table
+from imapeval.text.dimensions.opposites import find_opposites
 
 PAIRS = Path(__file__).parents[1] / "matching" / "relation_pairs.tsv"
 
@@ -46,3 +47,9 @@ def test_a_pattern_without_any_letter_is_refused(monkeypatch):
     with pytest.raises(ValueError, match=re.escape(r"\w+")):
         table._index_sides()
     table._index_sides.cache_clear()
+
+
+def test_spans_of_sides_are_places_in_the_value():
+    value = "stage IV kidney disease, acute"
+    spans = find_opposites(value).spans
+    assert [value[start:end] for some in spans.values() for start, end in some] == ["acute"]

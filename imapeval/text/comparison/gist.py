@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.text.dimensions.opposites import find_opposites
-from imapeval.text.dimensions.table import EQUIVALENT, LEVEL, RESULT, STANDALONE, find_sides
+from imapeval.text.dimensions.table import EQUIVALENT, LEVEL, RESULT, STANDALONE
 from imapeval.text.normalise import stem
 from imapeval.text.phrases import find_content_words, parse_phrase
 from imapeval.text.synonyms import join_alternatives, read_table
@@ -86,9 +87,8 @@ def find_gist(value: str) -> Gist:
     text = pattern.sub(lambda found: unified[found[0].lower()], parse_phrase(value).amounts.rest)
     opposites = find_opposites(text)
     unsaid = list(text)
-    for dimension, _, found in find_sides(text):
-        if dimension in EQUIVALENT or dimension == RESULT:
-            unsaid[found.start() : found.end()] = " " * len(found[0])
+    for start, end in chain.from_iterable(opposites.spans.get(number, ()) for number in (*EQUIVALENT, RESULT)):
+        unsaid[start:end] = " " * (end - start)
     words, said = map(_find_subject_words, (opposites.remainder, "".join(unsaid)))
     standalone = frozenset(number for number in opposites.sides if number in STANDALONE)
     # "Low iron level" is about iron, but "iron level" is not iron.

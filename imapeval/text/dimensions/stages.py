@@ -55,10 +55,10 @@ SCALES = ("stage", "grade", "degree")
 
 
 def find_stages(value: str) -> tuple[dict[str, frozenset[int]], str]:
-    """Return the numbers that a value gives on each of `SCALES`, and the value without them.
+    """Return the numbers that a value gives on each of `SCALES`, and the value with spaces in their place.
 
-    >>> find_stages("CKD stage 3-4"), find_stages("高血压Ⅱ级")
-    (({'stage': frozenset({3, 4})}, 'CKD  '), ({'grade': frozenset({2})}, '高血压 '))
+    >>> find_stages("stage 3 CKD"), find_stages("高血压Ⅱ级")
+    (({'stage': frozenset({3})}, '        CKD'), ({'grade': frozenset({2})}, '高血压  '))
     """
     named: dict[str, frozenset[int]] = {}
     for found in _ANYWHERE.finditer(value):
@@ -71,7 +71,7 @@ def find_stages(value: str) -> tuple[dict[str, frozenset[int]], str]:
         )
         if numbers := _read_numbers(found["latin"] or found["chinese"] or found["degree"]):
             named[scale] = named.get(scale, frozenset()) | numbers
-    return named, _ANYWHERE.sub(" ", value)
+    return named, _ANYWHERE.sub(lambda found: " " * len(found[0]), value)
 
 
 def strip_stage(norm: str) -> str:
