@@ -207,7 +207,7 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
 
 
 def _print_tasks(found: "ClosedFindings") -> None:
-    """Print pairs of models, learning curves, and what is to be known of the answers."""
+    """Print pairs of models, learning curves, and notes on the answers."""
     from imapeval.study.closed.drbenchmark.tasks import load_tasks
     from imapeval.study.intervals.limits import describe_test_limits
     from imapeval.study.number_format import find_digits, write_decimal

@@ -119,8 +119,8 @@ class _Reader:
 
     def _error(self, problem: str, key: str, *, fix: str = _FIX) -> InputError:
         spelled = re.escape(key).replace(r"\-", "[-_]")
-        place = re.compile(rf"""\s*(\[(.*\.)?)?["']?{spelled}["']?\s*[]=.]""")
-        line = next((number for number, text in enumerate(self._lines, 1) if place.match(text)), None)
+        pattern = re.compile(rf"""\s*(\[(.*\.)?)?["']?{spelled}["']?\s*[]=.]""")
+        line = next((number for number, text in enumerate(self._lines, 1) if pattern.match(text)), None)
         return InputError(problem, path=self._path, line=line, fix=fix)
 
 

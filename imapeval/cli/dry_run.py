@@ -68,68 +68,68 @@ def print_dry_run(
         extractor, matcher = repeat_relating(work.extractor, work.matcher, relatings)
         work = replace(work, extractor=extractor, matcher=matcher)
     with show_progress("counting", total=len(samples), quiet=json_output) as advance:
-        found: UsageForecast = asyncio.run(
+        forecast: UsageForecast = asyncio.run(
             forecast_usage(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance)
         )
-    prompt = sum(task.prompt_tokens for task in found.tasks)
-    repeated = sum(task.repeated_tokens for task in found.tasks)
-    completion = sum(task.completion_tokens for task in found.tasks)
+    prompt = sum(task.prompt_tokens for task in forecast.tasks)
+    repeated = sum(task.repeated_tokens for task in forecast.tasks)
+    completion = sum(task.completion_tokens for task in forecast.tasks)
     usd = None if price is None else price.cost_of(Usage(prompt, completion))
     least = None if price is None else price.cost_of(Usage(prompt, completion, repeated))
     if json_output:
         record = {
             "samples": len(samples),
-            "questions": found.questions,
-            "references": found.references,
-            "responses": found.responses,
+            "questions": forecast.questions,
+            "references": forecast.references,
+            "responses": forecast.responses,
             "judges": judges,
             "votes": settings.votes,
-            "calls": sum(task.calls for task in found.tasks),
-            "supposed": sum(task.supposed for task in found.tasks),
-            "cached": sum(task.cached for task in found.tasks),
+            "calls": sum(task.calls for task in forecast.tasks),
+            "supposed": sum(task.supposed for task in forecast.tasks),
+            "cached": sum(task.cached for task in forecast.tasks),
             "prompt_tokens": prompt,
-            "prompt_tokens_exact": found.exact,
+            "prompt_tokens_exact": forecast.exact,
             "repeated_tokens": repeated,
             "completion_tokens": completion,
             "usd": usd,
             "usd_with_prefix_cache": least,
             "price": None if price is None else asdict(price),
-            "tasks": [asdict(task) for task in found.tasks],
-            "assumed": found.assumed,
-            "failed": found.failed,
+            "tasks": [asdict(task) for task in forecast.tasks],
+            "assumed": forecast.assumed,
+            "failed": forecast.failed,
         }
         emit_json(record)
     else:
-        _print_texts(found, settings, reads=reads, judges=judges)
-        _print_plan(found, price, usd, least)
+        _print_texts(forecast, settings, reads=reads, judges=judges)
+        _print_plan(forecast, price, usd, least)
 
 
-def _print_texts(found: "UsageForecast", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
+def _print_texts(forecast: "UsageForecast", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
     votes = f", each read {settings.votes} times" if settings.votes > 1 else ""
-    texts = f"{found.questions} questions, {found.references} references, {found.responses} responses"
+    texts = f"{forecast.questions} questions, {forecast.references} references, {forecast.responses} responses"
     echo(f"{settings.spec}: {texts}{votes if reads else ''}")
     if judges:
         echo(f"judged by {', '.join(judges)}")
 
 
-def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None, least: float | None) -> None:
+def _print_plan(forecast: "UsageForecast", price: "Price | None", usd: float | None, least: float | None) -> None:
     rows = {
         task.name: [
             *(task.calls, task.supposed, task.cached),
             *(task.calls - task.cached, task.prompt_tokens, task.repeated_tokens, task.completion_tokens),
         ]
-        for task in found.tasks
+        for task in forecast.tasks
     }
     rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 7
     headings = ("calls", "supposed", "cached", "to send", "tokens\nin", "of them\nrepeated", "tokens\nout")
     columns = [Column("request", lambda name: name, text=True, wrap=False)]
     columns += [
-        Column(heading, lambda name, place=place: f"{rows[name][place]:,}") for place, heading in enumerate(headings)
+        Column(heading, lambda name, index=index: f"{rows[name][index]:,}") for index, heading in enumerate(headings)
     ]
     emit(rows, columns, width=100)
     if rows["all"][3]:
-        echo("tokens in:  " + ("counted with the model's tokenizer" if found.exact else "estimated"))
-        seen = ", ".join(f"{task.seen} of {task.name}" for task in found.tasks if task.seen)
+        echo("tokens in:  " + ("counted with the model's tokenizer" if forecast.exact else "estimated"))
+        seen = ", ".join(f"{task.seen} of {task.name}" for task in forecast.tasks if task.seen)
         basis = f"means of cached completions: {seen}" if seen else "typical values of strong models"
         echo(f"tokens out: expected, from {basis}")
     if price is None or usd is None:
@@ -141,13 +141,13 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
         )
     if least is not None and usd is not None and least < usd:
         echo(f"            about {least:.4f} USD if the server has the repeated beginnings of prompts in its cache")
-    for text in found.assumed:
+    for text in forecast.assumed:
         echo(f"assumed:    {text}")
-    if weighed := ", ".join(f"{task.weighed:,} of {task.name}" for task in found.tasks if task.weighed):
+    if weighed := ", ".join(f"{task.weighed:,} of {task.name}" for task in forecast.tasks if task.weighed):
         echo(
             f"assumed:    the server returns log-probabilities ({weighed}). If it does not, each of these calls is "
             "followed by as many as the metric's option `samples` says, or by none if that is 1"
         )
-    for kind, count in found.failed.most_common():
+    for kind, count in forecast.failed.most_common():
         echo(f"{count} samples cannot be read or judged: {kind}", err=True)
     echo("Nothing was sent. Repeated requests after unusable completions are not included.")

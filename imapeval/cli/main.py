@@ -113,12 +113,12 @@ def _is_local(command: Any, parameter: Any) -> bool:
 
 
 def _refuse_url(_: Any, parameter: Any, value: object) -> object:
-    places = cast("list[object]", value or []) if parameter.multiple or parameter.nargs != 1 else [value]
+    values = cast("list[object]", value or []) if parameter.multiple or parameter.nargs != 1 else [value]
     # Studies of ratings may be in a database, whose URL is never a `Path`; reports never are.
     databases = ("postgresql://", "postgres://") if parameter.name not in ("junit", "summary") else ()
     if parameter.metavar == _NAMED_RUN:
-        places = [str(place).partition("=")[2] for place in places]
-    if any(is_url(str(place)) and not str(place).startswith(databases) for place in places):
+        values = [str(item).partition("=")[2] for item in values]
+    if any(is_url(str(item)) and not str(item).startswith(databases) for item in values):
         raise typer.BadParameter("this is a URL; give a file or folder of this computer", param=parameter)
     return value
 

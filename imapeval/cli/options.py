@@ -235,12 +235,12 @@ def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
     """
     settings: dict[str, dict[str, str]] = {}
     for text in values or ():
-        place, equals, value = text.partition("=")
-        metric, dot, option = place.rpartition(".")
+        name, equals, value = text.partition("=")
+        metric, dot, option = name.rpartition(".")
         if not (metric and dot and option and equals):
             raise UsageError(f"--set {text!r} is not METRIC.OPTION=VALUE. Example: --set bertscore.idf=yes.")
         if option in settings.setdefault(metric, {}):
-            raise UsageError(f"--set is given twice for {place}: {settings[metric][option]!r} and {value!r}. Keep one.")
+            raise UsageError(f"--set is given twice for {name}: {settings[metric][option]!r} and {value!r}. Keep one.")
         settings[metric][option] = value
     return settings
 

@@ -169,13 +169,13 @@ def _print_import(taken: "ImportReport", waiting: dict[str, int], folder: Path) 
         echo(f"{count} failed: {kind}, for example: {message}", err=True)
     _print_lines("different from the cached completion, which is kept", taken.differing)
     _print_lines("for requests that were not exported to this folder", taken.foreign)
-    _print_lines("not a result", [f"{place}: {why}" for place, why in taken.unreadable.items()])
+    _print_lines("not a result", [f"{location}: {why}" for location, why in taken.unreadable.items()])
     for name, count in waiting.items():
         echo(f"{folder / name}: {count} requests have no result yet")
     echo("next: repeat the same `imapeval batch export` to write what is missing")
 
 
-def _print_lines(what: str, places: Sequence[str]) -> None:
-    if places:
-        more = "" if len(places) <= _SHOWN else f"\n  and {len(places) - _SHOWN} more"
-        echo(f"{what}: {len(places)} lines\n  " + "\n  ".join(places[:_SHOWN]) + more, err=True)
+def _print_lines(what: str, lines: Sequence[str]) -> None:
+    if lines:
+        more = "" if len(lines) <= _SHOWN else f"\n  and {len(lines) - _SHOWN} more"
+        echo(f"{what}: {len(lines)} lines\n  " + "\n  ".join(lines[:_SHOWN]) + more, err=True)

@@ -155,8 +155,8 @@ def score(
             device=choose_one(device, "--device", DEVICES),
         )
         ready = open_parts(llm=llm, progress=progress)
-    place = out or f"runs/{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    output = Output(place)
+    destination = out or f"runs/{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    output = Output(destination)
     identity = make_run_settings(ready, references=joined, seed=data_options.seed)
     with output.open() as folder:
         try:
@@ -183,10 +183,10 @@ def score(
                     progress=advance,
                 )
         except Interrupted as interrupted:
-            echo(f"Stopped. To resume: {_resume_command(place)}", err=True)
+            echo(f"Stopped. To resume: {_resume_command(destination)}", err=True)
             raise typer.Exit(interrupted.code) from interrupted
         except ServiceError as error:
-            command = _resume_command(place)
+            command = _resume_command(destination)
             if error.kind == "over-budget" and llm_options.max_cost is not None:
                 # The same limit would stop it again at once.
                 command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
@@ -234,10 +234,10 @@ def score(
     raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 
 
-def _resume_command(place: str) -> str:
+def _resume_command(destination: str) -> str:
     command = ["imapeval", *sys.argv[1:]]
-    given = any(part.partition("=")[0] == "--out" for part in command)
-    return shlex.join(map(redact, command if given else [*command, "--out", place]))
+    has_out = any(part.partition("=")[0] == "--out" for part in command)
+    return shlex.join(map(redact, command if has_out else [*command, "--out", destination]))
 
 
 def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:

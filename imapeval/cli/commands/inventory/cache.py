@@ -87,7 +87,7 @@ def clear(
 
     path = completions_path()
     if not yes:
-        count = sum(one.entries for one in cache_contents.list_models(path) if model in (None, one.model))
+        count = sum(usage.entries for usage in cache_contents.list_models(path) if model in (None, usage.model))
         echo(f"completions to delete from {path}: {count:,}")
         typer.confirm("Getting them again has to be paid for again. Delete them?", abort=True)
     dropped = cache_contents.clear(path, model=model)

@@ -19,15 +19,15 @@ def list_(json_output: Json = False) -> None:
     from imapeval.llm.providers.weights import KNOWN
 
     if json_output:
-        emit_json([asdict(one) | {"path": one.locate(), "get": one.install_command} for one in KNOWN])
+        emit_json([asdict(weights) | {"path": weights.locate(), "get": weights.install_command} for weights in KNOWN])
         return
     emit(
         KNOWN,
         [
             Column("name", "name", text=True, wrap=False),
-            Column("GB", lambda one: f"{one.size / 1e9:.1f}", wrap=False),
+            Column("GB", lambda weights: f"{weights.size / 1e9:.1f}", wrap=False),
             Column("languages", "languages", write=", ".join, text=True),
-            Column("here", lambda one: "yes" if one.locate() else "no", text=True),
+            Column("here", lambda weights: "yes" if weights.locate() else "no", text=True),
             Column("note", "note", text=True),
         ],
     )

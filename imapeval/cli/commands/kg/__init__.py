@@ -76,7 +76,7 @@ def _describe(graph: "Graph", concept_id: str) -> dict[str, Any]:
     concept = graph.concept(concept_id)
 
     def show(ids: Iterable[str]) -> list[dict[str, str]]:
-        return [{"id": one, "label": graph.concept(one).label} for one in ids]
+        return [{"id": concept_id, "label": graph.concept(concept_id).label} for concept_id in ids]
 
     return {
         "id": concept.id,
@@ -109,10 +109,10 @@ def _format_concept(shown: dict[str, Any]) -> str:
         ("kinds", "kinds of it"),
         ("parts", "parts of it"),
     ):
-        others = [f"{other['label']} ({other['id']})" for other in shown[key]]
-        if others:
-            more = f"; and {len(others) - _RELATIVES_SHOWN:,} more" if len(others) > _RELATIVES_SHOWN else ""
-            lines.append(f"  {title}: {'; '.join(others[:_RELATIVES_SHOWN])}{more}")
+        related = [f"{relative['label']} ({relative['id']})" for relative in shown[key]]
+        if related:
+            more = f"; and {len(related) - _RELATIVES_SHOWN:,} more" if len(related) > _RELATIVES_SHOWN else ""
+            lines.append(f"  {title}: {'; '.join(related[:_RELATIVES_SHOWN])}{more}")
     if shown["aliases"]:
         lines.append(f"  also known as: {', '.join(shown['aliases'])}")
     return "\n".join(lines)
@@ -137,23 +137,23 @@ def search(
     linker, graph = _open_linker(kg, encoder, quiet=json_output)
     found = [
         {
-            "concept": one.concept,
-            "label": graph.concept(one.concept).label,
-            "type": graph.concept(one.concept).type,
-            "name": one.name,
-            "score": one.score,
-            "evidence": dict(one.evidence),
+            "concept": candidate.concept,
+            "label": graph.concept(candidate.concept).label,
+            "type": graph.concept(candidate.concept).type,
+            "name": candidate.name,
+            "score": candidate.score,
+            "evidence": dict(candidate.evidence),
         }
-        for one in linker.search(text, lang=language, k=limit, types=wanted)
+        for candidate in linker.search(text, lang=language, k=limit, types=wanted)
     ]
     if json_output:
         emit_json(found)
         return
     if not found:
         echo(f"nothing in {graph.path} resembles {text!r}")
-    for one in found:
+    for row in found:
         # Two significant digits: the right concept of a misspelt text may have a score of .01.
-        echo(f"{one['score']:#.2g}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}")
+        echo(f"{row['score']:#.2g}  {row['label']} ({row['concept']}), {row['type']}, by its name {row['name']!r}")
 
 
 @app.command()

@@ -96,12 +96,12 @@ def _print_report(report: "BuildReport") -> None:
             echo(f"  bad: {_format_left_out(problem)}")
         for skipped in source.skipped:
             echo(f"  left out: {_format_left_out(skipped)}")
-    for joined in report.joined:
-        echo(f"merged by {joined.why}: {joined.count:,} of {joined.source}, such as")
-        for one, label, into, other in joined.samples:
-            echo(f"  {label} ({one}) into {other} ({into})")
-    for left in report.left_out:
-        echo(f"not in the graph: {_format_left_out(left)}")
+    for merge in report.joined:
+        echo(f"merged by {merge.why}: {merge.count:,} of {merge.source}, such as")
+        for merged_id, label, target_id, target_label in merge.samples:
+            echo(f"  {label} ({merged_id}) into {target_label} ({target_id})")
+    for omission in report.left_out:
+        echo(f"not in the graph: {_format_left_out(omission)}")
     for kind, cycles in (("is-a", report.cycles), ("part-of", report.part_cycles)):
         for cycle in cycles:
             echo(f"{kind} cycle cut at its first step: {' -> '.join(cycle)}")
@@ -109,6 +109,6 @@ def _print_report(report: "BuildReport") -> None:
         echo(f"types: {report.inherited_types:,} concepts have that of one above them, {report.other:,} none (other)")
 
 
-def _format_left_out(left: "Omission") -> str:
-    first = f" (first: {'; '.join(left.first)})" if left.first else ""
-    return f"{left.what}: {left.count:,}{first}"
+def _format_left_out(omission: "Omission") -> str:
+    first = f" (first: {'; '.join(omission.first)})" if omission.first else ""
+    return f"{omission.what}: {omission.count:,}{first}"

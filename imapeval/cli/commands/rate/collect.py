@@ -45,9 +45,9 @@ def serve(
 
     # Every page asks for a rater's link, so that no further token is needed on an address that others can reach.
     with open_study(study) as opened, listen(host, port, token="links") as sock:
-        place = f"[{host}]" if ":" in host else host
+        address = f"[{host}]" if ":" in host else host
         message = (
-            f"imapeval rate: http://{place}:{sock.getsockname()[1]} (links: imapeval rate invite; Ctrl-C stops it)"
+            f"imapeval rate: http://{address}:{sock.getsockname()[1]} (links: imapeval rate invite; Ctrl-C stops it)"
         )
         limits = RequestLimits()
         run(make_app(opened, limits, secure=https), limits, sock=sock, ready=lambda: echo(message))

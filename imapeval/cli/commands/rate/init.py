@@ -130,8 +130,8 @@ def init(
         repeats=repeats,
         facts={} if facts is None else _read_facts(facts, answered),
     )
-    place = out or f"{Path(data).stem.strip('-') or 'answers'}.study.db"
-    create_study(place, settings, content)
+    study = out or f"{Path(data).stem.strip('-') or 'answers'}.study.db"
+    create_study(study, settings, content)
     if len(answered) < len(samples):
         echo(f"{len(samples) - len(answered)} of {len(samples)} rows have no response and are not rated.", err=True)
     if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
@@ -143,8 +143,8 @@ def init(
     each = len(answered) * raters / settings.panel
     load = f"{each:g}" if each == int(each) else f"{int(each)} or {int(each) + 1}"
     echo(
-        f"{place}: {len(answered)} answers, each rated by {raters} of {settings.panel} raters, who rate {load} answers"
-        f" each. Next: imapeval rate invite {place} NAME...\n"
+        f"{study}: {len(answered)} answers, each rated by {raters} of {settings.panel} raters, who rate {load} answers"
+        f" each. Next: imapeval rate invite {study} NAME...\n"
         "How many answers and raters a study needs: imapeval study power RUN --ratings PILOT --width WIDTH"
     )
 

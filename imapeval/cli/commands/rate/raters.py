@@ -94,9 +94,9 @@ def adjudicate(
         from imapeval.rating.monitoring import overview
 
         answers = [
-            one.id
-            for one in overview(opened).disputed
-            if one.apart >= apart and one.raters == opened.settings.raters_per_answer
+            answer.id
+            for answer in overview(opened).disputed
+            if answer.apart >= apart and answer.raters == opened.settings.raters_per_answer
         ]
         found = reassignment.adjudicate(opened, answers, by=by)
     _print(found, url, new=by, as_json=json_output)
