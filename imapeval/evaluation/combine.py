@@ -54,8 +54,8 @@ def combine_readings(outcomes: Sequence[Outcome], span: tuple[float | None, floa
     low, high = span
     if low is None or high is None:
         return mean
-    apart = fmean(_compare_repetitions(mean.repetitions)) / (high - low)
-    return replace(mean, parts={**mean.parts, "stability": min(1.0, max(0.0, 1 - apart))})
+    distance = fmean(_compare_repetitions(mean.repetitions)) / (high - low)
+    return replace(mean, parts={**mean.parts, "stability": min(1.0, max(0.0, 1 - distance))})
 
 
 def _compare_repetitions(rows: Sequence[Sequence[float]]) -> Iterator[float]:

@@ -146,7 +146,7 @@ def _read_lines(folder: Path) -> dict[Correction, int]:
             found.pop(correction.key, None)
         else:
             found.setdefault(correction.key, {}).setdefault(correction, number)
-    lines = [pair for own in found.values() for pair in own.items()]
+    lines = [pair for corrections in found.values() for pair in corrections.items()]
     return dict(sorted(lines, key=lambda pair: pair[1]))
 
 
@@ -227,25 +227,25 @@ def _key_pair(match: Match) -> tuple[_Key, _Key]:
 
 def _change_fact(imap: Imap, change: FactChange) -> Imap:
     pairs: tuple[Pair, ...] = getattr(imap, change.side)
-    place = len(pairs) if change.before is None else _find_fact(imap, change.side, change.before)
+    index = len(pairs) if change.before is None else _find_fact(imap, change.side, change.before)
     added: tuple[Pair, ...] = ()
     if change.after is not None:
         added = (Pair(change.after.term, change.after.value),)
         if any((pair.term, pair.value) == (change.after.term, change.after.value) for pair in pairs):
             raise UsageError(f"the {change.side} already has the fact {change.after.term}: {change.after.value}.")
-    return replace(imap, **{change.side: (*pairs[:place], *added, *pairs[place + 1 :])})
+    return replace(imap, **{change.side: (*pairs[:index], *added, *pairs[index + 1 :])})
 
 
 def _find_fact(imap: Imap, side: str, fact: Fact) -> int:
-    """Return the place of a fact.
+    """Return the index of a fact.
 
     Raises:
         UsageError: It is not there.
     """
     pairs: tuple[Pair, ...] = getattr(imap, side)
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         if (pair.term, pair.value) == (fact.term, fact.value):
-            return place
+            return index
     raise UsageError(f"the {side} has no fact {fact.term}: {fact.value}. Reload the page.")
 
 

@@ -76,8 +76,8 @@ async def evaluate(
     """
     store = InMemoryStore()
     await evaluate_to_store(samples, Pipeline(metrics, extractor, matcher), references=references, run=store)
-    place = {sample.id: index for index, sample in enumerate(samples)}
-    return sorted(store.results, key=lambda result: place[result.id])
+    positions = {sample.id: index for index, sample in enumerate(samples)}
+    return sorted(store.results, key=lambda result: positions[result.id])
 
 
 async def evaluate_to_store(
@@ -213,15 +213,15 @@ async def _extract_all(
     stop: asyncio.Event | None,
 ) -> AsyncGenerator[_SampleImaps]:
     """Yield the samples that need no imap, then the others as they are extracted."""
-    reading = array("Q")
-    for place, sample in enumerate(samples):
+    positions = array("Q")
+    for position, sample in enumerate(samples):
         if pending.needs_imap(sample):
-            reading.append(place)
+            positions.append(position)
         elif not (stop is not None and stop.is_set()):
             yield sample, None
     if extractor is not None:
-        some = Mapped(reading, samples.__getitem__)
-        async with aclosing(extract(some, extractor=extractor, stop=stop)) as items:
+        to_extract = Mapped(positions, samples.__getitem__)
+        async with aclosing(extract(to_extract, extractor=extractor, stop=stop)) as items:
             async for item in items:
                 yield item
 

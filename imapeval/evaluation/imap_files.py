@@ -271,8 +271,8 @@ def _not_an_imap(error: ValueError, path: Path | None, number: int | None) -> In
     problem = f"Invalid JSON: {error}"
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = f"{place + ': ' if place else ''}{first['msg']}"
+        field = ".".join(map(str, first["loc"]))
+        problem = f"{field + ': ' if field else ''}{first['msg']}"
     return InputError(
         f"not an imap: {problem}",
         path=path,

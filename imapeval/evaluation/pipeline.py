@@ -132,10 +132,12 @@ def open_dry_run_model(settings: LlmSettings, *, reply: Callable[[Request], Comp
     from imapeval.llm.registry import model_identity
 
     identity = model_identity(settings.spec, base_url=settings.base_url)
-    kept = open_cached_completions(identity)
+    completions = open_cached_completions(identity)
     # Opening the cache would create the file.
-    there = completions_path().exists()
-    return DryRunModel(identity, find_completion=lambda request: kept.get(request) if there else None, reply=reply)
+    cached = completions_path().exists()
+    return DryRunModel(
+        identity, find_completion=lambda request: completions.get(request) if cached else None, reply=reply
+    )
 
 
 def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None = None, votes: int = 1) -> Extractor:

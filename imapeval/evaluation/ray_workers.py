@@ -46,9 +46,9 @@ class RayPool:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray: Any = require("ray", distribution="ray", extra="ray", needed_for="--engine ray")
         try:
-            if address is not None and (place := urlsplit(f"//{address.rpartition('//')[2]}")).port:
+            if address is not None and (server := urlsplit(f"//{address.rpartition('//')[2]}")).port:
                 # Checked first, because Ray itself tries to connect for minutes.
-                socket.create_connection((place.hostname, place.port), timeout=_CONNECT_SECONDS).close()
+                socket.create_connection((server.hostname, server.port), timeout=_CONNECT_SECONDS).close()
             # "local" starts a new instance even if RAY_ADDRESS is set.
             self._ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
         except Exception as error:  # Ray raises this very class if its processes do not start in time
@@ -66,12 +66,12 @@ class RayPool:
 
     def _choose_size(self, size: int | None, *, gpu: bool) -> int:
         """Return the number of workers; Ray itself would wait forever for resources that the cluster lacks."""
-        there = self._ray.cluster_resources()
-        places = {name: int(there.get(name, 0)) for name in ("CPU", *(("GPU",) if gpu else ()))}
-        most = min(places.values())
+        available = self._ray.cluster_resources()
+        capacity = {name: int(available.get(name, 0)) for name in ("CPU", *(("GPU",) if gpu else ()))}
+        most = min(capacity.values())
         if most < (size or 1):
             self.close()
-            has = " and ".join(f"{count} {name}s" for name, count in places.items())
+            has = " and ".join(f"{count} {name}s" for name, count in capacity.items())
             raise UsageError(
                 f"{size or 1} workers do not fit into Ray's {has}, one for each worker. Take fewer --workers, "
                 "or start Ray on more machines."

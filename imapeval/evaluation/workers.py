@@ -168,7 +168,7 @@ async def evaluate_in_workers(
     signatures = full_signatures(parts, references)
     pending = PendingMetrics(parts.metrics, signatures, run.finished)
     run.retain_imaps(sample.id for sample in samples if not pending.needs_imap(sample))
-    todo = array("Q", (place for place, sample in enumerate(samples) if pending.find(sample)))
+    todo = array("Q", (position for position, sample in enumerate(samples) if pending.find(sample)))
     if progress is not None:
         progress(len(samples) - len(todo))
     size = BATCH if llm is None else min(_LARGEST_BATCH, max(BATCH, len(todo) // (_BATCHES * workers.size)))
@@ -216,8 +216,8 @@ async def evaluate_in_workers(
                 continue
             batch = batches.popleft()
             try:
-                some = [samples[place] for place in batch]
-                made = await worker.score(some, _select_finished(some, signatures, run.finished))
+                chosen = [samples[position] for position in batch]
+                made = await worker.score(chosen, _select_finished(chosen, signatures, run.finished))
             except WorkerDiedError:
                 worker = None
                 on_death(batch)
@@ -244,8 +244,8 @@ async def evaluate_in_workers(
         scorer = BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references)
         try:
             for batches, on_death, count in ((waiting, set_aside, workers.size), (suspects, bisect, 1)):
-                some = (work_or_stop(batches, on_death) for _ in range(min(count, len(batches))))
-                ends = [end for end in await asyncio.gather(*some, return_exceptions=True) if end is not None]
+                running = (work_or_stop(batches, on_death) for _ in range(min(count, len(batches))))
+                ends = [end for end in await asyncio.gather(*running, return_exceptions=True) if end is not None]
                 for end in ends:
                     if not isinstance(end, WorkerDiedError):
                         raise end

@@ -99,37 +99,37 @@ def _collect(
     imaps: Iterable[ImapRecord],
     metrics: Sequence[str],
 ) -> Sequence[ScoredAnswer]:
-    results_by_place, records_by_place = _ByPlace(results, index), _ByPlace(imaps, index)
+    results_by_sample, records_by_sample = _BySample(results, index), _BySample(imaps, index)
 
-    def make(place: int) -> ScoredAnswer:
-        sample = samples[place]
-        found = {result.metric: result.outcome for result in results_by_place.find(place)}
-        return ScoredAnswer(sample, {name: found.get(name) for name in metrics}, records_by_place.find(place))
+    def make(position: int) -> ScoredAnswer:
+        sample = samples[position]
+        found = {result.metric: result.outcome for result in results_by_sample.find(position)}
+        return ScoredAnswer(sample, {name: found.get(name) for name in metrics}, records_by_sample.find(position))
 
     return Mapped(range(len(samples)), make)
 
 
-class _ByPlace(Generic[_Item]):
-    """Results or imaps by the places of their samples; those after the first 10,000 are in a temporary file."""
+class _BySample(Generic[_Item]):
+    """Results or imaps by the positions of their samples; those after the first 10,000 are in a temporary file."""
 
     def __init__(self, items: Iterable[_Item], index: IdIndex) -> None:
         import numpy as np
 
-        places = array("q")
+        positions = array("q")
 
-        def note_places() -> Iterator[_Item]:
+        def note_positions() -> Iterator[_Item]:
             for item in items:
-                if (place := index.get(item.id)) is not None:
-                    places.append(place)
+                if (position := index.get(item.id)) is not None:
+                    positions.append(position)
                     yield item
 
-        self._items = spool(note_places())
-        self._order = np.argsort(places, kind="stable")
-        self._places = np.asarray(places)[self._order]
+        self._items = spool(note_positions())
+        self._order = np.argsort(positions, kind="stable")
+        self._positions = np.asarray(positions)[self._order]
 
-    def find(self, place: int) -> Sequence[_Item]:
+    def find(self, position: int) -> Sequence[_Item]:
         """Return those of a sample, in their order; each is read whenever it is asked for."""
-        begin, end = self._places.searchsorted((place, place + 1))
+        begin, end = self._positions.searchsorted((position, position + 1))
         return Mapped(self._order[begin:end].data, self._items.__getitem__)
 
 
@@ -155,8 +155,8 @@ def find_counted_record(
         None if there is no such imap.
     """
     scores = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Score)}
-    ours = (score for name, score in scores.items() if name.startswith("imapscore"))
-    counting = next(ours, next(iter(scores.values()), None))
+    imapscores = (score for name, score in scores.items() if name.startswith("imapscore"))
+    counting = next(imapscores, next(iter(scores.values()), None))
     # With one reference, a part of this name belongs to a metric of another package.
     index = 0 if counting is None or len(sample.references) < 2 else int(counting.parts.get("reference", 0))
     return next((record for record in records if record.imap.reference_index == index), None)

@@ -113,7 +113,7 @@ def write_sentence(rows: Sequence[FactRow]) -> str:
     contradicted = {(row.term, row.reference) for row in against}
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
     # A contradicting fact is similar as well; only a relation shows that the response also has the fact itself.
-    held = {
+    covered = {
         fact
         for row in rows
         if row.reference and row.kind not in (_UNMATCHED, _CONTRADICTION)
@@ -122,14 +122,14 @@ def write_sentence(rows: Sequence[FactRow]) -> str:
     }
     lacking = [row for row in rows if row.reference and not row.response]
     beyond = [row for row in rows if not row.reference]
-    said = f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
-    said += f"The response has {len(held)} of {_count_facts(len(expected))} of the reference"
+    sentence = f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
+    sentence += f"The response has {len(covered)} of {_count_facts(len(expected))} of the reference"
     if lacking:
-        said += f"; it lacks {_list_facts(lacking)}"
+        sentence += f"; it lacks {_list_facts(lacking)}"
     if beyond:
-        said += f". Of its own facts {len(beyond)} {'is' if len(beyond) == 1 else 'are'} not in the reference"
-        said += f": {_list_facts(beyond)}"
-    return f"{said}."
+        sentence += f". Of its own facts {len(beyond)} {'is' if len(beyond) == 1 else 'are'} not in the reference"
+        sentence += f": {_list_facts(beyond)}"
+    return f"{sentence}."
 
 
 def write_html(rows: Sequence[FactRow]) -> str:

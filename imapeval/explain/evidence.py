@@ -180,15 +180,15 @@ def _starts_at_response(match: Match, first: Mapping[str, Any], evidence: Mappin
             return match.relation is Relation.CONTAINMENT
 
 
-def _annotate_steps(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[Any]]:
+def _annotate_steps(concepts: Sequence[Mapping[str, Any]], phrases: Sequence[str]) -> list[list[Any]]:
     last = len(concepts) - 1
     return [
         [
             concept["concept"],
             concept["label"],
             concept.get("zh", ""),
-            " ".join(["reference"] * (place == 0) + ["response"] * (place == last)),
-            joints[place] if place < last else "",
+            " ".join(["reference"] * (index == 0) + ["response"] * (index == last)),
+            phrases[index] if index < last else "",
         ]
-        for place, concept in enumerate(concepts)
+        for index, concept in enumerate(concepts)
     ]

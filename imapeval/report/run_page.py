@@ -181,17 +181,17 @@ def _choose_shown(samples: Sequence[Sample], outcomes: Outcomes, *, live: bool) 
     """Return the answers that the page lists: all of them up to `MOST_ANSWERS`, else some that are evenly spaced."""
     if live:
         scored = outcomes.count() > 0
-        return list(islice((sample for place, sample in enumerate(samples) if scored[place]), _FIRST_ANSWERS))
+        return list(islice((sample for position, sample in enumerate(samples) if scored[position]), _FIRST_ANSWERS))
     if len(samples) <= MOST_ANSWERS:
         return samples
     chosen = {number * len(samples) // MOST_ANSWERS for number in range(MOST_ANSWERS)}
     # The page has links to these.
     chosen |= {
-        message.places[0]
+        message.positions[0]
         for messages in outcomes.failures.values()
         for message in islice(messages.values(), _MESSAGES_SHOWN)
     }
-    return [sample for place, sample in enumerate(samples) if place in chosen]
+    return [sample for position, sample in enumerate(samples) if position in chosen]
 
 
 def _describe_shown(shown: int, total: int, *, live: bool) -> str:
@@ -287,9 +287,9 @@ def _draw_distributions(
     names = list(systems)
     values: dict[tuple[str, str], array[float]] = {}
     for metric, of_metric in outcomes.by_metric.items():
-        for place, value in zip(of_metric.places, of_metric.values, strict=True):
+        for position, value in zip(of_metric.positions, of_metric.values, strict=True):
             if not isnan(value):
-                for name in ("", names[system[place]]):
+                for name in ("", names[system[position]]):
                     values.setdefault((metric, name), array("d")).append(value)
     return {
         metric: {

@@ -77,9 +77,9 @@ def summarise(
     rows: list[SummaryRow] = []
     for metric in metrics:
         found = outcomes.by_metric[metric]
-        places = np.asarray(found.places, dtype=np.int64)
+        positions = np.asarray(found.positions, dtype=np.int64)
         for name, number in {"": None, **(systems if len(systems) > 1 else {})}.items():
-            chosen = np.ones(len(places), dtype=bool) if number is None else system[places] == number
+            chosen = np.ones(len(positions), dtype=bool) if number is None else system[positions] == number
             rows.append(_summarise_group(metric, name, found, chosen, question, samples, seed))
     return rows
 
@@ -124,11 +124,11 @@ def _summarise_group(
     """Summarise the chosen outcomes of a metric; `question` has the question of each sample as a number."""
     values = np.asarray(found.values, dtype=np.float64)
     scored = chosen & ~np.isnan(values)
-    places = np.asarray(found.places, dtype=np.int64)[scored]
+    positions = np.asarray(found.positions, dtype=np.int64)[scored]
     values = values[scored]
     known = next((known for known in registry.all_metrics() if known.name == metric), None)
     bounds = (None, None) if known is None else known.range
-    interval = mean_interval(values, seed=seed, clusters=question[places], bounds=bounds)
+    interval = mean_interval(values, seed=seed, clusters=question[positions], bounds=bounds)
     return SummaryRow(
         metric,
         system,
@@ -137,15 +137,15 @@ def _summarise_group(
         fmean(values) if len(values) else None,
         *ends_of(interval),
         _count_contradictions(found, scored) if metric == CONTRADICTIONS_METRIC else None,
-        _score_corpus(known, places, samples),
-        0 if interval is None or has_share_interval(values) else len(np.unique(question[places])),
+        _score_corpus(known, positions, samples),
+        0 if interval is None or has_share_interval(values) else len(np.unique(question[positions])),
     )
 
 
-def _score_corpus(metric: Metric | None, places: npt.NDArray[np.int64], samples: Sequence[Sample]) -> float | None:
-    if metric is None or not len(places) or type(metric).score_corpus is Metric.score_corpus:
+def _score_corpus(metric: Metric | None, positions: npt.NDArray[np.int64], samples: Sequence[Sample]) -> float | None:
+    if metric is None or not len(positions) or type(metric).score_corpus is Metric.score_corpus:
         return None
-    return metric.score_corpus(Mapped(places.data, samples.__getitem__))
+    return metric.score_corpus(Mapped(positions.data, samples.__getitem__))
 
 
 def _count_contradictions(found: MetricOutcomes, scored: npt.NDArray[np.bool_]) -> float | None:

@@ -154,15 +154,15 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
     on_imaps = [metric for metric in work.metrics if "imap" in metric.requires]
     for sample in samples:
         asked = work.model.recorded = list["RecordedRequest"]()
-        made: tuple[Imap, ...] | Failure | None = None
+        extracted: tuple[Imap, ...] | Failure | None = None
         if work.extractor is not None and (sample.references or work.reads_all):
-            made = refuse_reading(sample) or await guard_sample("extraction", work.extractor.extract(sample))
+            extracted = refuse_reading(sample) or await guard_sample("extraction", work.extractor.extract(sample))
             await _await_pending_tasks()
         read_end = len(asked)
-        failures = [made] if isinstance(made, Failure) else []
+        failures = [extracted] if isinstance(extracted, Failure) else []
         failures += await _score_sample(sample, on_texts, work)
         texts_end = len(asked)
-        if not isinstance(made, Failure):
+        if not isinstance(extracted, Failure):
             failures += await _score_sample(sample, on_imaps, work)
         supposed = [*_find_hypothetical(asked[:read_end]), *_find_hypothetical(asked[read_end:texts_end])]
         about_imaps = asked[texts_end:]
@@ -251,8 +251,8 @@ async def _await_pending_tasks() -> None:
 
 
 def _find_hypothetical(asked: Sequence[RecordedRequest]) -> list[RecordedRequest]:
-    made_up = {one.request.schema_name for one in asked if _is_simulated(one)}
-    return [one for one in asked if not made_up.isdisjoint(_DEPENDS_ON.get(one.request.schema_name, ()))]
+    made_up = {recorded.request.schema_name for recorded in asked if _is_simulated(recorded)}
+    return [recorded for recorded in asked if not made_up.isdisjoint(_DEPENDS_ON.get(recorded.request.schema_name, ()))]
 
 
 def _is_simulated(asked: RecordedRequest) -> bool:

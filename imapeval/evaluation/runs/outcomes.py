@@ -30,13 +30,13 @@ class MetricOutcomes:
     """The outcomes of a metric, in the order of the file.
 
     Attributes:
-        places: The samples, as their 0-based places in the data.
+        positions: The samples, as their 0-based positions in the data.
         values: The scores; NaN for a failure.
         kinds: The kinds of the failures, as numbers from 1; 0 for a score.
         parts: The values of each of `KEPT_PARTS` that a score has; NaN for those without.
     """
 
-    places: array[int] = field(default_factory=lambda: array("Q"))
+    positions: array[int] = field(default_factory=lambda: array("Q"))
     values: array[float] = field(default_factory=lambda: array("d"))
     kinds: array[int] = field(default_factory=lambda: array("I"))
     parts: dict[str, array[float]] = field(default_factory=dict[str, "array[float]"])
@@ -49,12 +49,12 @@ class FailureMessage:
     Attributes:
         first: The first of them.
         metrics: The metrics, in the order of the file.
-        places: The samples, one for each failure.
+        positions: The samples, one for each failure.
     """
 
     first: Result
     metrics: dict[str, None] = field(default_factory=dict[str, None])
-    places: array[int] = field(default_factory=lambda: array("Q"))
+    positions: array[int] = field(default_factory=lambda: array("Q"))
 
 
 class Outcomes:
@@ -63,7 +63,7 @@ class Outcomes:
     Args:
         results: The outcomes.
         metrics: The metrics; those of others are left out.
-        index: Places of the samples by id.
+        index: Positions of the samples by id.
 
     Attributes:
         samples: Number of samples.
@@ -79,11 +79,11 @@ class Outcomes:
         self.repeated: list[Result] = []
         self._kinds: dict[str, int] = {}
         for result in results:
-            place = index.get(result.id)
-            if result.metric in self.by_metric and place is not None:
-                self._add(self.by_metric[result.metric], place, result)
+            position = index.get(result.id)
+            if result.metric in self.by_metric and position is not None:
+                self._add(self.by_metric[result.metric], position, result)
 
-    def _add(self, of_metric: MetricOutcomes, place: int, result: Result) -> None:
+    def _add(self, of_metric: MetricOutcomes, position: int, result: Result) -> None:
         outcome = result.outcome
         if isinstance(outcome, Failure):
             value, parts = nan, dict[str, float]()
@@ -91,7 +91,7 @@ class Outcomes:
             of_kind = self.failures.setdefault((outcome.stage, outcome.kind), {})
             message = of_kind.setdefault(outcome.message, FailureMessage(result))
             message.metrics[result.metric] = None
-            message.places.append(place)
+            message.positions.append(position)
         else:
             value, parts, kind = outcome.value, outcome.parts, 0
             if outcome.repetitions:
@@ -99,9 +99,9 @@ class Outcomes:
         for part in KEPT_PARTS:
             if part in of_metric.parts or part in parts:
                 if part not in of_metric.parts:
-                    of_metric.parts[part] = array("d", [nan]) * len(of_metric.places)
+                    of_metric.parts[part] = array("d", [nan]) * len(of_metric.positions)
                 of_metric.parts[part].append(parts.get(part, nan))
-        of_metric.places.append(place)
+        of_metric.positions.append(position)
         of_metric.values.append(value)
         of_metric.kinds.append(kind)
 
@@ -111,7 +111,7 @@ class Outcomes:
 
         counts = np.zeros(self.samples, dtype=np.int64)
         for of_metric in self.by_metric.values():
-            counts += np.bincount(np.asarray(of_metric.places, dtype=np.int64), minlength=self.samples)
+            counts += np.bincount(np.asarray(of_metric.positions, dtype=np.int64), minlength=self.samples)
         return counts
 
     def count_failed(self) -> dict[str, int]:
@@ -119,7 +119,7 @@ class Outcomes:
         every = [(kind, message) for (_, kind), messages in self.failures.items() for message in messages.values()]
         kinds = dict.fromkeys(kind for kind, _ in every)
         return {"": count_samples(message for _, message in every)} | {
-            kind: count_samples(message for own, message in every if own == kind) for kind in kinds
+            kind: count_samples(message for failure_kind, message in every if failure_kind == kind) for kind in kinds
         }
 
     def find_first_kinds(self) -> Sequence[str | None]:
@@ -129,7 +129,7 @@ class Outcomes:
         numbers = np.zeros(self.samples, dtype=np.int64)
         for of_metric in reversed(self.by_metric.values()):
             kinds = np.asarray(of_metric.kinds)
-            numbers[np.asarray(of_metric.places, dtype=np.int64)[kinds > 0]] = kinds[kinds > 0]
+            numbers[np.asarray(of_metric.positions, dtype=np.int64)[kinds > 0]] = kinds[kinds > 0]
         return Mapped(numbers.data, [None, *self._kinds].__getitem__)
 
     def fill(self, metric: str, part: str | None = None) -> npt.NDArray[np.float64]:
@@ -138,7 +138,7 @@ class Outcomes:
 
         of_metric = self.by_metric[metric]
         filled = np.full(self.samples, nan)
-        filled[np.asarray(of_metric.places, dtype=np.int64)] = (
+        filled[np.asarray(of_metric.positions, dtype=np.int64)] = (
             of_metric.values if part is None else of_metric.parts[part]
         )
         return filled
@@ -150,7 +150,7 @@ class RunContents:
 
     Attributes:
         samples: The samples in the order of the data; those after the first 10,000 are in a temporary file.
-        index: Their places by id.
+        index: Their positions by id.
         outcomes: The outcomes of all metrics.
     """
 
@@ -175,5 +175,5 @@ def count_samples(messages: Iterable[FailureMessage]) -> int:
     """Return how many samples have failed with one of these messages."""
     import numpy as np
 
-    places = [np.asarray(message.places, dtype=np.int64) for message in messages]
-    return len(np.unique(np.concatenate(places))) if places else 0
+    positions = [np.asarray(message.positions, dtype=np.int64) for message in messages]
+    return len(np.unique(np.concatenate(positions))) if positions else 0

@@ -147,7 +147,7 @@ class Run:
             first, again = repeated
             id_ = samples[first].id
             raise InputError(
-                f"the sample {id_[:60]!r} stands here and on line {first + 1}", path=path, line=again + 1, fix=fix
+                f"the sample {id_[:60]!r} is here and on line {first + 1}", path=path, line=again + 1, fix=fix
             )
         expected = self.manifest["data"]["samples"]
         if len(samples) != expected:
@@ -180,7 +180,7 @@ class Run:
         ranges: dict[str, Range] = settings.get("ranges", {})
         index = ids if isinstance(ids, IdIndex) else {id_: number for number, id_ in enumerate(ids)}
         # By metric and sample, the offset of its line plus 1: eight bytes for each of millions of outcomes.
-        places = {name: array("Q", bytes(8 * len(index))) for name in signatures}
+        line_offsets = {name: array("Q", bytes(8 * len(index))) for name in signatures}
         begin = 0
         for number, line in enumerate(complete_lines(path), 1):
             result = _parse_result(line, path, number)
@@ -188,8 +188,8 @@ class Run:
             def invalid(problem: str, fix: str, number: int = number) -> InputError:
                 return InputError(problem, path=path, line=number, fix=fix)
 
-            place = index.get(result.id)
-            if place is None:
+            position = index.get(result.id)
+            if position is None:
                 raise invalid(f"{result.id[:60]!r} is not a sample of this run", _FIX_FOREIGN_LINE)
             if signatures.get(result.metric) != result.signature:
                 known = repr(signatures[result.metric]) if result.metric in signatures else "no such metric"
@@ -202,15 +202,15 @@ class Run:
                     raise invalid(
                         f"the {what} {value:g} of {result.metric!r} is not {_describe_range(span)}", _FIX_BAD_LINE
                     )
-            of_metric = places[result.metric]
-            if not of_metric[place]:
-                of_metric[place] = begin + 1
+            offsets = line_offsets[result.metric]
+            if not offsets[position]:
+                offsets[position] = begin + 1
                 yield result
-            elif (first := _read_line(path, of_metric[place] - 1)) != line:
+            elif (first := _read_line(path, offsets[position] - 1)) != line:
                 if _parse_result(first, path, number) != result:
                     raise invalid(
                         f"the outcome of {result.id[:60]!r} and {result.metric!r} differs from line "
-                        f"{_find_line_number(path, of_metric[place] - 1)}",
+                        f"{_find_line_number(path, offsets[position] - 1)}",
                         "Remove the wrong line, or remove both and repeat the command.",
                     )
             begin += len(line) + 1

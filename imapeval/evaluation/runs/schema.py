@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from imapeval.types import Failure, Lang, Outcome, Sample, Score, Turn
 
-_MAX_PLACE_LENGTH = 80
-"""Maximum length of a place in a file in a message: keys of damaged JSON may be of any length."""
+_MAX_FIELD_LENGTH = 80
+"""Maximum length of the path of a field in a message: keys of damaged JSON may be of any length."""
 
 
 _Count = Annotated[int, Field(ge=0)]
@@ -142,9 +142,9 @@ class ResultLine(_StrictModel):
 
 
 def describe_validation_error(error: ValueError) -> str:
-    """Return the message of an error; for a validation error of pydantic, its first problem with its place."""
+    """Return the message of an error; for a validation error of pydantic, its first problem with its field."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))[:_MAX_PLACE_LENGTH]
-    return f"{place + ': ' if place else ''}{first['msg']}"
+    field = ".".join(map(str, first["loc"]))[:_MAX_FIELD_LENGTH]
+    return f"{field + ': ' if field else ''}{first['msg']}"

@@ -96,14 +96,14 @@ def _make_table(run: Run) -> tuple[list[str], Sequence[list[object]]]:
     scores = _name_scores(outcomes)
     names = list(dict.fromkeys(name for sample in samples for name in _list_own_columns(sample)))
     several = any(len(sample.references) > 1 for sample in samples)
-    ours = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
-    taken = {*ours, "failure", *scores}
-    header = [*ours, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
+    columns = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
+    taken = {*columns, "failure", *scores}
+    header = [*columns, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
     numbers = [outcomes.fill(metric, part) for metric, part in scores.values()]
     kinds = outcomes.find_first_kinds()
 
-    def make_row(place: int) -> list[object]:
-        sample = samples[place]
+    def make_row(position: int) -> list[object]:
+        sample = samples[position]
         columns = _list_own_columns(sample)
         return [
             sample.id,
@@ -113,8 +113,8 @@ def _make_table(run: Run) -> tuple[list[str], Sequence[list[object]]]:
             sample.response if sample.answered else None,
             sample.lang,
             *(columns.get(name) for name in names),
-            *(_round(column[place]) for column in numbers),
-            kinds[place],
+            *(_round(column[position]) for column in numbers),
+            kinds[position],
         ]
 
     return header, Mapped(range(len(samples)), make_row)
@@ -185,12 +185,12 @@ def _write_shards(run: Run) -> Path:
     schema = pyarrow.schema(kinds | dict.fromkeys(("stage", "kind", "message", "signature"), text))
     samples, index = run.contents.samples, run.contents.index
     names: dict[str, int] = {}
-    numbers = array("I", (names.setdefault(sample.system, len(names)) for sample in samples))
+    system_numbers = array("I", (names.setdefault(sample.system, len(names)) for sample in samples))
     systems = list(names)
     rows = (
-        _list_outcome(result, systems[numbers[place]])
+        _list_outcome(result, systems[system_numbers[position]])
         for result in run.stream_results(index)
-        if (place := index.get(result.id)) is not None
+        if (position := index.get(result.id)) is not None
     )
     folder = run.folder / "results"
     if folder.is_symlink():
@@ -198,11 +198,11 @@ def _write_shards(run: Run) -> Path:
     with report_write_errors(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
         for shard in count():
-            some = list(islice(rows, _SHARD_ROWS))
-            if not some and shard:
+            outcomes = list(islice(rows, _SHARD_ROWS))
+            if not outcomes and shard:
                 return folder
             buffer = pyarrow.BufferOutputStream()
-            parquet.write_table(pyarrow.Table.from_pylist(some, schema), buffer)
+            parquet.write_table(pyarrow.Table.from_pylist(outcomes, schema), buffer)
             replace_file(folder / f"part-{shard:05}.parquet", buffer.getvalue().to_pybytes())
     return folder
 

@@ -171,13 +171,13 @@ class RunWriter:
             return
         kept = bytearray(len(self._samples))
         for id_ in ids:
-            if (place := self._index.get(id_)) is not None:
-                kept[place] = True
+            if (position := self._index.get(id_)) is not None:
+                kept[position] = True
 
         def iterate_kept() -> Iterator[bytes]:
             for number, line in enumerate(complete_lines(path), 1):
-                place = self._index.get(imap_files.parse_record(line, path=path, number=number).id)
-                if place is not None and kept[place]:
+                position = self._index.get(imap_files.parse_record(line, path=path, number=number).id)
+                if position is not None and kept[position]:
                     yield line + b"\n"
 
         self._imaps.close()

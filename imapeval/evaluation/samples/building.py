@@ -71,68 +71,68 @@ class SampleBuilder:
         Raises:
             InputError: The row is bad.
         """
-        ours, others = self._columns.split(row.fields, system=system)
+        fields, meta = self._columns.split(row.fields, system=system)
         turns: tuple[Turn, ...] = ()
-        if ours.get("turns") in (None, ""):
-            question = self._text(row, ours, "question")
+        if fields.get("turns") in (None, ""):
+            question = self._text(row, fields, "question")
             if not self._has_responses:
                 self._fail_missing(row, "response")
-            response = self._response(row, ours)
-            lang = self._lang(row, ours, question)
+            response = self._response(row, fields)
+            lang = self._lang(row, fields, question)
         else:
-            before, response = self._dialogue(row, ours)
-            lang = self._lang(row, ours, " ".join(turn.content for turn in before))
+            before, response = self._dialogue(row, fields)
+            lang = self._lang(row, fields, " ".join(turn.content for turn in before))
             question = dialogue.join_turns(before, lang=lang)
             turns = before if response is None else (*before, Turn("assistant", response))
         return Sample(
-            id=self._id(row, ours),
+            id=self._id(row, fields),
             question=question,
-            references=self._references(row, ours),
+            references=self._references(row, fields),
             response=response or "",
             lang=lang,
-            system=self._optional_text(row, ours, "system"),
-            ratings=self._ratings(row, ours),
-            meta=_to_plain(others),
+            system=self._optional_text(row, fields, "system"),
+            ratings=self._ratings(row, fields),
+            meta=_to_plain(meta),
             turns=turns,
             answered=response is not None,
         )
 
     def _build_bad(self, row: Row, error: InputError, *, system: str | None) -> Sample:
         """Return the sample of a row that cannot be read, with those of its fields that are texts."""
-        ours, others = self._columns.split(row.fields, system=system)
+        fields, meta = self._columns.split(row.fields, system=system)
         try:
-            references = self._references(row, ours)  # so that the question is that of the other systems' answers
+            references = self._references(row, fields)  # so that the question is that of the other systems' answers
         except InputError:
             references = ()
-        texts = {name: value for name, value in ours.items() if isinstance(value, str) and _is_valid_unicode(value)}
+        texts = {name: value for name, value in fields.items() if isinstance(value, str) and _is_valid_unicode(value)}
         return Sample(
-            id="" if ours.get("id") is None else str(ours["id"]),
+            id="" if fields.get("id") is None else str(fields["id"]),
             question=texts.get("question", ""),
             references=references,
             response=texts.get("response", ""),
             lang=detect_lang(texts.get("question", "")),
             system=texts.get("system", ""),
-            meta=_to_plain(others),
+            meta=_to_plain(meta),
             fault=Failure("sample", "bad-input", str(error)),
         )
 
-    def _response(self, row: Row, ours: Mapping[str, Any]) -> str | None:
+    def _response(self, row: Row, fields: Mapping[str, Any]) -> str | None:
         """Return the response, which may be empty; None if there is none."""
-        value = ours.get("response")
+        value = fields.get("response")
         if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
             return None
-        return self._none_if_missing(self._optional_text(row, ours, "response"))
+        return self._none_if_missing(self._optional_text(row, fields, "response"))
 
     def _none_if_missing(self, text: str) -> str | None:
         return None if text.strip() in self._missing else text
 
-    def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str | None]:
-        if self._optional_text(row, ours, "question").strip():
+    def _dialogue(self, row: Row, fields: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str | None]:
+        if self._optional_text(row, fields, "question").strip():
             self._fail(row, "there are both 'question' and 'turns'", fix="Keep one of them.")
-        apart = self._response(row, ours)
+        column = self._response(row, fields)
         try:
-            turns = dialogue.read_turns(ours["turns"])
-            before, response = dialogue.split_response(turns, apart, may_be_absent=self._has_responses)
+            turns = dialogue.read_turns(fields["turns"])
+            before, response = dialogue.split_response(turns, column, may_be_absent=self._has_responses)
         except InputError as error:
             self._fail(row, error.problem, fix=error.fix)
         for turn in before:
@@ -141,8 +141,8 @@ class SampleBuilder:
             self._require_valid_unicode(row, "response", response)
         )
 
-    def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
-        lang = self._optional_text(row, ours, "lang") or detect_lang(question)
+    def _lang(self, row: Row, fields: Mapping[str, Any], question: str) -> Lang:
+        lang = self._optional_text(row, fields, "lang") or detect_lang(question)
         if lang not in _LANGS:
             self._fail(
                 row,
@@ -153,22 +153,22 @@ class SampleBuilder:
             )
         return lang
 
-    def _id(self, row: Row, ours: Mapping[str, Any]) -> str:
-        value = ours.get("id")
+    def _id(self, row: Row, fields: Mapping[str, Any]) -> str:
+        value = fields.get("id")
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        return self._optional_text(row, ours, "id")
+        return self._optional_text(row, fields, "id")
 
-    def _text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
-        if name not in ours:
+    def _text(self, row: Row, fields: Mapping[str, Any], name: str) -> str:
+        if name not in fields:
             self._fail_missing(row, name)
-        text = self._optional_text(row, ours, name)
+        text = self._optional_text(row, fields, name)
         if not text.strip():
             self._fail(row, f"the {name} is empty", fix="Fill it in or remove the row.")
         return text
 
-    def _optional_text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
-        value = self._as_text(row, ours.get(name))
+    def _optional_text(self, row: Row, fields: Mapping[str, Any], name: str) -> str:
+        value = self._as_text(row, fields.get(name))
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
         if not isinstance(value, str):
@@ -186,17 +186,17 @@ class SampleBuilder:
             self._fail(row, f"the {name} has a lone surrogate, half a character", fix="Write the character whole.")
         return text
 
-    def _references(self, row: Row, ours: Mapping[str, Any]) -> tuple[str, ...]:
-        many = ours.get("references")
+    def _references(self, row: Row, fields: Mapping[str, Any]) -> tuple[str, ...]:
+        many = fields.get("references")
         if isinstance(many, list):
             many = [self._as_text(row, text) for text in cast("list[Any]", many)]
-        if isinstance(ours.get("reference"), list) and many is None:
-            one, many = "", ours["reference"]
+        if isinstance(fields.get("reference"), list) and many is None:
+            reference, many = "", fields["reference"]
         else:
-            one = self._optional_text(row, ours, "reference")
+            reference = self._optional_text(row, fields, "reference")
         if many is None or many == "":
-            return (one,) if one.strip() else ()
-        if one:
+            return (reference,) if reference.strip() else ()
+        if reference:
             self._fail(row, "there are both 'reference' and 'references'", fix="Keep one of them.")
         if isinstance(many, str):
             try:
@@ -215,19 +215,21 @@ class SampleBuilder:
                 self._fail(row, f"a reference is empty or not a text: {short_repr(text)}", fix="Write texts.")
         return tuple(self._require_valid_unicode(row, "reference", text) for text in texts)
 
-    def _ratings(self, row: Row, ours: Mapping[str, Any]) -> dict[str, float]:
-        nested = ours.get("ratings")
+    def _ratings(self, row: Row, fields: Mapping[str, Any]) -> dict[str, float]:
+        nested = fields.get("ratings")
         if nested is not None and not isinstance(nested, dict):
             self._fail(
                 row,
                 f"ratings is not an object but {short_repr(nested)}",
                 fix='Write {"accuracy": 4.5} or use ratings.accuracy.',
             )
-        given = dict(cast("dict[str, Any]", nested or {}))
-        given |= {name.removeprefix("ratings."): value for name, value in ours.items() if name.startswith("ratings.")}
+        ratings = dict(cast("dict[str, Any]", nested or {}))
+        ratings |= {
+            name.removeprefix("ratings."): value for name, value in fields.items() if name.startswith("ratings.")
+        }
         return {
             dimension: self._rating(row, dimension, value)
-            for dimension, value in given.items()
+            for dimension, value in ratings.items()
             if value not in (None, "")
         }
 

@@ -30,7 +30,7 @@ _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "references": ("ground_truths", "gold_answers", "reference_answers", "targets"),
     "system": ("model", "model_name"),
 }
-"""Names of our columns in other datasets, in lower case."""
+"""Names of the columns in other datasets, in lower case."""
 
 _ANSWER = ("answer", "答案")
 """Names that could be either the reference or the response."""
@@ -47,7 +47,7 @@ class Columns:
     """The columns of a source.
 
     Attributes:
-        sources: The columns of the data for each of our names. Several for a reference are several references.
+        sources: The columns of the data for each field of a sample. Several for a reference are several references.
         systems: Columns of responses, each named after its system, in place of a single column; () otherwise.
     """
 
@@ -55,23 +55,23 @@ class Columns:
     systems: tuple[str, ...] = ()
 
     def split(self, fields: Mapping[str, Any], *, system: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the fields of a row by our names, the response being that of `system`, and the other fields."""
-        ours: dict[str, Any] = {}
+        """Return the fields of a sample in a row, the response being that of `system`, and all other fields."""
+        sample_fields: dict[str, Any] = {}
         for name, columns in self.sources.items():
             values = [value for column in columns if (value := _look_up(fields, column)) is not _ABSENT]
             if len(columns) > 1:
-                ours["references"] = [value for value in values if value is not None and value != ""]
+                sample_fields["references"] = [value for value in values if value is not None and value != ""]
             elif values:
-                ours[name] = values[0]
+                sample_fields[name] = values[0]
         used = {column for columns in self.sources.values() for column in columns}.union(self.systems)
         if system is not None:
-            ours["system"] = system
+            sample_fields["system"] = system
             if system in fields:
-                ours["response"] = fields[system]
-        return ours, {name: value for name, value in fields.items() if name not in used}
+                sample_fields["response"] = fields[system]
+        return sample_fields, {name: value for name, value in fields.items() if name not in used}
 
     def has(self, name: str) -> bool:
-        """Return whether there is a column for one of our names."""
+        """Return whether there is a column for a field of a sample."""
         return name in self.sources or (name == "response" and bool(self.systems))
 
 
@@ -82,13 +82,13 @@ def choose_columns(
 
     Args:
         rows: The fields of all rows.
-        wanted: Our name -> a column, a path into nested values ("answers.text", "choices.0.text"), or, for response and
-            reference, several of them with commas between.
+        wanted: Field of a sample -> a column, a path into nested values ("answers.text", "choices.0.text"), or, for
+            response and reference, several of them with commas between.
         path: The file; None without one.
 
     Raises:
-        UsageError: `wanted` names an unknown column of ours.
-        InputError: No row has a wanted column, or several columns could be the same one of ours.
+        UsageError: `wanted` names an unknown field.
+        InputError: No row has a wanted column, or several columns could be the same field.
     """
     for name in wanted:
         if name not in NAMES and not name.startswith("ratings."):
@@ -98,8 +98,8 @@ def choose_columns(
     systems = sources.pop("response") if len(sources.get("response", ())) > 1 else ()
     used = {column for columns in sources.values() for column in columns}.union(systems)
     for name in names:
-        is_ours = name in NAMES or name == "ratings" or name.startswith("ratings.")
-        if is_ours and name not in used and name not in wanted and not (systems and name == "system"):
+        is_field = name in NAMES or name == "ratings" or name.startswith("ratings.")
+        if is_field and name not in used and name not in wanted and not (systems and name == "system"):
             sources[name] = (name,)
     if systems and (rated := next((name for name in sources if name.startswith("ratings")), None)):
         raise InputError(

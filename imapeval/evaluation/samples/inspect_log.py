@@ -182,9 +182,9 @@ def _read_choices(sample: Any) -> dict[str, Any]:
 
 def _damaged_log_errors() -> tuple[type[Exception], ...]:
     """Return the errors that Inspect, or a package that it reads with, raises for a damaged log."""
-    theirs = (getattr(sys.modules.get(module), name, None) for module, name in _READER_ERRORS)
-    ours = (OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, zlib.error)
-    return *ours, *filter(None, theirs)
+    package_errors = (getattr(sys.modules.get(module), name, None) for module, name in _READER_ERRORS)
+    own_errors = (OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, zlib.error)
+    return *own_errors, *filter(None, package_errors)
 
 
 def _read_scores(scores: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,14 +95,14 @@ def _read_references(text: str, path: Path, line: int) -> list[str]:
     except (ValueError, RecursionError):
         texts = None
     found = cast("list[Any]", texts) if isinstance(texts, list) else None
-    if found is None or not all(isinstance(one, str) for one in found):
+    if found is None or not all(isinstance(reference, str) for reference in found):
         raise InputError(
             f"gold_texts is not a list of texts but {text[:40]!r}",
             path=path,
             line=line,
             fix='Write a JSON list, such as ["first reference", "second reference"].',
         )
-    return [one for one in found if one.strip()]
+    return [reference for reference in found if reference.strip()]
 
 
 def _read_label(fields: Mapping[str, str], path: Path, line: int) -> float:

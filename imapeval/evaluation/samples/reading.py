@@ -231,7 +231,7 @@ def _assign_ids(
             replace(sample, id=f"{sample.id}/{sample.system}" if sample.system else sample.id) for sample in samples
         )
     elif repeated:
-        first, again = (made[place][0] for place in repeated)
+        first, again = (made[position][0] for position in repeated)
         id_ = samples[repeated[0]].id
         raise InputError(
             f"the id {id_!r} is on {first.unit} {first.line} and again on {again.unit} {again.line}",
@@ -244,7 +244,7 @@ def _assign_ids(
 
 
 def index_samples(samples: Sequence[Sample]) -> IdIndex:
-    """Return the places of samples by id."""
+    """Return the positions of samples by id."""
     return IdIndex(Mapped(samples, attrgetter("id")))
 
 

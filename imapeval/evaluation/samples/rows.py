@@ -118,16 +118,16 @@ def name_cells(
     Raises:
         InputError: Another column without a name has a value.
     """
-    for place, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
-        if not name and place > 1 and cell != "":
+    for number, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
+        if not name and number > 1 and cell != "":
             raise InputError(
-                f"column {place} has the value {short_repr(cell)}, but no name in the header",
+                f"column {number} has the value {short_repr(cell)}, but no name in the header",
                 path=path,
                 line=line,
                 unit=unit,
                 fix="Give the column a name.",
             )
-    return {name: cell for place, (name, cell) in enumerate(zip(header, cells, strict=True)) if name or not place}
+    return {name: cell for number, (name, cell) in enumerate(zip(header, cells, strict=True)) if name or not number}
 
 
 def read_lang(fields: Mapping[str, Any]) -> Lang | None:

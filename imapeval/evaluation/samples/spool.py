@@ -56,13 +56,13 @@ class Mapped(Sequence[_Made], Generic[_Item, _Made]):
         return len(self._items)
 
     @overload
-    def __getitem__(self, place: int) -> _Made: ...
+    def __getitem__(self, index: int) -> _Made: ...
     @overload
-    def __getitem__(self, place: slice) -> list[_Made]: ...
-    def __getitem__(self, place: int | slice) -> _Made | list[_Made]:
-        if isinstance(place, slice):
-            return list(map(self._make, self._items[place]))
-        return self._make(self._items[place])
+    def __getitem__(self, index: slice) -> list[_Made]: ...
+    def __getitem__(self, index: int | slice) -> _Made | list[_Made]:
+        if isinstance(index, slice):
+            return list(map(self._make, self._items[index]))
+        return self._make(self._items[index])
 
     def __iter__(self) -> Iterator[_Made]:
         return map(self._make, self._items)
@@ -99,13 +99,13 @@ class _Spool(Sequence[_Item]):
         return len(self._first) + len(self._begins) - 1
 
     @overload
-    def __getitem__(self, place: int) -> _Item: ...
+    def __getitem__(self, index: int) -> _Item: ...
     @overload
-    def __getitem__(self, place: slice) -> list[_Item]: ...
-    def __getitem__(self, place: int | slice) -> _Item | list[_Item]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
-        number = range(len(self))[place] - len(self._first)
+    def __getitem__(self, index: slice) -> list[_Item]: ...
+    def __getitem__(self, index: int | slice) -> _Item | list[_Item]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index] - len(self._first)
         return self._first[number] if number < 0 else self._load(number, number + 1)[0]
 
     def __iter__(self) -> Iterator[_Item]:

@@ -107,8 +107,8 @@ def _parse_whole(file: SourceFile, lines: Iterable[tuple[int, str]]) -> Any:
         return parse_json("".join(texts.values()))
     except ValueError as error:
         # Empty lines were left out.
-        place = min(error.lineno, len(texts)) - 1 if isinstance(error, json.JSONDecodeError) else 0
-        raise InputError(f"invalid JSON ({error})", path=file.path, line=[*texts][place], fix=_FIX_LIST) from error
+        index = min(error.lineno, len(texts)) - 1 if isinstance(error, json.JSONDecodeError) else 0
+        raise InputError(f"invalid JSON ({error})", path=file.path, line=[*texts][index], fix=_FIX_LIST) from error
 
 
 def _parse_list(file: SourceFile, pieces: Iterator[tuple[int, str]], *, line: int) -> Iterator[Any]:
@@ -153,14 +153,14 @@ def _parse_list(file: SourceFile, pieces: Iterator[tuple[int, str]], *, line: in
                     raise json.JSONDecodeError("the list does not end", text, at)
                 at = start
         except (ValueError, RecursionError) as error:
-            place, shown, is_cut = start, str(error), False
+            error_at, shown, is_cut = start, str(error), False
             if isinstance(error, json.JSONDecodeError):
-                place, shown = error.pos, error.msg
-                is_cut = not ended and (place >= whole or shown.startswith("Unterminated"))
+                error_at, shown = error.pos, error.msg
+                is_cut = not ended and (error_at >= whole or shown.startswith("Unterminated"))
             elif isinstance(error, RecursionError):
                 shown = "too many nested brackets"
             if not is_cut:
-                line += text.count("\n", 0, place)
+                line += text.count("\n", 0, error_at)
                 raise InputError(f"invalid JSON ({shown})", path=file.path, line=line, fix=_FIX_LIST) from error
 
 

@@ -55,7 +55,7 @@ def read_arrow(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     with _report_damage(file, "Arrow"):
         if file.peek().startswith(ARROW_MARKS[0]):
             with ipc.open_file(_map_file(file)) as table:
-                yield from _make_rows((table.get_batch(place) for place in range(table.num_record_batches)), file)
+                yield from _make_rows((table.get_batch(index) for index in range(table.num_record_batches)), file)
         else:
             with ipc.open_stream(_map_file(file)) as table:
                 yield from _make_rows(table, file)
@@ -79,11 +79,11 @@ def _make_rows(batches: Iterable[Any], file: SourceFile) -> Iterator[Row]:
             # Otherwise wrong offsets in a damaged file of Arrow end the process.
             rows.validate(full=True)
             small = rows.nbytes <= MAX_ROW
-            for place in range(rows.num_rows):
+            for index in range(rows.num_rows):
                 number += 1
-                if not small and rows.slice(place, 1).nbytes > MAX_ROW:
+                if not small and rows.slice(index, 1).nbytes > MAX_ROW:
                     raise too_long_error(file, number, unit="row")
-                (fields,) = rows.slice(place, 1).to_pylist()
+                (fields,) = rows.slice(index, 1).to_pylist()
                 yield Row(number, number, fields, unit="row")
 
 

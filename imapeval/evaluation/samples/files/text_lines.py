@@ -278,10 +278,10 @@ def _read_utf8(file: SourceFile, *, certain: bool) -> Iterator[tuple[int, str]]:
             # A piece may end within a character.
             text, length = codecs.utf_8_decode(raw, "strict", ended)
         except UnicodeDecodeError as error:
-            place = stream.tell()
+            position = stream.tell()
             if not certain and _is_chinese(raw + stream.read(_CHUNK)):
                 _log.warning("%s: read as GB18030 (from line %d on it is not UTF-8)", file.path, number)
-                stream.seek(place - len(raw))
+                stream.seek(position - len(raw))
                 yield from _decode(file, "gb18030", first=number)
                 return
             raise InputError(
