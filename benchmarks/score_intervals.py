@@ -91,7 +91,7 @@ def cover_labels(generator: np.random.Generator, repetitions: int) -> None:
     names = ("accuracy", "f1-micro", "f1-macro", "f1-weighted")
     print(f"| labels | n | right | {' | '.join(names)} |\n|---|---|---|{'---|' * len(names)}")
     for shares, n, accuracy in product(((0.5, 0.5), (0.8, 0.2), (0.6, 0.3, 0.1)), (30, 100), (0.8, 0.95)):
-        whole = measure_labels(*draw_labels(generator, LARGE, accuracy, shares))[-1].values
+        whole = measure_labels(*draw_labels(generator, LARGE, accuracy, shares))[-1].values()
         tally = Tally({"accuracy": accuracy} | {name: whole[name] for name in names[1:]})
         for _ in range(repetitions):
             families = measure_labels(*draw_labels(generator, n, accuracy, shares))

@@ -81,13 +81,15 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
         defined = [pair for pair in found if not np.isnan(pair).any()]
         return [fmean(column) for column in zip(*defined, strict=True)] if defined else [np.nan, np.nan]
 
-    values = {
-        name: fmean(float(metric(is_label, column)) for is_label, column in columns)
-        for name, metric in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
-    }
+    def by_scikit_learn() -> dict[str, float]:
+        return {
+            name: fmean(float(metric(is_label, column)) for is_label, column in columns)
+            for name, metric in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
+        }
+
     number = {label: place for place, label in enumerate(dict.fromkeys(gold))}
     size: dict[str, float] = dict.fromkeys(names, count_effective([[number[label]] for label in gold]))
-    return MetricFamily(names, compute, values, sizes=size, most=size)
+    return MetricFamily(names, compute, by_scikit_learn, sizes=size, most=size)
 
 
 def _average_precision(is_label: Flags, scores: Floats) -> Callable[[Floats], float]:
@@ -162,20 +164,24 @@ def measure_sets(
     if not labels:
         reason = "nothing is right in any answer, and nothing was given"
         return MetricFamily(NAMES, compute, undefined=dict.fromkeys(NAMES, reason))
-    values = [
-        float(value)
-        for average in AVERAGES
-        for value in metrics.precision_recall_fscore_support(
-            expected, found, labels=labels, average=average, zero_division=0
-        )[:3]
-    ]
+
+    def by_scikit_learn() -> dict[str, float]:
+        values = [
+            float(value)
+            for average in AVERAGES
+            for value in metrics.precision_recall_fscore_support(
+                expected, found, labels=labels, average=average, zero_division=0
+            )[:3]
+        ]
+        return dict(zip(NAMES, values, strict=True))
+
     right_labels = [[codes[label(thing)] for thing in right] for right in gold]
     macro = [name for name in NAMES if name.endswith("macro") and any(gold)]
     answers, things = (count_effective(side) for side in (right_labels, [[one] for own in right_labels for one in own]))
     return MetricFamily(
         NAMES,
         compute,
-        dict(zip(NAMES, values, strict=True)),
+        by_scikit_learn,
         # The contents of an answer may be right or wrong together, so if all are right, the answers count.
         sizes=dict.fromkeys(macro, answers),
         most=dict.fromkeys(macro, things),
