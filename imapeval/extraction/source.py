@@ -72,8 +72,8 @@ class SourceText:
         # A value across an omission is not a quotation.
         if found is None or _OMISSION.strip() in value:
             return pair
-        first, last = (self._plain.to_original(place) for place in (found[0], found[1] - 1))
-        start, end = (self._visible.to_original(self._stated.to_original(place)) for place in (first, last))
+        first, last = (self._plain.to_original(index) for index in (found[0], found[1] - 1))
+        start, end = (self._visible.to_original(self._stated.to_original(index)) for index in (first, last))
         return Pair(pair.term, " ".join(self._stated.text[first : last + 1].split()), (start, end + 1))
 
     def nearly_contains(self, value: str) -> bool:
@@ -149,15 +149,17 @@ def _differ_by_misspelling(value: str, window: str) -> bool:
     """Return whether exactly one character differs, which cannot make it another word."""
     if len(value) != len(window):
         return False
-    place = next((at for at, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs), None)
-    if place is None or value[place + 1 :] != window[place + 1 :]:
+    index = next(
+        (i for i, (char, window_char) in enumerate(zip(value, window, strict=True)) if char != window_char), None
+    )
+    if index is None or value[index + 1 :] != window[index + 1 :]:
         return False
-    if value[place].isalnum() and not window[place].isalnum():
+    if value[index].isalnum() and not window[index].isalnum():
         # A letter in place of a comma is not an error: 不要手术 is not in "，要手术".
         return False
-    ours, theirs = _character_class(value[place]), _character_class(window[place])
+    char, window_char = _character_class(value[index]), _character_class(window[index])
     # 乙型肝炎 is not 丙型肝炎, and "cat" is not "rat"; but a bracket, or a digit within a word, is an error.
-    return ours != theirs or (ours != "han" and len(value) >= _LONG)
+    return char != window_char or (char != "han" and len(value) >= _LONG)
 
 
 def _character_class(char: str) -> str:

@@ -200,7 +200,7 @@ class _VectorCache:
                 for key in list(self._vectors)[: max(0, len(self._vectors) - _CACHED_VECTORS)]:
                     del self._vectors[key]
         result = np.zeros((len(keys), self._dimension), dtype=np.float32)
-        for place, key in enumerate(keys):
+        for index, key in enumerate(keys):
             if key in known:
-                result[place] = known[key]
+                result[index] = known[key]
         return result

@@ -79,15 +79,15 @@ class BatchFile:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import of batch results found. Places have the form "results.jsonl, line 7".
+    """What an import of batch results found. Locations have the form "results.jsonl, line 7".
 
     Attributes:
         new: Number of completions that were added to the cache.
         known: Number of results that equal the cached completion.
-        differing: Places of results that differ from the cached completion, which is kept.
+        differing: Locations of results that differ from the cached completion, which is kept.
         failures: Kind and message of the failures of requests that have no completion, by `custom_id`.
-        foreign: Places of results whose requests were never exported to the folder.
-        unreadable: What is wrong with lines that are not results, by place.
+        foreign: Locations of results whose requests were never exported to the folder.
+        unreadable: What is wrong with lines that are not results, by location.
         prompt_tokens, completion_tokens: Tokens of the new completions, as the server counted them.
         uncounted: Number of new completions without usable counts of tokens.
     """
@@ -237,16 +237,16 @@ class BatchFolder:
         for draft in self.path.glob("*.part"):
             draft.unlink()
 
-    def _import_line(self, content: bytes, place: str, report: ImportReport, cache: CachedModel) -> None:
+    def _import_line(self, content: bytes, location: str, report: ImportReport, cache: CachedModel) -> None:
         try:
             result = BatchResultLine.model_validate_json(content)
         except ValidationError as error:
-            report.unreadable[place] = error.errors(include_url=False)[0]["msg"]
+            report.unreadable[location] = error.errors(include_url=False)[0]["msg"]
             return
         key = result.custom_id
         row = self._state.execute("SELECT text, file FROM request WHERE key = ?", (key,)).fetchone()
         if row is None:
-            report.foreign.append(place)
+            report.foreign.append(location)
             return
         if cache_key(row[0]) != key:
             raise sqlite3.DatabaseError("a request in state.sqlite is damaged")
@@ -269,7 +269,7 @@ class BatchFolder:
         elif cached.text == completion.text:
             report.known += 1
         else:
-            report.differing.append(place)
+            report.differing.append(location)
         self._state.execute("UPDATE request SET answered = 1 WHERE key = ?", (key,))
 
     def _note_failure(

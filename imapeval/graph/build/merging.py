@@ -94,16 +94,16 @@ class _ConceptBuilder:
 
     def build(self, sources: Sequence[str]) -> Merged:
         groups = [group for group in self._grouping.groups if self._is_named(group)]
-        for place, group in enumerate(groups):
-            group.position = place
+        for index, group in enumerate(groups):
+            group.position = index
         above, cycles = self._collect_parents(groups, sources)
         inherited = _inherit_types(groups, above)
         aliases = self._assign_aliases(groups)
         concepts: list[Concept] = []
         names: list[tuple[str, Name]] = []
-        for group, places in zip(groups, above, strict=True):
+        for group, parent_indices in zip(groups, above, strict=True):
             label = _choose_label(group)
-            parents = tuple([groups[place].id for place in places])
+            parents = tuple([groups[index].id for index in parent_indices])
             wholes = tuple(self._find_wholes(group))
             concept_id = group.id
             concepts.append(
@@ -118,7 +118,7 @@ class _ConceptBuilder:
             self._unknown,
             self._unknown_names,
             self._incompatible,
-            [tuple(groups[place].id for place in cycle) for cycle in cycles],
+            [tuple(groups[index].id for index in cycle) for cycle in cycles],
             self._unnamed,
             inherited,
         )
@@ -152,15 +152,15 @@ class _ConceptBuilder:
         above: list[list[int]] = [[] for _ in groups]
         edges: dict[tuple[int, int], None] = {}
         members: dict[str, list[tuple[int, Record]]] = {source: [] for source in sources}
-        for place, group in enumerate(groups):
+        for index, group in enumerate(groups):
             for source, member in zip(group.sources, group.members, strict=True):
                 if member.parents or member.parent_names:
-                    members[source].append((place, member))
+                    members[source].append((index, member))
         for source in sources:
             fresh = [
-                (place, parent.position)
-                for place, member in members[source]
-                for parent in self._find_parents(groups[place], member)
+                (index, parent.position)
+                for index, member in members[source]
+                for parent in self._find_parents(groups[index], member)
                 if parent.position is not None
             ]
             for edge in fresh:
@@ -244,18 +244,18 @@ def _keeps_type(group: Group, record_id: str) -> bool:
 
 def _inherit_types(groups: Sequence[Group], above: Sequence[Sequence[int]]) -> int:
     """Give untyped groups the type of their nearest typed ancestor; return how many were given one."""
-    nearest = {place: place for place, group in enumerate(groups) if group.type is not None}
+    nearest = {index: index for index, group in enumerate(groups) if group.type is not None}
     typed = len(nearest)
     below: dict[int, list[int]] = {}
-    for place, parents in enumerate(above):
-        for parent in parents if place not in nearest else ():
-            below.setdefault(parent, []).append(place)
+    for index, parents in enumerate(above):
+        for parent in parents if index not in nearest else ():
+            below.setdefault(parent, []).append(index)
     level = [*nearest]
     while level:
-        fresh = dict.fromkeys(child for place in level for child in below.get(place, ()) if child not in nearest)
+        fresh = dict.fromkeys(child for index in level for child in below.get(index, ()) if child not in nearest)
         # Of ancestors at the same distance, the one above the first parent.
         nearest |= {child: next(nearest[parent] for parent in above[child] if parent in nearest) for child in fresh}
         level = [*fresh]
-    for place, ancestor in nearest.items():
-        groups[place].type = groups[ancestor].type
+    for index, ancestor in nearest.items():
+        groups[index].type = groups[ancestor].type
     return len(nearest) - typed

@@ -144,8 +144,8 @@ def _find_initials(words: Occurrences, first: Integers) -> Occurrences:
     counts = np.diff(begins, append=len(owners))
     if not len(begins):
         return Occurrences(owners, owners)
-    places = np.arange(len(owners)) - np.repeat(begins, counts)
-    values = np.add.reduceat(letters * _powers(_BASE, int(counts.max()))[places], begins)
+    offsets = np.arange(len(owners)) - np.repeat(begins, counts)
+    values = np.add.reduceat(letters * _powers(_BASE, int(counts.max()))[offsets], begins)
     keys = (values | _HASHED).view(np.int64)
     return Occurrences(owners[begins][counts > 1], keys[counts > 1])
 

@@ -146,8 +146,8 @@ def drop_character(text: str, rng: np.random.Generator) -> str:
     """Return a text with one character removed, like a typing error; texts shorter than four are returned unchanged."""
     if len(text) < 4:
         return text
-    place = int(rng.integers(len(text)))
-    return text[:place] + text[place + 1 :]
+    index = int(rng.integers(len(text)))
+    return text[:index] + text[index + 1 :]
 
 
 def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Integers], Floats32]) -> Recall:

@@ -58,7 +58,7 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
     columns, rows = read_table(source, source.path, required=(key, "name"))
     labelled: set[str] = set()
     for number, cells in rows:
-        row = {column: cells[place].strip() for column, place in columns.items()}
+        row = {column: cells[index].strip() for column, index in columns.items()}
         if (problem := _find_problem(row)) is not None:
             source.reject(problem, line=number)
             continue

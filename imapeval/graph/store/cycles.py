@@ -31,8 +31,8 @@ def cut_cycles(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, 
     free = _find_acyclic(nodes, child, parent) | _find_acyclic(nodes, parent, child)
     above: dict[int, list[int]] = {}
     cycles: list[tuple[int, ...]] = []
-    for place in np.flatnonzero(~free[child] & ~free[parent]).tolist():
-        low, high = edges[place]
+    for index in np.flatnonzero(~free[child] & ~free[parent]).tolist():
+        low, high = edges[index]
         if path := _find_path(high, low, above):
             cycles.append((low, *path[:-1]))
         else:
@@ -89,8 +89,8 @@ class _Adjacency:
         """Return whether more than a number of other nodes can be reached from a node."""
         seen = {node}
         queue = [node]
-        for place in queue:
-            fresh = set(self.list_ends(place)) - seen
+        for reached in queue:
+            fresh = set(self.list_ends(reached)) - seen
             seen |= fresh
             queue += fresh
             if len(seen) > number + 1:

@@ -192,10 +192,10 @@ def _group_names(numbered: Mapping[str, int], names: Iterable[tuple[str, Name]])
     return grouped
 
 
-def _check_text(text: str, place: str) -> None:
+def _check_text(text: str, where: str) -> None:
     if not schema.is_storable(text):
         raise UsageError(
-            f"{place} has a lone surrogate in {text!a}, which cannot be stored. Leave it out, or "
+            f"{where} has a lone surrogate in {text!a}, which cannot be stored. Leave it out, or "
             "read its source in the right encoding."
         )
 

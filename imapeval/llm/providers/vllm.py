@@ -312,14 +312,14 @@ def _read_tokens(ids: Any, logprobs: Any, decode: Callable[[list[int]], str]) ->
     if logprobs is None:
         return ()
     tokens: list[Token] = []
-    for token_id, places in zip(ids, logprobs, strict=True):
-        if places is None:  # the first token of a given text
+    for token_id, candidates in zip(ids, logprobs, strict=True):
+        if candidates is None:  # the first token of a given text
             tokens.append(Token(decode([token_id]), 0.0))
             continue
         # Keyed by token id: the most likely tokens, and the sampled one if it is not among them.
-        likeliest = sorted(places.values(), key=lambda place: -place.logprob)
-        top = tuple((place.decoded_token or "", place.logprob) for place in likeliest)
-        tokens.append(Token(places[token_id].decoded_token or "", places[token_id].logprob, top))
+        likeliest = sorted(candidates.values(), key=lambda token: -token.logprob)
+        top = tuple((token.decoded_token or "", token.logprob) for token in likeliest)
+        tokens.append(Token(candidates[token_id].decoded_token or "", candidates[token_id].logprob, top))
     return tuple(tokens)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 _SECTION = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _TAGGED = re.compile(r"<(?P<tag>[\w-]++)>(?P<text>\s*+\{\{\w++\}\}\s*+)</(?P=tag)>")
 
 _MARKED = re.compile(
@@ -86,10 +86,10 @@ class PromptTemplate:
         Raises:
             ResourceError: The placeholders do not match the given texts.
         """
-        places = self._placeholders - {_ID}
-        if places != texts.keys():
+        expected = self._placeholders - {_ID}
+        if expected != texts.keys():
             raise ResourceError(
-                f"the prompt {self.name} has placeholders for {sorted(places)}, but is given {sorted(texts)}. "
+                f"the prompt {self.name} has placeholders for {sorted(expected)}, but is given {sorted(texts)}. "
                 "The prompts do not match this version of imapeval: reinstall it."
             )
         safe = {name: neutralise(text) for name, text in texts.items()}
@@ -98,20 +98,20 @@ class PromptTemplate:
         return (
             *self.messages[: self._first_varying_index],
             *(
-                Message(message.role, _PLACE.sub(lambda place: safe[place[1]], message.content))
+                Message(message.role, _PLACEHOLDER.sub(lambda found: safe[found[1]], message.content))
                 for message in self.messages[self._first_varying_index :]
             ),
         )
 
     @cached_property
     def _placeholders(self) -> frozenset[str]:
-        return frozenset(place for message in self.messages for place in _PLACE.findall(message.content))
+        return frozenset(found for message in self.messages for found in _PLACEHOLDER.findall(message.content))
 
     @cached_property
     def _first_varying_index(self) -> int:
         """Index of the first message with a placeholder; earlier messages are the same for all texts."""
         return next(
-            (n for n, message in enumerate(self.messages) if _PLACE.search(message.content)), len(self.messages)
+            (n for n, message in enumerate(self.messages) if _PLACEHOLDER.search(message.content)), len(self.messages)
         )
 
 
@@ -155,17 +155,17 @@ def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, 
     The line follows the paragraph of the last text, so that the end of a form remains its end. Messages without texts
     between tags are not changed.
     """
-    places = [number for number, message in enumerate(messages) if _TAGGED.search(message.content)]
-    if not places:
+    tagged = [number for number, message in enumerate(messages) if _TAGGED.search(message.content)]
+    if not tagged:
         return tuple(messages)
     fenced = list(messages)
-    for number in places:
+    for number in tagged:
         role, content = messages[number].role, messages[number].content
         *_, last = _TAGGED.finditer(content)
-        if number == places[-1]:
-            paragraph, blank, others = content[last.end() :].partition("\n\n")
+        if number == tagged[-1]:
+            paragraph, blank, remainder = content[last.end() :].partition("\n\n")
             (note,) = load(_NOTE, lang=lang, version=_NOTE_VERSION).messages
-            content = f"{content[: last.end()]}{paragraph}\n\n{note.content}{blank}{others}"
+            content = f"{content[: last.end()]}{paragraph}\n\n{note.content}{blank}{remainder}"
         marked = _TAGGED.sub(rf"<\g<tag>-{{{{{_ID}}}}}>\g<text></\g<tag>-{{{{{_ID}}}}}>", content)
         fenced[number] = Message(role, marked)
     return tuple(fenced)
@@ -184,7 +184,7 @@ def _delimit_examples(messages: Sequence[Message]) -> tuple[Message, ...]:
     tag = re.compile(rf"<(/?(?:{'|'.join(map(re.escape, sorted(tags)))}))>")
 
     def mark(message: Message) -> Message:
-        if message.role != "user" or _PLACE.search(message.content):
+        if message.role != "user" or _PLACEHOLDER.search(message.content):
             return message
         return Message("user", tag.sub(rf"<\1-{_make_id({'': message.content})}>", message.content))
 

@@ -62,7 +62,7 @@ def read_table(
     number, header = next(lines, (0, ""))
     delimiter = find_delimiter(header) if quoted else "\t"
     names = [name.strip().lower() for name in split_cells(header, delimiter)]
-    columns = {name: place for place, name in enumerate(names)}
+    columns = {name: index for index, name in enumerate(names)}
     missing = [column for column in required if column not in columns]
     if missing:
         raise InputError(

@@ -70,19 +70,19 @@ def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
         raise InputError(problem, path=path, fix=fix)
     found = [_find_table(folder, table) for table in tables]
     widths = (NAME_COLUMNS, RELATION_COLUMNS, TYPE_COLUMNS)
-    for table, place, width in zip(tables, found, widths, strict=True):
-        if place is None:
+    for table, file, width in zip(tables, found, widths, strict=True):
+        if file is None:
             raise InputError(
                 f"{table} is missing",
                 path=folder,
                 fix=f"Copy it from the release to where {tables[0]} is: relations and types are in separate files.",
             )
-        check_complete(place, separator="|", width=width + 1)
-    return [place for place in found if place is not None]
+        check_complete(file, separator="|", width=width + 1)
+    return [file for file in found if file is not None]
 
 
 def _find_table(folder: Path, table: str) -> Path | None:
-    return next((place for place in (folder / table, folder / f"{table}.gz") if place.is_file()), None)
+    return next((file for file in (folder / table, folder / f"{table}.gz") if file.is_file()), None)
 
 
 def read_relations(
