@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from imapeval.text.markup import fold_confusables
@@ -172,16 +173,28 @@ def find_injections(text: str, *, score_asked: bool = False) -> list[Span]:
 class _Layout:
     """The boundaries of lines, sentences and paragraphs of a text.
 
-    Found once, because thousands of candidates in one line would each search for its end.
+    Found once, because thousands of candidates in one line would each search for its end, and only if there is one.
     """
 
     def __init__(self, text: str) -> None:
-        self._paragraph_ends = [end.span() for end in _PARAGRAPH_END.finditer(text)]
-        self._sentence_starts = [0, *(start.end() for start in _SENTENCE_START.finditer(text))]
-        self._sentence_ends = [(end.start(), end.end()) for end in _SENTENCE_END.finditer(text)]
-        lines = list(_LINE_END.finditer(text))
-        self._line_ends = [line.start("end") for line in lines]
-        self._lines = [(line.start("colon"), line.end()) for line in lines]
+        self._text = text
+
+    @cached_property
+    def _paragraph_ends(self) -> list[Span]:
+        return [end.span() for end in _PARAGRAPH_END.finditer(self._text)]
+
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [0, *(start.end() for start in _SENTENCE_START.finditer(self._text))]
+
+    @cached_property
+    def _sentence_ends(self) -> list[Span]:
+        return [end.span() for end in _SENTENCE_END.finditer(self._text)]
+
+    @cached_property
+    def _lines(self) -> list[tuple[int, int, int]]:
+        """The colon at the end of each line (-1 without one), the end of the line, and the start of the next."""
+        return [(line.start("colon"), line.start("end"), line.end()) for line in _LINE_END.finditer(self._text)]
 
     def find_paragraph_end(self, at: int) -> Span:
         """Return the span of the blank lines after the paragraph at a position, or the end of the text."""
@@ -197,10 +210,10 @@ class _Layout:
 
     def find_listing(self, at: int) -> int | None:
         """Return the start of the next line with words if the line at a position ends with a colon, else None."""
-        line = bisect_left(self._line_ends, at)
+        line = bisect_left(self._lines, at, key=lambda line: line[1])
         if line == len(self._lines) or self._lines[line][0] < at:
             return None
-        return self._lines[line][1]
+        return self._lines[line][2]
 
 
 def _find_json(text: str, layout: _Layout) -> Iterator[Span]:

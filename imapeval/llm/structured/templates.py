@@ -45,7 +45,7 @@ _ID = "id"
 """Name of the placeholder for the id."""
 _DIGITS = 8
 """Length of an id, in hexadecimal digits."""
-_NO_DIGIT = re.compile("[^0-9a-f]+")
+_NO_DIGITS = bytes(set(range(128)) - set(b"0123456789abcdef"))
 
 _UNSEEN = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -145,8 +145,8 @@ def _make_id(texts: Mapping[str, str]) -> str:
 def _keep_digits(text: str) -> str:
     """Return the hexadecimal digits of a text, whatever their form, case and what stands between them."""
     # One by one, so that no accent hides a letter; sorting the accents of one letter takes quadratic time.
-    plain = text if text.isascii() else "".join(unicodedata.normalize("NFKD", char) for char in text)
-    return _NO_DIGIT.sub("", fold_confusables(plain).casefold())
+    plain = text if text.isascii() else text.translate({ord(c): unicodedata.normalize("NFKD", c) for c in set(text)})
+    return fold_confusables(plain).casefold().encode("ascii", "ignore").translate(None, _NO_DIGITS).decode()
 
 
 def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, ...]:
