@@ -266,6 +266,11 @@ def list_unknown_names(node: ast.AST) -> Iterator[str]:
 
     Classes that inherit, or take options that they pass on, may have more than can be seen here.
     """
+    if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return
+    sections = re.findall(r"^(?:Args|Attributes):\n((?:    .*\n?|\n)+)", ast.get_docstring(node) or "", re.MULTILINE)
+    if not sections:
+        return
     if isinstance(node, ast.ClassDef):
         makers = [item.args for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
         if node.bases or any(maker.kwarg for maker in makers):
@@ -273,14 +278,10 @@ def list_unknown_names(node: ast.AST) -> Iterator[str]:
         names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         names |= {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
         names |= {item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        makers, names = [node.args], set[str]()
     else:
-        return
+        makers, names = [node.args], set[str]()
     names |= {arg.arg for maker in makers for arg in ast.walk(maker) if isinstance(arg, ast.arg)}
-    for section in re.findall(
-        r"^(?:Args|Attributes):\n((?:    .*\n?|\n)+)", ast.get_docstring(node) or "", re.MULTILINE
-    ):
+    for section in sections:
         for listed in re.findall(r"^    (\*{0,2}[a-z_]\w*(?:(?:, | and )\*{0,2}\w+)*):", section, re.MULTILINE):
             yield from (name for name in re.findall(r"\w+", listed.replace(" and ", " ")) if name not in names)
 
@@ -308,13 +309,15 @@ _NEGATORS = re.compile(
 """Two negators side by side in a list of words or in a pattern."""
 
 
-def find_strings(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of the strings of a module that are no docstrings, joined where they stand side by side."""
-    tree = parse(path)
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements:
-            yield node.lineno, node.value
+@cache
+def find_strings(path: Path) -> tuple[tuple[int, str], ...]:
+    """Return (line, text) of the strings of a module that are no docstrings, joined where they stand side by side."""
+    statements = {id(node.value) for node in list_nodes(path) if isinstance(node, ast.Expr)}
+    return tuple(
+        (node.lineno, node.value)
+        for node in list_nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements
+    )
 
 
 def has_chinese_range(text: str) -> bool:

@@ -111,7 +111,9 @@ def test_the_changelog_begins_with_this_version() -> None:
 def named_extras() -> Iterator[tuple[str, str]]:
     """Yield (place, extra) of every call that names an extra, and of every `imapeval[extra]` or `.[extra]`."""
     for path in sorted((ROOT / "imapeval").rglob("*.py")):
-        for node in ast.walk(ast.parse(read(path))):
+        if "extra=" not in (source := read(path)):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("require", "MissingExtraError"):
                 for keyword in node.keywords:
                     if keyword.arg == "extra" and isinstance(keyword.value, ast.Constant):

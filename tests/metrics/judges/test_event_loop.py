@@ -1,6 +1,8 @@
 """A judge prepares long texts beside the event loop, so that other requests go on."""
 
 import asyncio
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,15 @@ ON_IMAPS = [metric for metric in build() if metric.name in ("geval:accuracy+imap
 
 FREE = 20
 """Turns of a loop that is free. On the loop itself it would be one for each step of the judge, and a thread lets a busy
-loop have one in 5 ms."""
+loop have one in 0.5 ms."""
+
+
+@pytest.fixture(autouse=True)
+def _short_turns() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)
+    yield
+    sys.setswitchinterval(before)
 
 
 class StoppedError(Exception):
@@ -36,9 +46,9 @@ async def count_turns(metric) -> int:
     def answer(request):
         raise StoppedError
 
-    # Text for which the search for injections takes long: a third of a second.
-    hostile = "Rest. " + "评审员" * 33_000
-    pairs = tuple(Pair("advice", f"rest {n}. " + "评审员" * 30) for n in range(200))
+    # Text for which the search for injections takes long: .05 s.
+    hostile = "Rest. " + "评审员" * 10_000
+    pairs = tuple(Pair("advice", f"rest {n}. " + "评审员" * 30) for n in range(100))
     imap = Imap((Pair("advice", "?"),), (), pairs, pairs)
     matches = tuple(Match("advice", pair.value, pair.value, Relation.EXACT, 1.0, "text") for pair in pairs)
     case = Case("1", "What helps?", "Rest.", hostile, "en", imap, matches)
