@@ -237,7 +237,7 @@ def _to_http_error(error: Exception) -> HttpError:
 
 
 def _describe_invalid_request(error: RequestValidationError) -> HttpError:
-    """Return which location is invalid and why, without its content."""
+    """Return which field is invalid and why, without its content."""
     errors: Sequence[Any] = error.errors()
     first = errors[0]
     location = ".".join(str(part) for part in first["loc"][1:])
@@ -245,7 +245,7 @@ def _describe_invalid_request(error: RequestValidationError) -> HttpError:
         return HttpError(400, "bad-json", f"The body is not valid JSON (at character {location}). Send an object.")
     said = f"{location}: {first['msg']}" if location else f"{first['msg']}: the body"
     more = f" There are {len(errors) - 1} more errors." if len(errors) > 1 else ""
-    return HttpError(422, "bad-location", f"{said}.{more} See /docs for the fields.")
+    return HttpError(422, "bad-field", f"{said}.{more} See /docs for the fields.")
 
 
 def _to_fields(answer: schema.Answer) -> dict[str, Any]:
