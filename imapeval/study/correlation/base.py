@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from imapeval.study.arrays import Counts, Flags, Floats, WholeNumbers
+    from imapeval.study.arrays import Counts, Floats, WholeNumbers
 
 MIN_ROWS = 3
 """Minimum number of rows: two always correlate perfectly or not at all."""
@@ -162,46 +162,49 @@ class Coefficient:
 
 
 class Runs(NamedTuple):
-    """Rows in ascending order, equal numbers side by side.
+    """The runs of equal numbers in a side, in ascending order.
 
     Attributes:
-        order: The rows, shape (m, n) or (1, n).
-        is_last: Whether a row is the last of its run, shape (m, n) or (1, n).
-        size: Weight of the run that each row is in, shape (m, n).
-        middle: Average rank in that run less the mean rank of all, shape (m, n).
+        level: The run of each row, shape (m, n) or (1, n).
+        size: Weight of each run, shape (m, runs); 0 for a run that does not exist.
+        middle: Average rank in each run less the mean rank of all, shape (m, runs).
     """
 
-    order: Counts
-    is_last: Flags
+    level: Counts
     size: Floats
     middle: Floats
 
+    def rank(self) -> Floats:
+        """Return the average rank of each row less the mean rank of all, shape (m, n)."""
+        if len(self.level) == 1:
+            return np.take(self.middle, self.level[0], axis=1)
+        return np.take_along_axis(self.middle, self.level, axis=1)
+
     def count_weighted(self) -> Counts:
         """Return the number of runs with positive weight, shape (m,)."""
-        return (self.is_last & (self.size > 0)).sum(axis=-1)
+        return (self.size > 0).sum(axis=1)
 
     def sum_squares(self) -> Floats:
         """Return the sum of the squared weights of the runs, shape (m,)."""
-        return np.where(self.is_last, self.size**2, 0.0).sum(axis=-1)
+        return (self.size**2).sum(axis=1)
 
 
 def find_runs(side: Floats, weights: Floats) -> Runs:
     """Find the runs of equal numbers in a side, of shape (m, n), or (1, n) for the same numbers under all weights."""
-    order = np.argsort(side, axis=-1, kind="stable")
-    ordered = np.take_along_axis(side, order, axis=-1)
+    order = np.argsort(side, axis=1, kind="stable")
+    ordered = np.take_along_axis(side, order, axis=1)
     changes = ordered[:, 1:] != ordered[:, :-1]
-    edge = np.ones((len(side), 1), dtype=np.bool_)
-    is_first, is_last = np.hstack([edge, changes]), np.hstack([changes, edge])
-    rows: int = side.shape[1]
-    place = np.arange(rows)
-    first = np.maximum.accumulate(np.where(is_first, place, 0), axis=-1)
-    last = np.minimum.accumulate(np.where(is_last, place, rows - 1)[:, ::-1], axis=-1)[:, ::-1]
+    ordered_level = np.zeros_like(order)
+    np.cumsum(changes, axis=1, out=ordered_level[:, 1:])
+    level = np.empty_like(order)
+    np.put_along_axis(level, order, ordered_level, axis=1)
     if len(side) == 1:
-        summed = weights[:, order[0]].cumsum(axis=-1)
-        before = np.hstack([np.zeros((len(weights), 1)), summed])[:, first[0]]
-        up_to = summed[:, last[0]]
+        last = np.flatnonzero(np.append(changes, True))
+        up_to = np.take(np.take(weights, order[0], axis=1).cumsum(axis=1), last, axis=1)
+        size = np.diff(up_to, axis=1, prepend=0.0)
     else:
-        summed = np.take_along_axis(weights, order, axis=-1).cumsum(axis=-1)
-        before = np.take_along_axis(np.hstack([np.zeros((len(weights), 1)), summed]), first, axis=-1)
-        up_to = np.take_along_axis(summed, last, axis=-1)
-    return Runs(order, is_last, up_to - before, (before + up_to - summed[:, -1:]) / 2)
+        cells = level + side.shape[1] * np.arange(len(side))[:, None]
+        summed = np.bincount(cells.ravel(), weights=weights.ravel(), minlength=cells.size)
+        size = summed.astype(np.float64, copy=False).reshape(cells.shape)
+        up_to = size.cumsum(axis=1)
+    return Runs(level, size, up_to - (size + up_to[:, -1:]) / 2)

@@ -35,7 +35,7 @@ class Pearson(Coefficient):
 
     def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
         a, b = (self.centre(side[None], np.ones((1, len(x))))[0] for side in (x, y))
-        return Sums(a @ b, a @ a, b @ b).influence(self._change(x, y, a, b))
+        return Sums(a @ b, a @ a, b @ b).influence(Sums(a * b, a * a, b * b))
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
         """Return numbers minus their weighted mean; exactly 0 where all numbers with positive weight are equal.
@@ -64,10 +64,6 @@ class Pearson(Coefficient):
         y_spread = np.einsum("mqn,mqn->mq", b, weighted)
         return Sums(a @ weighted.transpose(0, 2, 1), x_spread[:, :, None], y_spread[:, None, :])
 
-    def _change(self, x: Floats, y: Floats, a: Floats, b: Floats) -> Sums:
-        del x, y
-        return Sums(a * b, a * a, b * b)
-
 
 class Spearman(Pearson):
     """Spearman's rho."""
@@ -77,28 +73,31 @@ class Spearman(Pearson):
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
         """Return the average rank of each number minus the mean rank; exact for whole-number weights."""
-        runs = find_runs(side, weights)
-        ranks = np.empty_like(weights)
-        np.put_along_axis(ranks, np.broadcast_to(runs.order, weights.shape), runs.middle, axis=-1)
-        return ranks
+        return find_runs(side, weights).rank()
 
-    def _change(self, x: Floats, y: Floats, a: Floats, b: Floats) -> Sums:
+    def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
+        (x_level, a), (y_level, b) = (_rank(side) for side in (x, y))
         # Adding a copy of row k raises the ranks of the rows above it by 1 and of those tied with it by 1/2.
-        return Sums(
-            a * b + _sum_above(x, b) + _sum_above(y, a),
-            a * a + 2 * _sum_above(x, a),
-            b * b + 2 * _sum_above(y, b),
+        change = Sums(
+            a * b + _sum_above(x_level, b) + _sum_above(y_level, a),
+            a * a + 2 * _sum_above(x_level, a),
+            b * b + 2 * _sum_above(y_level, b),
         )
+        return Sums(a @ b, a @ a, b @ b).influence(change)
 
 
-def _sum_above(side: Floats, values: Floats) -> Floats:
+def _rank(side: Floats) -> tuple[Counts, Floats]:
+    """Return the place of each number among the different ones, and its average rank less the mean rank."""
+    _, level, size = np.unique(side, return_inverse=True, return_counts=True)
+    return level, (np.cumsum(size) - (size + len(side)) / 2)[level]
+
+
+def _sum_above(level: Counts, values: Floats) -> Floats:
     """Return for each row the sum of the values of the rows above it, and half of those tied with it."""
-    _, level = np.unique(side, return_inverse=True)
     by_level = np.bincount(level, weights=values)
     return (by_level.sum() - np.cumsum(by_level) + by_level / 2)[level]
 
 
 def average_ranks(side: Floats) -> Floats:
     """Return the average ranks, 1..n."""
-    _, level, size = np.unique(side, return_inverse=True, return_counts=True)
-    return (np.cumsum(size) - (size - 1) / 2)[level]
+    return _rank(side)[1] + (len(side) + 1) / 2

@@ -41,12 +41,12 @@ def simultaneous_confidence(influences: Floats, *, confidence: float = CONFIDENC
     if metrics < 2:
         return confidence
     lengths, axes = np.linalg.eigh(scaled.T @ scaled)
-    errors = _draw_normals(metrics) @ (axes * np.sqrt(np.maximum(lengths, 0.0))).T
-    reach = float(np.quantile(np.abs(errors).max(axis=1), confidence))
+    errors = (axes * np.sqrt(np.maximum(lengths, 0.0))) @ _draw_normals(metrics)
+    reach = float(np.quantile(np.maximum(errors.max(axis=0), -errors.min(axis=0)), confidence))
     drawn = 2 * NormalDist().cdf(reach) - 1
     return min(max(drawn, confidence), 1 - (1 - confidence) / metrics)
 
 
 @cache
 def _draw_normals(metrics: int) -> Floats:
-    return np.random.default_rng(0).normal(size=(_DRAWS, metrics))
+    return np.ascontiguousarray(np.random.default_rng(0).normal(size=(_DRAWS, metrics)).T)

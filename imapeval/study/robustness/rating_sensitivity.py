@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.correlation.base import InfluencedCoefficient
+from imapeval.study.correlation.base import MIN_ROWS, InfluencedCoefficient
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.data.ratings.collection import average_exactly
 from imapeval.study.number_format import format_decimal, format_percent
@@ -37,6 +37,9 @@ answers varies by about 1 / sqrt(n), so that the mean of `_DRAWN` / n of them is
 
 _FEWEST = 20
 """Draws of the noise, at least."""
+
+_CELLS = 200_000
+"""Most ratings that are drawn at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +118,14 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     generator = np.random.default_rng(seed)
     n = int(rows.sum())
     repeats = min(REPEATS, max(_FEWEST, _DRAWN // n))
+    at_once = max(1, _CELLS // n)
     shifts: list[RatingShift] = []
     for spread in NOISE:
         drawn: list[float] = []
-        for _ in range(repeats):
-            noisy = _clip_to_scale(ratings[rows] + generator.normal(0.0, spread, n), rated.scales.get(dimension))
-            drawn.append(_correlate(scores[rows], noisy, systems[rows]).value)
+        for start in range(0, repeats, at_once):
+            noise = generator.normal(0.0, spread, (min(at_once, repeats - start), n))
+            noisy = _clip_to_scale(ratings[rows] + noise, rated.scales.get(dimension))
+            drawn += _correlate_each(scores[rows], noisy, systems[rows])
         after = _mean(drawn)
         shifts.append(RatingShift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, n))
     table = rated.by_rater.get(dimension)
@@ -226,6 +231,17 @@ def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> InfluencedCo
         if values
         else InfluencedCoefficient(nan, rows)
     )
+
+
+def _correlate_each(scores: Floats, ratings: Floats, systems: Counts) -> list[float]:
+    """Return the mean of Spearman's rho over systems for each row of ratings, NaN where no system has one."""
+    by_system: list[Floats] = []
+    for system in np.unique(systems):
+        theirs = np.flatnonzero(systems == system)
+        if len(theirs) >= MIN_ROWS:
+            y = ratings[:, theirs]
+            by_system.append(find_coefficient("spearman").in_groups(np.broadcast_to(scores[theirs], y.shape), y))
+    return [nan if mean is None else mean for mean in map(_mean, zip(*by_system, strict=True))]
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -155,7 +155,12 @@ def test_draws_of_the_noise_are_bounded(monkeypatch: pytest.MonkeyPatch, n: int,
         sizes.append(len(scores))
         return InfluencedCoefficient(0.5, scores)
 
+    def count_each(scores: np.ndarray, ratings: np.ndarray, systems: np.ndarray) -> list[float]:
+        sizes.extend([len(scores)] * len(ratings))
+        return [0.5] * len(ratings)
+
     monkeypatch.setattr(rating_sensitivity, "_correlate", count)
+    monkeypatch.setattr(rating_sensitivity, "_correlate_each", count_each)
     shift_ratings(rate(n), "good", "accuracy")
     # One as it is, three amounts of noise, and three raters.
     assert sizes == [n] * (1 + 3 * draws + 3)
@@ -164,13 +169,18 @@ def test_draws_of_the_noise_are_bounded(monkeypatch: pytest.MonkeyPatch, n: int,
 @pytest.mark.slow
 def test_work_grows_with_the_answers_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch):
     sizes: list[int] = []
-    compute = Spearman.with_influences
+    compute, compute_each = Spearman.with_influences, Spearman.in_groups
 
     def count(self: Spearman, x: np.ndarray, y: np.ndarray, *, epsilon: float = 0.0) -> InfluencedCoefficient:
         sizes.append(len(x))
         return compute(self, x, y, epsilon=epsilon)
 
+    def count_each(self: Spearman, x: np.ndarray, y: np.ndarray, *, epsilon: float = 0.0) -> np.ndarray:
+        sizes.extend([x.shape[1]] * len(x))
+        return compute_each(self, x, y, epsilon=epsilon)
+
     monkeypatch.setattr(Spearman, "with_influences", count)
+    monkeypatch.setattr(Spearman, "in_groups", count_each)
     monkeypatch.setattr(rating_sensitivity, "_DRAWN", 200_000)
     ranked: dict[int, tuple[int, int]] = {}
     for n in (2_000, 8_000):
