@@ -39,7 +39,7 @@ obstruction perforation polyp prolapse rupture sarcoma spasm stenosis thrombosis
 class LetterEncoder:
     """Sums a random vector for every three letters in a row."""
 
-    def __init__(self, dimension=64, pause=0.0):
+    def __init__(self, dimension=32, pause=0.0):
         self.identity = f"letters-{dimension}"
         self.dimension = dimension
         self._pause = pause
@@ -204,7 +204,7 @@ def test_vectors_of_another_encoder_are_not_used(graph, built, tmp_path):
 
     path = tmp_path / "names.faiss"
     with pytest.raises(KeyboardInterrupt):
-        NameIndex.build(graph, LetterEncoder(32), path, progress=interrupt)
+        NameIndex.build(graph, LetterEncoder(16), path, progress=interrupt)
     assert path.with_name("names.faiss.part").is_dir()
     assert NameIndex.build(graph, LetterEncoder(), path).path.read_bytes() == built.path.read_bytes()
 
@@ -226,9 +226,9 @@ def test_two_processes_make_one_index(graph, encoder, built, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_a_full_disk_is_reported_with_the_folder(graph, tmp_path, share):
-    # The vectors take 21,000 x 64 x 2 bytes and have room in neither case. What they leave is enough to go on with.
+    # The vectors take 21,000 x 32 x 2 bytes and have room in neither case. What they leave is enough to go on with.
     path = tmp_path / "names.faiss"
-    with start_build(graph, path, int(21_000 * 64 * 2 * share)) as process:
+    with start_build(graph, path, int(21_000 * 32 * 2 * share)) as process:
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert f"ResourceError: the name index cannot be written to {tmp_path} (" in errors
