@@ -12,6 +12,10 @@ from pathlib import Path
 from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any
 
+# Before numpy is loaded: test processes that use all cores each wait for one another, which took a sixth of the CPU
+# time of tests/study/test_compute.py.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 import typer.main
 import typer.testing
