@@ -287,12 +287,12 @@ async def score_concurrently(
     waiting = iter(enumerate(cases))
 
     async def work() -> None:
-        for place, case in waiting:
+        for index, case in waiting:
             try:
-                outcomes[place] = to_outcome(await score(case))
+                outcomes[index] = to_outcome(await score(case))
             except SampleError as error:
                 stage = "llm" if error.stage == "llm" else "metric"
-                outcomes[place] = Failure(stage, error.kind, str(error), error.raw)
+                outcomes[index] = Failure(stage, error.kind, str(error), error.raw)
             except ImapEvalError as error:
                 fatal.append(error)
             if fatal:
@@ -301,7 +301,7 @@ async def score_concurrently(
     await asyncio.gather(*(work() for _ in range(min(limit, len(cases)))))
     if fatal:
         raise fatal[0]
-    return [outcomes[place] for place in range(len(cases))]
+    return [outcomes[index] for index in range(len(cases))]
 
 
 def range_parts(*, shares: Iterable[str] = (), counts: Iterable[str] = ()) -> dict[str, Range]:

@@ -34,7 +34,8 @@ class Option:
 
 def list_options(metric: Metric) -> list[Option]:
     """Return the options of a metric; for a metric on imaps, those of the metric of texts."""
-    metric = _unwrap(metric)
+    if isinstance(metric, MetricOnImaps):
+        metric = metric.metric
     if not dataclasses.is_dataclass(metric):
         return []
     fields = [field for field in dataclasses.fields(metric) if "option" in field.metadata]
@@ -63,22 +64,18 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
         raise UsageError(f"invalid option of the metric {metric.name!r}: {error}") from error
 
 
-def _unwrap(metric: Metric) -> Metric:
-    return metric.metric if isinstance(metric, MetricOnImaps) else metric
-
-
-def _parse_value(place: str, text: str, default: str | float | bool) -> str | float | bool:
+def _parse_value(name: str, text: str, default: str | float | bool) -> str | float | bool:
     if isinstance(default, str):
         return text
     if isinstance(default, bool):
         if text.lower() not in _BOOLEANS:
-            raise UsageError(f"{place}={text!r} is not yes or no.")
+            raise UsageError(f"{name}={text!r} is not yes or no.")
         return _BOOLEANS[text.lower()]
     try:
         number = type(default)(text)
     except ValueError as error:
         kind = "whole number" if isinstance(default, int) else "number"
-        raise UsageError(f"{place}={text!r} is not a {kind}, such as {default}.") from error
+        raise UsageError(f"{name}={text!r} is not a {kind}, such as {default}.") from error
     if isinstance(number, float) and not math.isfinite(number):
-        raise UsageError(f"{place}={text!r} is not finite. Give a number, such as {default}.")
+        raise UsageError(f"{name}={text!r} is not finite. Give a number, such as {default}.")
     return number

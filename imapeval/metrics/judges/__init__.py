@@ -1,7 +1,7 @@
 """Metrics by a language model as a judge: `judge`, `blend`, G-Eval, Prometheus, FActScore, QuestEval, QAFactEval.
 
-All of them use the language model layer, so that completions are cached, counted and paid for once. Where a model gives
-no usable judgement, the case is a `Failure`, never a score.
+All use the language model layer, so completions are cached, counted and paid for once. If no completion is usable, the
+outcome is a `Failure`, never a score.
 """
 
 from __future__ import annotations
@@ -19,6 +19,6 @@ _MODULES = (judge, blend, geval, prometheus, factscore, questions)
 
 
 def build() -> list[Metric]:
-    """Return the metrics of this package, for the registry; on imaps those of G-Eval, as in Wang et al. 2024."""
+    """Return the metrics of this package for the registry, with variants of G-Eval on imaps, as in Wang et al. 2024."""
     judges = [metric for module in _MODULES for metric in module.build()]
     return [*judges, *make_judge_variants(geval.build())]

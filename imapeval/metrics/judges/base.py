@@ -35,13 +35,13 @@ _T = TypeVar("_T")
 class Judge(Metric):
     """A metric whose cases are judged by a language model, one by one; a subclass defines `async def score`.
 
-    A case for which the model gives no usable judgement, even when it is asked a second time with what was wrong, is a
-    `Failure`. The model sees texts as data between markers, and the response without what is not a statement of it
-    (`clean_response`); a text that is longer than the model takes is `Failure("too-long")`.
+    If a completion is unusable, the request is repeated once with a note on what was wrong; if the second one is
+    unusable too, the case is a `Failure`. Texts are marked as data, and parts of the response that are not statements
+    are removed (`clean_response`). A text that exceeds the model's context is `Failure("too-long")`.
 
     Attributes:
-        client: Asks the model; None until the metric is prepared.
-        on_imaps: Whether responses are texts of imaps, in which each fact was cleaned by itself (`clean_fact`).
+        client: Sends requests to the model; None until the metric is prepared.
+        on_imaps: Whether responses are texts of imaps, whose facts were cleaned one by one (`clean_fact`).
     """
 
     requires = frozenset({"llm", "reference"})
@@ -51,12 +51,12 @@ class Judge(Metric):
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
-        """The prompts in `prompts/` that it uses; none unless a subclass names some."""
+        """The prompts in `prompts/` that the judge uses."""
         return ()
 
     @computed
     def template(self) -> PromptTemplate | None:
-        """A prompt of the judge's own that is not in `prompts/` (`make_template`); None if it has none."""
+        """The prompt in the judge's code (`make_template`); None if its prompts are in `prompts/`."""
         return None
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Judge(Metric):
 
     @computed
     def concurrency(self) -> int:
-        """As many cases at the same time as the model can use."""
+        """The concurrency of the model."""
         return 1 if self.client is None else self.client.model.concurrency
 
     def describe_state(self) -> Mapping[str, Value]:
@@ -80,7 +80,7 @@ class Judge(Metric):
         }
 
     def prepare(self, resources: MetricResources) -> Self:
-        """Return it with the model to ask; see `Metric.prepare`."""
+        """Return the judge with its model; see `Metric.prepare`."""
         if resources.llm is None:
             raise UsageError(
                 f"the metric {self.name!r} asks a language model, and none is named. Add --llm openai:NAME."
@@ -88,11 +88,11 @@ class Judge(Metric):
         return replace(self, client=JudgeClient(resources.llm))
 
     async def ask(self, request: JudgeRequest, parse: Callable[[Completion], _T]) -> _T:
-        """Ask the model once, without sampling; see `JudgeClient.ask`."""
+        """Send one request, without sampling; see `JudgeClient.ask`."""
         return await self.get_client().ask(request, parse)
 
     def get_client(self) -> JudgeClient:
-        """Return what asks the model.
+        """Return the client.
 
         Raises:
             UsageError: The metric is not prepared.
@@ -102,12 +102,12 @@ class Judge(Metric):
         return self.client
 
     async def clean_response(self, case: Case, *, labels: tuple[str, ...] = ()) -> str | None:
-        """Return what the model is shown of a response, None if it states nothing at all; see `clean_answer`.
+        """Return the response as the model sees it, or None if it states nothing; see `clean_answer`.
 
         A long response is cleaned in a thread.
         """
         if self.on_imaps:
-            # Its lines "term: value" are ours, and would look like forged ones: "system: digestive".
+            # The filter would take its lines "term: value", such as "system: digestive", for forged ones.
             return case.response if has_content(case.response) else None
         reference = case.reference if "reference" in self.requires else ""
 
@@ -119,10 +119,10 @@ class Judge(Metric):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledJudge(Judge):
-    """A judge that judges a case several times if wanted; `--votes N` asks for at least N times.
+    """A judge that can judge each case several times; with `--votes N`, at least N times.
 
     Attributes:
-        samples: How often a case is judged; see `JudgeClient.repeat`.
+        samples: Number of judgements per case; see `JudgeClient.repeat`.
     """
 
     samples: int = option("judgements whose mean counts; one is greedy, several are sampled", 1)
@@ -133,7 +133,7 @@ class SampledJudge(Judge):
             raise ValueError(f"samples {self.samples} is less than 1")
 
     def prepare(self, resources: MetricResources) -> Self:
-        """Return it with the model to ask, and as many samples as are wanted; see `Metric.prepare`."""
+        """Return the judge with its model and number of samples; see `Metric.prepare`."""
         repeated = replace(self, samples=max(self.samples, resources.votes))
         return super(SampledJudge, repeated).prepare(resources)
 
@@ -148,8 +148,8 @@ class MultiStepJudge(SampledJudge):
 
         Args:
             case: The case.
-            answer: The response without what is not a statement of it; states something.
-            client: Whom to ask.
+            answer: The cleaned response (`clean_response`), which states something.
+            client: Sends the requests.
         """
 
     @computed
@@ -158,7 +158,7 @@ class MultiStepJudge(SampledJudge):
         return Score(0.0)
 
     async def score(self, case: Case) -> Outcome:
-        """Return the mean of the judgements if more than half of them give a score, else the first failure."""
+        """Return the mean of the judgements if more than half of them are scores, else the first failure."""
         answer = await self.clean_response(case)
         if answer is None:
             return self.empty

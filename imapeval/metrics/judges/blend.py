@@ -1,8 +1,7 @@
 """`blend`: the mean of `judge` and imapScore, both on the scale 0..1.
 
-The two err differently: on answers that were kept back their mean agreed better with clinicians than either
-(docs/judges.md). The weights are equal and were never fitted to rated answers. Where one of the two is a `Failure`, so
-is the blend: half of it would be another metric.
+Their errors differ: on held-out answers their mean agreed better with clinicians than either (docs/judges.md). The
+weights are equal and were never fitted to rated answers. If one of the two is a `Failure`, so is the blend.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Blend(DimensionJudge):
 
     @computed
     def range(self) -> tuple[float | None, float | None]:
-        """That of a share."""
+        """Always 0..1, whatever the scale of the judge."""
         return 0.0, 1.0
 
     @computed

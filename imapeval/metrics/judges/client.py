@@ -1,4 +1,4 @@
-"""A language model as a judge: what it is asked, in which form, and how often."""
+"""Requests of judges to the language model: their prompts, sampling, and repetition after unusable completions."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ PROMPT_VERSION = 1
 RETRY_NOTE = "judge-retry"
 
 SAMPLING_TEMPERATURE = 1.0
-"""Where the mean of several completions counts: Liu et al. 2023, section 3.1, "we set n = 20, temperature = 1"."""
+"""For means of several completions: Liu et al. 2023, section 3.1, "we set n = 20, temperature = 1"."""
 
 _MAX_TOKENS = 1024
-"""Limit of a completion, as in prometheus-eval. A score takes six tokens, but models that think need room."""
+"""Maximum tokens of a completion, as in prometheus-eval. A score takes six tokens, but reasoning models need more."""
 
 MAX_LIST_TOKENS = 4096
-"""Limit of a completion that is a list: 200 facts (`lists`) of some 15 tokens, or ten answers of 500 Chinese characters
-at half a token each, with room for the JSON around them."""
+"""Maximum tokens of a completion that is a list: 200 facts (`lists`) of some 15 tokens, or ten answers of 500 Chinese
+characters at half a token each, and the JSON around them."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """What a judge is asked.
+    """A request of a judge.
 
     Attributes:
-        task: The prompt.
-        lang: Its language.
-        texts: What goes into it.
+        task: Name of the prompt.
+        lang: Language of the prompt.
+        texts: Texts for the placeholders of the prompt.
         schema: JSON schema of the reply; None if the reply is not JSON.
-        max_tokens: Most tokens of the completion; None for the usual limit.
-        template: The prompt itself if it is not one of ours; `task` is then its name.
+        max_tokens: Maximum tokens of the completion; None for the usual limit.
+        template: The prompt, if it is not a file in `prompts/`.
     """
 
     task: str
@@ -61,13 +61,23 @@ class JudgeRequest:
     template: PromptTemplate | None = None
 
 
+def object_schema(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the JSON schema of an object that has exactly these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 def make_template(name: str, text: str, *, lang: Lang = "en") -> PromptTemplate:
-    """Return a prompt that a judge brings itself, in place of a file in `prompts/`.
+    """Return a prompt that is part of a judge's code, not a file in `prompts/`.
 
     Args:
-        name: What it is called in signatures and requests.
-        text: Its text, with places such as `<answer>{{answer}}</answer>`: what goes between tags stays data. Sections
-            `## system` and `## user` are messages; without them all of it is one.
+        name: Its name in signatures and requests.
+        text: Its text, with placeholders such as `<answer>{{answer}}</answer>`; a text between tags is marked as data.
+            Sections `## system` and `## user` are messages; without them, all of it is one message.
         lang: Language of the prompt.
     """
     text = inspect.cleandoc(text)
@@ -76,20 +86,20 @@ def make_template(name: str, text: str, *, lang: Lang = "en") -> PromptTemplate:
 
 
 class JudgeClient:
-    """Asks a model for judgements; what its server can be held to is learnt once.
+    """Sends the requests of judges to a model; the output format that its server supports is determined once.
 
     Args:
-        model: The model to ask.
+        model: The model.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        # Of sampled completions; None for completions without sampling.
+        # None: greedy decoding.
         self._seed: int | None = None
         self._client = StructuredOutputClient(model, retry_note=RETRY_NOTE)
 
     def repeat(self, samples: int) -> list[JudgeClient]:
-        """Return clients that sample with different seeds, which share what is learnt; one is without sampling."""
+        """Return clients that sample with different seeds and share the output format; a single one does not sample."""
         if samples == 1:
             return [self]
         clients: list[JudgeClient] = [copy(self) for _ in range(samples)]
@@ -104,11 +114,11 @@ class JudgeClient:
         *,
         logprobs: int = 0,
     ) -> _T:
-        """Ask, and parse the completion; where the completion has a fault that asking again may fix, once more.
+        """Send a request and parse the completion; if it is unusable, the request is repeated once.
 
         Raises:
             SampleError: Neither completion can be used, or the model did not answer.
-            ServiceError: The model answers nobody any more.
+            ServiceError: Every request to the model would fail.
         """
         template = question.template or templates.load(question.task, lang=question.lang, version=PROMPT_VERSION)
         messages = await offload(lambda: template.render(**question.texts), *question.texts.values())
@@ -130,26 +140,26 @@ class JudgeClient:
     async def ask_repeatedly(
         self, question: JudgeRequest, parse: Callable[[Completion], _T], *, samples: int
     ) -> list[_T]:
-        """Ask several times, with sampling and another seed each time; once is without sampling.
+        """Send a request several times, each with its own seed; a single request is not sampled.
 
-        A completion that cannot be used counts as one that was not made, as long as more than half can.
+        Unusable completions are ignored as long as more than half are usable.
 
         Returns:
             The parsed completions, in order.
 
         Raises:
-            SampleError: As `ask`, of the first that failed.
-            ServiceError: As `ask`.
+            SampleError: See `ask`; the first one.
+            ServiceError: See `ask`.
         """
         work = (client.ask(question, parse) for client in self.repeat(samples))
         return await gather_readings(work, needed=samples // 2 + 1)
 
 
 async def gather_or_raise(work: Iterable[Awaitable[_T]]) -> list[_T]:
-    """Return what all of them return, in order; all are waited for also where one fails, for they are paid for.
+    """Return all results in order. If one fails, the others are still awaited, because their requests are paid for.
 
     Raises:
-        ImapEvalError: One failed: what concerns more than one sample, else what may not happen again, else the first.
+        ImapEvalError: One failed. An error that concerns more than one sample takes precedence, then a transient one.
     """
     made = await asyncio.gather(*work, return_exceptions=True)
     errors = [result for result in made if isinstance(result, BaseException)]

@@ -1,14 +1,15 @@
-"""A judge with the user's own prompt, from a file (`judges.prompts.custom_prompt`), as `geval-file:PATH`.
+"""A judge with the user's own prompt from a file (`judges.prompts.custom_prompt`), named `geval-file:PATH`.
 
-The score is weighted by probabilities, or the mean of samples, as G-Eval's (`imapeval.metrics.judges.geval`). On a
-scale with scores of several digits (0..10, 0..100) it is always the mean of samples: such numbers are several tokens
-to many models, so that no token tells their probability. The reply may be a number alone; or it ends, perhaps after
-reasons, with a line or tag that has "Score", the metric's name or a label of the form and a number, or with a JSON
-object of such a field and others that the prompt shows (`imapeval.metrics.judges.parsing.scores`).
+The score is weighted by probabilities or the mean of samples, as for G-Eval (`imapeval.metrics.judges.geval`). On a
+scale with scores of several digits (0..10, 0..100) it is always the mean of samples, because such a number is several
+tokens to many models, so that its probability is not that of a token. The reply may be a number alone. Otherwise it
+ends, perhaps after reasons, with a line or tag with a label ("Score", the metric's name or one in the prompt) and a
+number, or with a JSON object with such a field and others that the prompt shows
+(`imapeval.metrics.judges.parsing.scores`).
 
-A response that states nothing scores the lowest of the scale without being asked about; so does one without facts,
-where only the facts are shown. Where a prompt shows facts and nothing is asked, there is no score
-(`Failure("no-query")`), nor where it shows the reference and that states no fact (`Failure("no-reference-facts")`).
+A response that states nothing gets the lowest score of the scale, and no request is sent; so does a response without
+facts if only facts are shown. If a prompt shows facts and nothing is asked, there is no score (`Failure("no-query")`),
+nor if it needs the reference and that states no fact (`Failure("no-reference-facts")`).
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ if TYPE_CHECKING:
     from imapeval.types import Lang, Outcome
 
 TASK = "geval-own"
-"""What its requests are called, with the scale behind: "geval-own-1-5"."""
+"""Name of its requests, to which the scale is appended: "geval-own-1-5"."""
 
 _AMBIGUOUS_LABELS = frozenset({"answer", "response", "output", "result", "答案", "回答", "结果"})
-"""Labels of a form that stand before statements of responses as well: "Answer: 5"."""
+"""Labels of forms that also occur in statements of responses: "Answer: 5"."""
 
 _FORMS: dict[str, ImapForm] = {"+imap": "values", "+imap:pairs": "pairs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomGEval(WeightedJudge):
-    """G-Eval with a prompt of one's own; parts as of `imapeval.metrics.judges.geval.GEval` on one criterion.
+    """G-Eval with the user's own prompt; its parts are those of `imapeval.metrics.judges.geval.GEval` on one criterion.
 
     Attributes:
         prompt: The prompt; the signature has its scale and the hash of its file.
@@ -75,7 +76,7 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def languages(self) -> frozenset[Lang]:
-        """Those that the prompt is for."""
+        """The languages of the prompt."""
         return self.prompt.languages
 
     @property
@@ -85,7 +86,7 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """The language model, and what the prompt has places for."""
+        """The language model, and what the variables of the prompt need."""
         needs: set[Requirement] = {"llm"}
         if self.prompt.variables & {"reference", "reference_imap", "matches", "imapscore"}:
             needs.add("reference")
@@ -97,7 +98,7 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
-        """The prompts of ours that are sent with it."""
+        """The built-in prompts that are sent with it."""
         return (NOTE, FORM) if self.prompt.is_form else (NOTE,)
 
     def describe_state(self) -> Mapping[str, Value]:
@@ -160,9 +161,9 @@ def load_geval(path: str | Path) -> CustomGEval:
 
     Raises:
         InputError: The file cannot be read, or is invalid; names the line and the fix.
-        UsageError: Its name is that of a metric of ours.
+        UsageError: It has the name of a built-in metric.
     """
-    # No shell does that behind "geval-file:"; Path.expanduser raises where there is no such user.
+    # Shells do not expand "~" after "geval-file:". `Path.expanduser` raises if there is no such user.
     prompt = read_prompt(Path(os.path.expanduser(path)))  # noqa: PTH111
     if prompt.name in DIMENSIONS:
         raise UsageError(
@@ -173,10 +174,10 @@ def load_geval(path: str | Path) -> CustomGEval:
 
 
 def open_prompt_metric(named: str) -> Metric:
-    """Return the metric that a text after `geval-file:` names: the path of a prompt, on texts or with "+imap".
+    """Return the metric named after `geval-file:`: the path of a prompt, on texts or with "+imap".
 
     Raises:
-        ImapEvalError: As of `load_geval`, or it makes no sense on imaps.
+        ImapEvalError: See `load_geval`; or the prompt cannot be used on imaps.
     """
     suffix = next((suffix for suffix in _FORMS if named.endswith(suffix)), "")
     judge = load_geval(named.removesuffix(suffix))

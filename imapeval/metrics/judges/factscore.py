@@ -1,15 +1,14 @@
 """FActScore (Min et al. 2023): the share of a response's atomic facts that a source supports.
 
-The response is broken down into independent facts, and each is held against the source by itself: the reference, or
-the passages of a user's file that have most to do with it (option `knowledge`; then no reference is needed).
+The response is broken down into independent facts, each of which is compared with the source: the reference, or the
+most relevant passages of a user's file (option `knowledge`; no reference is needed then).
 
-What differs from the paper: a language model breaks the response down as a whole and not sentence by sentence, with
-one example of ours in the place of eight chosen ones; the source is the reference or the user's, not Wikipedia;
-passages are ranked by BM25 alone; and facts are judged by the model that is named, not by ChatGPT or LLaMA with a
-nonparametric model.
+Differences from the paper: a language model breaks down the response as a whole, not sentence by sentence, with one
+example of our own, not eight selected ones; the source is the reference or the user's file, not Wikipedia; passages
+are ranked by BM25 alone; facts are judged by the model of --llm, not by ChatGPT or LLaMA with a nonparametric model.
 
-As in the paper, a response that states no fact abstains, and is not scored: `Failure("abstained")`; an empty one is
-one of them. The penalty on short answers that its package has (exp(1 - gamma / facts) below gamma facts) is off
+As in the paper, a response that states no fact, such as an empty one, abstains and is not scored:
+`Failure("abstained")`. The package's penalty on short responses, exp(1 - gamma / facts) below gamma facts, is off
 unless `gamma` is set.
 """
 
@@ -43,11 +42,11 @@ _ABSTAINED = Failure("metric", "abstained", "the response states no fact, so tha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FActScore(MultiStepJudge):
-    """FActScore, 0..1; parts `facts` and `supported`, how many there are, `precision`, and `penalty` (1: none).
+    """FActScore, 0..1; parts `facts` and `supported` (their numbers), `precision`, and `penalty` (1: none).
 
     Attributes:
-        knowledge: The file of the user's knowledge source; "" for the reference.
-        gamma: Facts from which a response is not penalised for being short; 0 for no penalty.
+        knowledge: File of the knowledge source; "" for the reference.
+        gamma: Number of facts below which a response is penalised for being short; 0 for no penalty.
     """
 
     name = "factscore"
@@ -79,7 +78,7 @@ class FActScore(MultiStepJudge):
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """The language model and what facts are held against."""
+        """The language model and, without a knowledge source, a reference."""
         needs: set[Requirement] = {"llm"} if self.knowledge else {"llm", "reference"}
         return frozenset(needs)
 
@@ -95,7 +94,7 @@ class FActScore(MultiStepJudge):
         facts = await client.ask(question, lambda completion: read_facts(completion.text, text=answer))
         if not facts:
             return _ABSTAINED
-        # A fact without a verdict leaves the share unknown.
+        # The share is unknown if there is no verdict on one of the facts.
         verdicts = await gather_or_raise(self._is_supported(fact, case, client) for fact in facts)
         precision, penalty = fmean(verdicts), _compute_length_penalty(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
@@ -106,7 +105,7 @@ class FActScore(MultiStepJudge):
         if self.knowledge:
             passages = await asyncio.to_thread(source.load(self.knowledge).search, fact)
             if not passages:
-                # Nothing in the source has a word in common with it.
+                # No passage shares a word with the fact.
                 return False
             shown = "\n\n".join(passages)
         texts = {"question": case.question, "source": shown, "fact": fact}
@@ -120,5 +119,5 @@ def build() -> list[FActScore]:
 
 
 def _compute_length_penalty(facts: int, gamma: int) -> float:
-    """Return the length penalty as FActScore's package has it: 1 for more than gamma facts, or where gamma is 0."""
+    """Return the length penalty of FActScore's package: 1 for more than gamma facts, or if gamma is 0."""
     return 1.0 if not gamma or facts > gamma else math.exp(1 - gamma / facts)

@@ -1,15 +1,14 @@
 """G-Eval (Liu et al. 2023): a form with a criterion and evaluation steps, filled in with a score from 1 to 5.
 
-The score is weighted by the probabilities that the model gives to all scores where the server tells them, else it is
-the mean of several sampled ones. Which of the two happened is in the parts of every outcome. Of a server that gives
-none each score takes one request more than its samples, which `weights=samples` saves: that none came for one case
-must not decide for others.
+The score is weighted by the probabilities of all scores if the server returns them, else it is the mean of several
+samples; the parts of every outcome show which. If the server returns none, each score takes one request more than its
+samples, because this is found out for each case anew; `weights=samples` saves that request.
 
-What differs from the paper: the form is a JSON object with the score alone, the evaluation steps were written once and
+Differences from the paper: the form is a JSON object with the score alone, the evaluation steps were written once and
 are shipped (`prompts/geval-*.md`), and the criteria are those of clinical answers. `geval` is the mean of accuracy,
-completeness and specificity, which are metrics of their own as well and ask the same requests.
+completeness and specificity, which are also metrics of their own and send the same requests.
 
-An empty response, one without a single letter or digit, scores 1 without being asked about.
+A response without a letter or digit scores 1; no request is sent.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
     "completeness": ("completeness", "完整性"),
     "specificity": ("specificity", "具体性"),
 }
-"""What a score of each criterion may stand behind in a completion: its names in the prompts."""
+"""The labels of each criterion in completions: its names in the prompts."""
 
 DIMENSIONS = tuple(DIMENSION_LABELS)
 """The criteria; those that clinicians rated in Wang et al. 2024."""
@@ -51,13 +50,13 @@ _SCHEMA = score_schema(ONE_TO_FIVE)
 class GEval(WeightedJudge):
     """G-Eval on one criterion, or the mean over several, 1..5.
 
-    Parts: `weighted`, 1 where the scores are weighted by probabilities, 0 where they are means of samples; `mass`, the
-    probability that the model writes a score at all, or else `samples`, how many scores a mean is of (the least of
-    them over several criteria); over several criteria also the score of each.
+    Parts: `weighted`, 1 if the scores are weighted by probabilities, 0 if they are means of samples; in the first case
+    `mass`, the probability that the model writes a score at all, in the second `samples`, the number of samples (for
+    several criteria the minimum); for several criteria also the score of each.
 
     Attributes:
         criteria: Names of the criteria; the prompts are "geval-NAME".
-        with_reference: Whether the judge sees the reference ("w/o label" where not).
+        with_reference: Whether the judge sees the reference (False: "w/o label" in the paper).
         weights, samples: See `WeightedJudge`.
     """
 

@@ -1,12 +1,12 @@
 """`judge`: a rating of accuracy, completeness and specificity on the raters' own scale, by one request.
 
 The model sees question, reference and response, and writes a short reason before each number. It does not see the facts
-that were read from the texts: no design that showed them agreed better with clinicians (docs/judges.md), and a judge
-that does not know them does not repeat the errors of imapScore, with which `blend` averages it.
+that were read from the texts: no design that showed them agreed better with clinicians (docs/judges.md), and without
+them the judge does not repeat the errors of imapScore, with which `blend` averages it.
 
-Half points are weighted by their probabilities where the server gives any, else they are the mean of `samples`.
+Scores are weighted by their probabilities if the server returns these, else they are the mean of `samples`.
 
-An empty response, one without a single letter or digit, scores the lowest of the scale without being asked about.
+A response without a letter or digit gets the lowest score of the scale; no request is sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import computed, option
-from imapeval.metrics.judges.client import JudgeRequest
+from imapeval.metrics.judges.client import JudgeRequest, object_schema
 from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
 from imapeval.metrics.judges.parsing.scale import Scale
 from imapeval.metrics.judges.parsing.scores import ReplyForm
@@ -35,8 +35,8 @@ _TASK = "judge"
 class DimensionJudge(WeightedJudge):
     """The mean of three dimensions, which are its parts, on the chosen scale.
 
-    Further parts: `weighted`, 1 where the ratings are weighted by probabilities; `mass`, the least probability that
-    the model writes a rating at all, or else `samples`, how many ratings each dimension is the mean of.
+    Further parts: `weighted`, 1 if the ratings are weighted by probabilities; then `mass`, the probability that the
+    model writes a rating at all (the minimum over the dimensions), otherwise `samples`, the ratings per dimension.
 
     Attributes:
         scale: LOW:HIGH[:STEP]; see `Scale.parse`.
@@ -93,7 +93,7 @@ def _make_schema(scale: Scale) -> Mapping[str, Any]:
     for name in DIMENSIONS:
         fields[f"{name}_reason"] = {"type": "string"}
         fields[name] = {"type": "number", "enum": scale.scores}
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return object_schema(fields)
 
 
 def build() -> list[DimensionJudge]:

@@ -1,4 +1,4 @@
-"""Judges on imaps in place of texts, under the names of `imapeval.metrics.on_imaps`."""
+"""Judges on imaps, named as in `imapeval.metrics.on_imaps`."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class JudgeOnImaps(MetricOnImaps):
     """A judge that sees the question, and values or pairs of reference and response."""
 
     def make_text_case(self, case: Case) -> Case | Failure:
-        """Return the case as the judge sees it: of both imaps what `clean_facts` leaves."""
+        """Return the case as the judge sees it, with cleaned facts (`clean_facts`)."""
         if case.imap is not None:
             reference, response = clean_facts(case.imap.reference), clean_facts(case.imap.response)
             case = replace(case, imap=replace(case.imap, reference=reference, response=response))
-        # Not super(): with slots the decorator makes another class, which super() without arguments does not know.
+        # Not super(): `slots=True` creates a second class, which super() without arguments does not know.
         return MetricOnImaps.make_text_case(self, case)
 
 
 def make_judge_variants(judges: Iterable[Judge]) -> list[JudgeOnImaps]:
-    """Return the judges that compare two texts on imaps, in both forms."""
+    """Return the variants on imaps, in both forms, of the judges that compare two texts."""
     return [make_judge_variant(judge, form) for judge in judges if compares_texts(judge) for form in get_args(ImapForm)]
 
 
 def compares_texts(judge: Judge) -> bool:
-    """Return whether a judge sees reference and response as texts, so that it can see imaps in their place."""
+    """Return whether a judge sees reference and response as texts, which imaps can replace."""
     return "reference" in judge.requires and "imap" not in judge.requires
 
 
 def make_judge_variant(judge: Judge, form: ImapForm) -> JudgeOnImaps:
-    """Return a judge that compares two texts on imaps."""
+    """Return the variant on imaps of a judge that compares two texts."""
     return JudgeOnImaps(replace(judge, on_imaps=True), form)

@@ -1,10 +1,10 @@
 """Prometheus (Kim et al. 2024): absolute grading with a rubric, in the prompt format of its models.
 
-The prompt is theirs to the letter, in both languages; the rubric is ours (`prompts/prometheus-rubric.*.md`). Any
-model may be asked, but only Prometheus's own were trained for it. A completion that does not end with "[RESULT]" and a
-whole number from 1 to 5 is asked for once more, and then a `Failure`: there is no default score.
+The prompt is Prometheus's, verbatim, in both languages; the rubric is our own (`prompts/prometheus-rubric.*.md`). It
+works with any model, but only Prometheus's models were trained for it. If a completion does not end with "[RESULT]" and
+a whole number from 1 to 5, the request is repeated once; after that, the outcome is a `Failure`, not a default score.
 
-An empty response, one without a single letter or digit, scores 1 without being asked about.
+A response without a letter or digit scores 1; no request is sent.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 _RUBRIC = "prometheus-rubric"
 
 _MARKER = re.compile(r"#(?=##)|\[(?=\s*(?:RESULT|SCORE)\s*\])", re.IGNORECASE)
-"""What the format is divided by; it has no closing markers that could hold a text in."""
+"""Separators of the format, which has no closing markers around texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prometheus(SampledJudge):
-    """Prometheus's absolute grade, 1..5; parts `samples`, how many grades it is the mean of.
+    """Prometheus's absolute grade, 1..5; its part `samples` is the number of grades averaged.
 
     Attributes:
         with_reference: Whether the judge sees the reference.
@@ -49,7 +49,7 @@ class Prometheus(SampledJudge):
 
     @computed
     def name(self) -> str:
-        """The variant, which is also the name of its prompt."""
+        """The name of the variant, which is also that of its prompt."""
         return "prometheus" if self.with_reference else "prometheus-noref"
 
     @computed
@@ -94,5 +94,5 @@ def build() -> list[Prometheus]:
 
 
 def _neutralise_markers(text: str) -> str:
-    """Return the text without what divides the prompt's parts, character for character as long."""
+    """Return the text with the separators of the format replaced, at the same length."""
     return _MARKER.sub(lambda found: "＃" if found[0] == "#" else "［", text)

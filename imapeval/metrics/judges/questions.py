@@ -1,24 +1,24 @@
-"""QuestEval and QAFactEval: questions about one text answered from the other, here by a language model.
+"""QuestEval and QAFactEval: questions about one text are answered from the other, here by a language model.
 
-`questeval:llm` and `qafacteval:llm` are ports of the two procedures onto the language model that is asked; their
-numbers are not those of the original models. Each differs from its paper in the same way: one prompt makes questions
-with answers out of a text, at most `MAX_QUESTIONS`, where the papers take noun phrases and names by spaCy and a
-trained generator; and one prompt answers all questions from a text, where the papers have trained readers whose
-confidence says what cannot be answered: here an answer is there or it is not.
+`questeval:llm` and `qafacteval:llm` are ports of the two methods to a language model; their scores are not those of the
+original models. Both differ from their papers in the same way. One prompt generates at most `MAX_QUESTIONS` questions
+with answers from a text; the papers select noun phrases and names with spaCy and use a trained generator. One prompt
+answers all questions from a text, each with an answer or none; the papers use trained readers, whose confidence
+measures answerability.
 
-QuestEval (Scialom et al. 2021), reference form: questions of the reference are answered from the response (recall)
-and questions of the response from the reference (precision). A side is the mean of answerability and of the token F1
-of both answers (SQuAD's, in Chinese by character), over all its questions; the score is the mean of the two sides. As
-in the package, BERTScore, question weighting and consistency filters are off.
+QuestEval (Scialom et al. 2021), with reference: questions about the reference are answered from the response (recall),
+and questions about the response from the reference (precision). Each of the two is the mean of answerability and of the
+token F1 of expected and given answers (SQuAD's, by character in Chinese) over all questions; the score is the mean of
+the two. As in the package, BERTScore, question weighting and consistency filters are off.
 
-QAFactEval (Fabbri et al. 2022): questions of the response alone. Those that the response itself does not answer alike
-(token F1 of more than .60) are left out; the others are answered from the reference, and each answer is rated against
-the expected one from 1 to 5 by a prompt, in the place of the trained LERC-QuIP; 1..5 becomes 0..1, and a question
+QAFactEval (Fabbri et al. 2022): questions about the response only. Those that the response itself does not answer as
+expected (token F1 above .60) are dropped. The others are answered from the reference, and a prompt rates each answer
+against the expected one from 1 to 5, in place of the trained LERC-QuIP. Ratings are scaled to 0..1, and a question
 without an answer counts 0. The score is the mean: precision only.
 
-Empty cases: an empty response scores 0, as in both packages. A reference of which no question can be made is
-`Failure("no-questions")` for QuestEval; a response of which none can be made has precision 0 for QuestEval, and is
-`Failure("no-questions")` for QAFactEval, whose mean is of nothing.
+Empty cases: an empty response scores 0, as in both packages. If no question can be generated from the reference, the
+outcome is `Failure("no-questions")` for QuestEval; if none can be generated from the response, precision is 0 for
+QuestEval, and the outcome is `Failure("no-questions")` for QAFactEval.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _QUESTIONS, _ANSWERS, _OVERLAP = "text-questions", "text-answers", "answer-overlap"
 
 _CONSISTENT = 0.60
-"""Token F1 above which a response answers its own question alike: QAFactEval's `get_filter`."""
+"""Token F1 above which a response answers a question about itself as expected: QAFactEval's `get_filter`."""
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。、；：？！“”‘’（）《》")
@@ -72,7 +72,7 @@ _NO_RESPONSE_QUESTIONS = Failure(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestEval(MultiStepJudge):
-    """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions`, those of both texts."""
+    """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions` (number, of both texts)."""
 
     name = "questeval:llm"
     summary = "QuestEval, 0..1: questions on both texts"
@@ -104,8 +104,8 @@ class QuestEval(MultiStepJudge):
 class QAFactEval(MultiStepJudge):
     """QAFactEval by a language model, 0..1.
 
-    Parts: `questions`, those that are not left out; `answered`, the share of them that the reference answers; `f1`, the
-    mean token F1 of the answers, 0 where there is none.
+    Parts: `questions`, the number of those kept; `answered`, the share of them that the reference answers; `f1`, the
+    mean token F1 of the answers, 0 for a question without one.
     """
 
     name = "qafacteval:llm"
@@ -121,11 +121,11 @@ class QAFactEval(MultiStepJudge):
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean overlap."""
-        made = await _make_questions(answer, case.lang, client)
-        own = await _answer_questions(list(made), answer, case.lang, client)
+        generated = await _make_questions(answer, case.lang, client)
+        repeated = await _answer_questions(list(generated), answer, case.lang, client)
         kept = {
             question: expected
-            for (question, expected), given in zip(made.items(), own, strict=True)
+            for (question, expected), given in zip(generated.items(), repeated, strict=True)
             if measure_f1(expected, given) > _CONSISTENT
         }
         if not kept:
@@ -148,16 +148,16 @@ def build() -> list[Judge]:
 
 
 def measure_f1(expected: str, given: str) -> float:
-    """Return the token F1 of two answers, 0..1, as SQuAD measures it (Rajpurkar et al. 2016); Chinese by character.
+    """Return the token F1 of two answers, 0..1, as in SQuAD (Rajpurkar et al. 2016); Chinese by character.
 
     >>> measure_f1("The aspirin tablet", "an aspirin")
     0.6666666666666666
 
-    Where both are nothing but articles and punctuation, they are compared as they are; no answer, "", is worth 0.
+    If both consist of articles and punctuation only, they are compared as texts; no answer ("") scores 0.
     """
     a, b = _split(expected), _split(given)
     if not a and not b:
-        # The blood group "A" is an article to SQuAD, and "+" punctuation; no answer is none, whatever is expected.
+        # For SQuAD, the blood group "A" is an article and "+" is punctuation.
         return float(given != "" and expected.lower() == given.lower())
     shared = (Counter(a) & Counter(b)).total()
     return 2 * shared / (len(a) + len(b))
@@ -169,7 +169,7 @@ def _split(text: str) -> list[str]:
 
 
 async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, client: JudgeClient) -> float:
-    """Return the mean of answerability and token F1 of questions that are answered from a text."""
+    """Answer questions from a text, and return the mean of answerability and token F1."""
     if not questions:
         return 0.0
     given = await _answer_questions(list(questions), text, lang, client)

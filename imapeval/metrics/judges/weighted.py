@@ -1,4 +1,4 @@
-"""Judges that fill in one score, weighted by the probabilities that the model gives to all scores (Liu et al. 2023)."""
+"""Judges whose score is weighted by the probabilities of all scores of the scale (Liu et al. 2023)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import computed, option, range_parts
 from imapeval.metrics.judges.base import SampledJudge
+from imapeval.metrics.judges.client import object_schema
 from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
 from imapeval.metrics.judges.parsing.scores import ReplyForm, find_scores, read_scores
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from imapeval.metrics.judges.client import JudgeRequest
 
 TOP_TOKENS = 20
-"""Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
+"""Alternatives requested for each token: the maximum of OpenAI and vLLM."""
 
 WEIGHTS = ("auto", "logprobs", "samples")
 
@@ -29,19 +30,14 @@ RATING_PARTS = range_parts(shares=("weighted", "mass"), counts=("samples",))
 
 
 def score_schema(scale: Scale) -> Mapping[str, Any]:
-    """Return the JSON schema of a form with the score alone."""
-    return {
-        "type": "object",
-        "properties": {"score": {"type": "integer", "enum": scale.scores}},
-        "required": ["score"],
-        "additionalProperties": False,
-    }
+    """Return the JSON schema of a reply with the score alone."""
+    return object_schema({"score": {"type": "integer", "enum": scale.scores}})
 
 
 def average_scores(scores: Mapping[str, Score]) -> Score:
-    """Return the mean of several scores by name, with each of them and the least of every part that they share.
+    """Return the mean of several scores by name. Its parts are these scores, and the minimum of each shared part.
 
-    They share "mass" where all are weighted, and "samples" where none is.
+    The shared part is "mass" if all are weighted by probabilities, and "samples" if none is.
     """
     first, *others = scores.values()
     shared = [part for part in first.parts if all(part in score.parts for score in others)]
@@ -52,7 +48,7 @@ def average_scores(scores: Mapping[str, Score]) -> Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedJudge(SampledJudge):
-    """A judge whose score is weighted where the server tells probabilities, else the mean of samples.
+    """A judge whose score is weighted by probabilities if the server returns them, else the mean of samples.
 
     Attributes:
         weights: See `WEIGHTS`.
@@ -96,17 +92,16 @@ class WeightedJudge(SampledJudge):
         return float(self.score_scale.low), float(self.score_scale.high)
 
     async def rate(self, request: JudgeRequest, form: ReplyForm) -> dict[str, Score] | Failure:
-        """Return a score for each name of the form, all out of the same completions.
+        """Return a score for each label of the form, all from the same completions.
 
         Their parts are `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
 
         Args:
-            request: What the judge is asked.
-            form: The form of the reply that it asks for, on the judge's scale.
+            request: The request.
+            form: The form of its reply, on the judge's scale.
 
         Raises:
-            SampleError: As of `JudgeClient.ask`.
-            ServiceError: Likewise.
+            SampleError, ServiceError: See `JudgeClient.ask`.
         """
         client, scale = self.get_client(), self.score_scale
 
@@ -114,7 +109,7 @@ class WeightedJudge(SampledJudge):
             return read_scores(completion.text, form)
 
         def read_weighted(completion: Completion) -> tuple[dict[str, float], dict[str, Score]]:
-            # A score off the scale is a fault, which its weights would hide.
+            # `find_scores` rejects a score off the scale; the weights would hide it.
             found = find_scores(completion.text, form)
             weighted = {name: weight_by_logprobs(completion, stated.at, scale=scale) for name, stated in found.items()}
             return {name: stated.score for name, stated in found.items()}, {
@@ -137,7 +132,7 @@ class WeightedJudge(SampledJudge):
                     "`imapeval cache clear --model NAME` has it asked anew.",
                 )
             if self.samples == 1:
-                # It was not sampled, so it is the one.
+                # The one sample is a greedy completion, which this is.
                 rated = [stated]
         rated = rated or await client.ask_repeatedly(request, read, samples=self.samples)
         parts = {"weighted": 0.0, "samples": float(len(rated))}

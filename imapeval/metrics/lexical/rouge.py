@@ -160,13 +160,13 @@ def measure_common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
     Time grows with len(a) * len(b) / 30, memory with the distinct common tokens times len(a) / 8 bytes.
     """
     common = set(b)
-    places: dict[str, int] = {}
-    for place, token in enumerate(a):
+    masks: dict[str, int] = {}
+    for index, token in enumerate(a):
         if token in common:
-            places[token] = places.get(token, 0) | 1 << place
+            masks[token] = masks.get(token, 0) | 1 << index
     row = full = (1 << len(a)) - 1
     for token in b:
-        if found := places.get(token):
+        if found := masks.get(token):
             kept = row & found
             # What is carried beyond the row's end is cut off: it would only make the number longer.
             row = (row + kept | row - kept) & full

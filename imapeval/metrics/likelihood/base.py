@@ -1,7 +1,7 @@
 """The base class of metrics computed from token probabilities.
 
-With the option `model` the model is loaded here, with transformers. Without it the probabilities come from the language
-model of the run (--llm), behind a server that returns those of given texts.
+With the option `model`, the model is loaded here with transformers. Without it, the probabilities come from the
+language model of the run (--llm), whose server must return those of given texts.
 
 A metric defines its computation once for both: its `measure` is a generator that yields the texts to read, is sent
 their log-probabilities, and returns the outcome.
@@ -13,6 +13,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
 Measurement = Generator[list[Continuation], list[TokenLogprobs], Outcome]
 """Yields texts to read, is sent their readings in the same order, and returns the outcome."""
-
-NOT_FINITE = Failure(
-    "metric", "not-finite", "the model's numbers pass what its precision holds; have it computed with --device cpu"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ class LikelihoodMetric(BatchMetric):
 
     @property
     def is_async(self) -> bool:
-        """Whether the model is behind a server."""
+        """Whether the probabilities come from a server."""
         return isinstance(self.reader, ServerLogprobReader)
 
     def prepare(self, resources: MetricResources) -> Metric:
@@ -137,7 +134,7 @@ async def _measure_on_server(measurement: Measurement, reader: ServerLogprobRead
             wanted = next(measurement) if readings is None else measurement.send(readings)
         except StopIteration as end:
             return end.value
-        # All of them are awaited: what is under way has been paid for.
+        # If one fails, the others are still awaited, because they are paid for.
         read = await asyncio.gather(*map(reader.read, wanted), return_exceptions=True)
         readings = []
         for reading in read:
@@ -147,25 +144,25 @@ async def _measure_on_server(measurement: Measurement, reader: ServerLogprobRead
 
 
 def _measure_all(
-    measures: Sequence[Measurement], read: Callable[[Sequence[Continuation]], list[TokenLogprobs | Failure]]
+    measurements: Sequence[Measurement], read: Callable[[Sequence[Continuation]], list[TokenLogprobs | Failure]]
 ) -> list[Outcome]:
     """Return the outcomes; the next texts of all measurements are read together."""
     outcomes: dict[int, Outcome] = {}
-    ready: dict[int, list[TokenLogprobs] | None] = dict.fromkeys(range(len(measures)))
+    ready: dict[int, list[TokenLogprobs] | None] = dict.fromkeys(range(len(measurements)))
     while ready:
         wanted: dict[int, list[Continuation]] = {}
-        for place, readings in ready.items():
+        for index, readings in ready.items():
             try:
-                wanted[place] = next(measures[place]) if readings is None else measures[place].send(readings)
+                wanted[index] = next(measurements[index]) if readings is None else measurements[index].send(readings)
             except StopIteration as end:
-                outcomes[place] = end.value
-        read_all = iter(read([one for given in wanted.values() for one in given]))
+                outcomes[index] = end.value
+        read_all = iter(read([*chain.from_iterable(wanted.values())]))
         ready = {}
-        for place, given in wanted.items():
-            found = [next(read_all) for _ in given]
+        for index, continuations in wanted.items():
+            found = [next(read_all) for _ in continuations]
             readings = [reading for reading in found if isinstance(reading, TokenLogprobs)]
             if len(readings) == len(found):
-                ready[place] = readings
+                ready[index] = readings
             else:
-                outcomes[place] = next(reading for reading in found if isinstance(reading, Failure))
-    return [outcomes[place] for place in range(len(measures))]
+                outcomes[index] = next(reading for reading in found if isinstance(reading, Failure))
+    return [outcomes[index] for index in range(len(measurements))]

@@ -19,8 +19,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import Example, option
-from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
+from imapeval.metrics.likelihood.base import LikelihoodMetric
 from imapeval.metrics.likelihood.logprobs import Continuation
+from imapeval.metrics.neural.base import NOT_FINITE
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -76,15 +77,15 @@ class GptScore(LikelihoodMetric):
         texts = {"response": case.response.strip(), "reference": case.reference.strip()}
         for name, text in texts.items():
             if not text:
-                return Failure("metric", f"no-{name}-tokens", f"the {name} holds no text to tell the likelihood of")
+                return Failure("metric", f"no-{name}-tokens", f"the {name} is empty, so it has no likelihood")
         directions = _DIRECTIONS[self.direction]
         template, space = _TEMPLATES[case.lang]
-        given: list[Continuation] = []
+        continuations: list[Continuation] = []
         for target in directions:
             source = texts["reference" if target == "response" else "response"]
             prefix = _ASPECTS[self.aspect][case.lang] + template.format(source)
-            given.append(Continuation(prefix, space + texts[target], whole=True))
-        readings = yield given
+            continuations.append(Continuation(prefix, space + texts[target], whole=True))
+        readings = yield continuations
         parts = {f"of_{name}": fmean(reading.logprobs) for name, reading in zip(directions, readings, strict=True)}
         if not all(map(math.isfinite, parts.values())):
             return NOT_FINITE

@@ -65,53 +65,56 @@ class LocalLogprobReader:
         default_factory=dict["Continuation", "TokenLogprobs | Failure"], repr=False
     )
 
-    def read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+    def read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
         """Read a batch; see `LogprobReader.read`."""
-        found = {one: self._known.get(one) for one in given}
-        fresh = [one for one, reading in found.items() if reading is None]
+        fresh = [continuation for continuation in dict.fromkeys(continuations) if continuation not in self._known]
         self._known.update(zip(fresh, self._read(fresh), strict=True))
-        outcomes = [self._known[one] for one in given]
-        for one in list(self._known)[:-_CACHED_READINGS]:
-            del self._known[one]
+        outcomes = [self._known[continuation] for continuation in continuations]
+        for continuation in list(self._known)[:-_CACHED_READINGS]:
+            del self._known[continuation]
         return outcomes
 
-    def _read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+    def _read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
         outcomes: dict[int, TokenLogprobs | Failure] = {}
         texts: dict[int, _Tokens] = {}
         logprobs: dict[int, list[float]] = {}
         rows: list[tuple[int, list[int], int, int]] = []
         size = self.loaded.max_tokens
-        for place, one in enumerate(given):
-            text = self._encode(one)
+        for index, continuation in enumerate(continuations):
+            text = self._encode(continuation)
             if text is None:
-                outcomes[place] = Failure("metric", "no-tokens", "the model's tokenizer leaves nothing of the text")
+                outcomes[index] = Failure("metric", "no-tokens", "the model's tokenizer leaves nothing of the text")
                 continue
-            if one.whole and len(text.ids) - 1 > size:
-                outcomes[place] = Failure(
+            if continuation.whole and len(text.ids) - 1 > size:
+                outcomes[index] = Failure(
                     "metric", "too-long", f"{len(text.ids)} tokens with the prompt, and the model takes {size} at once"
                 )
                 continue
-            texts[place], logprobs[place] = text, [0.0] * len(text.ends)
+            texts[index], logprobs[index] = text, [0.0] * len(text.ends)
             rows += [
-                (place, text.ids[start : stop + 1], start, first)
+                (index, text.ids[start : stop + 1], start, first)
                 for start, stop, first in slide_windows(text.first, len(text.ids), size)
             ]
         for batch in batch_by_length([len(ids) - 1 for _, ids, _, _ in rows], self.loaded.batch_tokens):
-            chosen = [rows[index] for index in batch]
-            for (place, ids, start, first), seen in zip(chosen, self._weigh([row[1] for row in chosen]), strict=True):
+            chosen = [rows[number] for number in batch]
+            computed = self._compute_logprobs([row[1] for row in chosen])
+            for (index, ids, start, first), row_logprobs in zip(chosen, computed, strict=True):
                 # The number at index i is of the token at start + i + 1.
-                offset = first - texts[place].first
-                counted = seen[first - start - 1 : len(ids) - 1]
-                logprobs[place][offset : offset + len(counted)] = counted
+                offset = first - texts[index].first
+                counted = row_logprobs[first - start - 1 : len(ids) - 1]
+                logprobs[index][offset : offset + len(counted)] = counted
         pieces = [row[0] for row in rows]
-        for place, text in texts.items():
-            outcomes[place] = TokenLogprobs(tuple(logprobs[place]), text.ends, pieces.count(place))
-        return [outcomes[place] for place in range(len(given))]
+        for index, text in texts.items():
+            outcomes[index] = TokenLogprobs(tuple(logprobs[index]), text.ends, pieces.count(index))
+        return [outcomes[index] for index in range(len(continuations))]
 
-    def _encode(self, given: Continuation) -> _Tokens | None:
-        tokenizer, start = self.loaded.tokenizer, len(given.prefix)
+    def _encode(self, continuation: Continuation) -> _Tokens | None:
+        tokenizer, start = self.loaded.tokenizer, len(continuation.prefix)
         encoded = tokenizer(
-            given.prefix + given.text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            continuation.prefix + continuation.text,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            verbose=False,
         )
         ends = [end for _, end in encoded["offset_mapping"]]
         first = next((index for index, end in enumerate(ends) if end > start), None)
@@ -123,11 +126,11 @@ class LocalLogprobReader:
             begin = [tokenizer.eos_token_id]
         return _Tokens([*begin, *encoded["input_ids"]], len(begin) + first, tuple(end - start for end in ends[first:]))
 
-    def _weigh(self, rows: Sequence[Sequence[int]]) -> Iterator[list[float]]:
+    def _compute_logprobs(self, rows: Sequence[Sequence[int]]) -> Iterator[list[float]]:
         """Yield for each row the log-probabilities of all tokens but the first, including padding."""
         [torch] = import_packages("torch", needed_for="a likelihood")
         model = self.loaded.model
-        # Padding stands behind, where no token sees it: it needs no mask.
+        # Padding follows the tokens, which do not attend to it, so it needs no mask.
         ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
         for index, row in enumerate(rows):
             ids[index, : len(row)] = torch.tensor(row)

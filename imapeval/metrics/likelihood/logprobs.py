@@ -58,7 +58,7 @@ class LogprobReader(Protocol):
     @property
     def identity(self) -> str: ...
 
-    def read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+    def read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
         """Read a batch.
 
         Returns:
@@ -79,21 +79,21 @@ class ServerLogprobReader:
 
     @property
     def identity(self) -> str:
-        """The model's own."""
+        """That of the model."""
         return self.model.identity
 
-    async def read(self, given: Continuation) -> TokenLogprobs:
+    async def read(self, continuation: Continuation) -> TokenLogprobs:
         """Read one text.
 
         Raises:
             ProviderError: The model did not answer, or returned no probabilities of this text.
             ServiceError: The server is not available, or returns no probabilities at all.
         """
-        whole = given.prefix + given.text
+        whole = continuation.prefix + continuation.text
         completion = await self.model.complete(Request((), given=whole, max_tokens=1))
         ends = token_ends([token.text for token in completion.tokens], whole)
         if ends is None:
             raise ProviderError(f"{self.identity} gave tokens that do not spell the text", kind="unsupported")
-        start = len(given.prefix)
+        start = len(continuation.prefix)
         seen = [(token.logprob, end - start) for token, end in zip(completion.tokens, ends, strict=True) if end > start]
         return TokenLogprobs(tuple(logprob for logprob, _ in seen), tuple(end for _, end in seen))

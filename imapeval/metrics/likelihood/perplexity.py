@@ -29,8 +29,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import Example, option, range_parts, unsigned
-from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
+from imapeval.metrics.likelihood.base import LikelihoodMetric
 from imapeval.metrics.likelihood.logprobs import Continuation
+from imapeval.metrics.neural.base import NOT_FINITE
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:

@@ -107,14 +107,14 @@ class AlignScore(NeuralMetric):
         network = get_shared(key, lambda: _load(file, self.encoder, device))
         return replace(self, network=network, identity=identify_weights(str(file)), precision=network.encoder.precision)
 
-    def _choose_file(self, place: Path) -> Path:
-        return place if place.is_file() else place / self.checkpoint
+    def _choose_file(self, path: Path) -> Path:
+        return path if path.is_file() else path / self.checkpoint
 
     def _describe_missing_checkpoint(self) -> str:
-        place = find_weights(self.model)
-        if place is None or self._choose_file(place).is_file():
+        path = find_weights(self.model)
+        if path is None or self._choose_file(path).is_file():
             return ""
-        return f"{self.checkpoint} in {place}: --set {self.name}.checkpoint=FILE, or --set {self.name}.model=FOLDER"
+        return f"{self.checkpoint} in {path}: --set {self.name}.checkpoint=FILE, or --set {self.name}.model=FOLDER"
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         """Yield the outcomes; see `NeuralMetric.measure`."""
@@ -175,9 +175,9 @@ def _load(file: Path, encoder: str, device: str) -> EncoderWithHead:
         tokenizer=tokenizer,
         device=device,
         longest=min(tokenizer.model_max_length, config.max_position_embeddings - 2),
-        place=str(file),
+        source=str(file),
     )
-    head = load_tensors(torch.nn.Linear(config.hidden_size, 3), select_by_prefix(state, "tri_layer."), place=str(file))
+    head = load_tensors(torch.nn.Linear(config.hidden_size, 3), select_by_prefix(state, "tri_layer."), source=str(file))
     return EncoderWithHead(
         loaded, {"three-way": head.to(device, loaded.model.dtype)}, {"encoder": identify_config(encoder)}
     )

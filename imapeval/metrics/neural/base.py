@@ -23,6 +23,8 @@ MAX_WORDS = 100_000
 model the size of roberta-large on two cores (200 tokens a second, 1.3 tokens a word). An answer of 300 words in 15
 sentences and a reference of the same length have 5,000."""
 
+NOT_FINITE = Failure("metric", "not-finite", "the model's numbers exceed its precision; use --device cpu")
+
 _T = TypeVar("_T")
 
 
@@ -92,7 +94,7 @@ def make_outcome(value: float, parts: Mapping[str, float], *, truncated: bool) -
     """Return a model's number as an outcome, with the part "truncated": 1 if a text was truncated."""
     parts = {**parts, "truncated": float(truncated)}
     if not all(map(math.isfinite, (value, *parts.values()))):
-        return Failure("metric", "not-finite", "the model's numbers exceed its precision; use --device cpu")
+        return NOT_FINITE
     return Score(value, parts)
 
 

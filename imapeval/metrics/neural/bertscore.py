@@ -167,10 +167,10 @@ class BertScore(BatchMetric):
         [torch] = import_packages("torch", needed_for="bertscore")
         outcomes: dict[int, Outcome] = {}
         with torch.inference_mode():
-            for lang, places in group_by_language(cases):
-                scored = _score_batch(self.ready[lang], [cases[place] for place in places], torch)
-                outcomes |= zip(places, scored, strict=True)
-        return [outcomes[place] for place in range(len(cases))]
+            for lang, indices in group_by_language(cases):
+                scored = _score_batch(self.ready[lang], [cases[index] for index in indices], torch)
+                outcomes |= zip(indices, scored, strict=True)
+        return [outcomes[index] for index in range(len(cases))]
 
     def _models(self) -> dict[Lang, str]:
         return {lang: self.model or default for lang, default in DEFAULTS.items()}
@@ -217,7 +217,7 @@ def match_tokens(
 ) -> Any:
     """Return precision and recall of a response, as a tensor of two (Zhang et al. 2020, section 3).
 
-    The weights are those of the tokens of the reference and of the response; some of each are positive.
+    `weights` has the weights of the tokens of the reference and of the response; some of each must be positive.
     """
     units = [torch.nn.functional.normalize(text.vectors, dim=-1) for text in (response, reference)]
     cosines = units[0] @ units[1].T
@@ -228,7 +228,7 @@ def match_tokens(
 
 def _score_batch(ready: _PreparedLanguage, cases: Sequence[Case], torch: Any) -> list[Outcome]:
     embedded = ready.embedder.embed(text for case in cases for text in (case.reference, case.response))
-    weights = {text: _weight_tokens(ready, made) for text, made in embedded.items()}
+    weights = {text: _weight_tokens(ready, tokens) for text, tokens in embedded.items()}
     outcomes: list[Outcome | None] = []
     scored: list[Any] = []
     for case in cases:
@@ -240,8 +240,8 @@ def _score_batch(ready: _PreparedLanguage, cases: Sequence[Case], torch: Any) ->
         elif not any(weights[case.reference]) or not any(weights[case.response]):
             outcomes.append(_NO_WEIGHT)
         else:
-            both = (weights[case.reference], weights[case.response])
-            scored.append(match_tokens(reference, response, both, torch=torch))
+            pair = (weights[case.reference], weights[case.response])
+            scored.append(match_tokens(reference, response, pair, torch=torch))
             outcomes.append(None)
     # Once for all pairs: each transfer from a GPU waits for it.
     numbers = iter(torch.stack(scored).tolist() if scored else [])
@@ -269,9 +269,9 @@ def _weight_tokens(ready: _PreparedLanguage, text: EmbeddedText) -> list[float]:
     tokenizer = ready.embedder.loaded.tokenizer
     if ready.weights is not None:
         return ready.weights.weigh(text.ids)
-    # These two alone, as bert_score has it (scorer.BERTScorer.score): T5's only special token counts.
-    silent = (tokenizer.cls_token_id, tokenizer.sep_token_id)
-    return [0.0 if token in silent else 1.0 for token in text.ids]
+    # Other special tokens count, as in bert_score (scorer.BERTScorer.score), such as the only one of T5.
+    ignored = (tokenizer.cls_token_id, tokenizer.sep_token_id)
+    return [0.0 if token in ignored else 1.0 for token in text.ids]
 
 
 def _make_score(ready: _PreparedLanguage, precision: float, recall: float, *, truncated: bool) -> Score:

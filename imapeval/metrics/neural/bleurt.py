@@ -71,8 +71,8 @@ class Bleurt(NeuralMetric):
     def prepare(self, resources: MetricResources) -> Bleurt:
         """Return it with its model; see `Metric.prepare`."""
         device = choose_device(resources.device)
-        place = fetch_weights(self.model)
-        network = get_shared(("bleurt", str(place.resolve()), device), lambda: _load(place, device))
+        folder = fetch_weights(self.model)
+        network = get_shared(("bleurt", str(folder.resolve()), device), lambda: _load(folder, device))
         return replace(
             self, network=network, identity=identify_weights(self.model), precision=network.encoder.precision
         )
@@ -123,10 +123,10 @@ def _encode(pieces: _SentencePieceTokenizer, reference: str, response: str, long
     return ModelInput({"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}, cut)
 
 
-def _load(place: Path, device: str) -> EncoderWithHead:
+def _load(folder: Path, device: str) -> EncoderWithHead:
     torch, transformers, sentencepiece = import_packages("torch", "transformers", "sentencepiece", needed_for="bleurt")
     try:
-        read = json.loads((place / "config.json").read_text(encoding="utf-8"))
+        read = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         # RemBERT with other names: see modeling_bleurt.py of bleurt-pytorch.
         config = transformers.RemBertConfig(
             input_embedding_size=read["embedding_size"],
@@ -146,15 +146,15 @@ def _load(place: Path, device: str) -> EncoderWithHead:
                 )
             },
         )
-        pieces = sentencepiece.SentencePieceProcessor(model_file=str(place / _PIECES))
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / _PIECES))
     # RuntimeError: what sentencepiece 0.2 raises of an absent or damaged file.
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise ResourceError(
-            f"{place} is no BLEURT-20 as bleurt-pytorch writes it, with config.json and {_PIECES}: {error!r}"
+            f"{folder} is no BLEURT-20 as bleurt-pytorch writes it, with config.json and {_PIECES}: {error!r}"
         ) from error
-    file = place / "model.safetensors"
+    file = folder / "model.safetensors"
     if not file.is_file():
-        file = place / "pytorch_model.bin"
+        file = folder / "pytorch_model.bin"
     state = read_state(file)
     encoder = build_encoder(
         "RemBertModel",
@@ -166,9 +166,9 @@ def _load(place: Path, device: str) -> EncoderWithHead:
         tokenizer=_SentencePieceTokenizer(pieces, read["pad_token_id"]),
         device=device,
         longest=read["max_position_embeddings"],
-        place=str(file),
+        source=str(file),
     )
     classifier = load_tensors(
-        torch.nn.Linear(read["hidden_size"], 1), select_by_prefix(state, "classifier."), place=str(file)
+        torch.nn.Linear(read["hidden_size"], 1), select_by_prefix(state, "classifier."), source=str(file)
     )
     return EncoderWithHead(encoder, {"classifier": classifier.to(device, encoder.model.dtype)}, {})

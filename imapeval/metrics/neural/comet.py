@@ -100,11 +100,11 @@ class Comet(NeuralMetric):
             ResourceError: Also if the checkpoint is of another class of COMET models.
         """
         device = choose_device(resources.device)
-        place = fetch_weights(self.model)
-        settings = _read_settings(place)
+        folder = fetch_weights(self.model)
+        settings = _read_settings(folder)
         encoder = self.encoder or str(settings["pretrained_model"])
-        key = ("comet", str(place.resolve()), encoder, device)
-        network = get_shared(key, lambda: _load(place, settings, encoder, device))
+        key = ("comet", str(folder.resolve()), encoder, device)
+        network = get_shared(key, lambda: _load(folder, settings, encoder, device))
         return replace(
             self, network=network, identity=identify_weights(self.model), precision=network.encoder.precision
         )
@@ -114,7 +114,7 @@ class Comet(NeuralMetric):
         network = require_prepared(self.network, self.name)
         texts = list(dict.fromkeys(text for case in cases for text in (case.question, case.response, case.reference)))
         rows = tokenize_texts(network.encoder, texts, longest=network.encoder.max_tokens)
-        place = {text: index for index, text in enumerate(texts)}
+        positions = {text: position for position, text in enumerate(texts)}
         values = _estimate(
             network,
             run_in_batches(
@@ -123,13 +123,13 @@ class Comet(NeuralMetric):
                 lambda batch: _pool_text_vector(network, batch),
                 budget=network.encoder.batch_tokens,
             ),
-            source=[place[case.question] for case in cases],
-            response=[place[case.response] for case in cases],
-            reference=[place[case.reference] for case in cases],
+            source=[positions[case.question] for case in cases],
+            response=[positions[case.response] for case in cases],
+            reference=[positions[case.reference] for case in cases],
         )
         for case, value in zip(cases, values, strict=True):
             read = (case.question, case.response, case.reference)
-            yield make_outcome(value, {}, truncated=any(rows[place[text]].truncated for text in read))
+            yield make_outcome(value, {}, truncated=any(rows[positions[text]].truncated for text in read))
 
 
 def build() -> list[Comet]:
@@ -180,9 +180,9 @@ def _estimate(
         return network.head["estimator"](torch.cat(features, 1)).view(-1).tolist()
 
 
-def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -> EncoderWithHead:
+def _load(folder: Path, settings: Mapping[str, Any], encoder: str, device: str) -> EncoderWithHead:
     torch = _import_torch()
-    file = _find_checkpoint(place)
+    file = _find_checkpoint(folder)
     config, tokenizer = load_config(encoder)
     state = read_state(file)
     loaded = build_encoder(
@@ -193,12 +193,12 @@ def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -
         device=device,
         # comet/encoders: max_positions is two less than the configuration says, a text has two less than that.
         longest=config.max_position_embeddings - 4,
-        place=str(file),
+        source=str(file),
     )
     # The few numbers of the head stay on the processor, in single precision.
     head: dict[str, Any] = {
         "estimator": load_tensors(
-            _build_estimator(torch, settings, config), select_by_prefix(state, "estimator.ff."), place=str(file)
+            _build_estimator(torch, settings, config), select_by_prefix(state, "estimator.ff."), source=str(file)
         )
     }
     if settings["layer"] == "mix":
@@ -241,20 +241,20 @@ def _sparsemax(torch: Any, scores: Any) -> Any:
     return (scores - above[support - 1] / support).clamp(min=0)
 
 
-def _find_checkpoint(place: Path) -> Path:
-    files = sorted((place / "checkpoints").glob("*.ckpt"))
+def _find_checkpoint(folder: Path) -> Path:
+    files = sorted((folder / "checkpoints").glob("*.ckpt"))
     if len(files) != 1:
-        raise ResourceError(f"{place} holds {len(files)} files checkpoints/*.ckpt; give a folder with one.")
+        raise ResourceError(f"{folder} holds {len(files)} files checkpoints/*.ckpt; give a folder with one.")
     return files[0]
 
 
-def _read_settings(place: Path) -> dict[str, Any]:
+def _read_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of the network in hparams.yaml.
 
     Raises:
         ResourceError: The file is missing or incomplete, or its model is not supported.
     """
-    file = place / "hparams.yaml"
+    file = folder / "hparams.yaml"
     yaml = require("yaml", distribution="PyYAML", extra=EXTRA, needed_for="comet")
     try:
         read: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -276,10 +276,10 @@ def _read_settings(place: Path) -> dict[str, Any]:
 
 def _read_encoder_name(model: str) -> str:
     """Return the name of the encoder in the checkpoint of a local model."""
-    place = find_weights(model)
-    if place is None:
+    folder = find_weights(model)
+    if folder is None:
         raise ResourceError(f"the weights of {model!r} are not on this computer.")
-    return str(_read_settings(place)["pretrained_model"])
+    return str(_read_settings(folder)["pretrained_model"])
 
 
 def _import_torch() -> Any:

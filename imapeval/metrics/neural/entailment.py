@@ -94,10 +94,10 @@ def build() -> list[Entailment]:
 
 def _order_labels(loaded: LoadedModel, model: str) -> list[int]:
     """Return the model's indices of entailment, neutral and contradiction, which differ between models."""
-    places = {str(label).lower(): int(place) for label, place in loaded.model.config.label2id.items()}
-    if places.keys() != set(_LABELS):
+    indices = {str(label).lower(): int(index) for label, index in loaded.model.config.label2id.items()}
+    if indices.keys() != set(_LABELS):
         raise ResourceError(
-            f"the labels of {model!r} are {', '.join(sorted(places))}, not {', '.join(_LABELS)}. Use a natural "
+            f"the labels of {model!r} are {', '.join(sorted(indices))}, not {', '.join(_LABELS)}. Use a natural "
             "language inference model, or name its labels in id2label and label2id of its config.json."
         )
-    return [places[label] for label in _LABELS]
+    return [indices[label] for label in _LABELS]

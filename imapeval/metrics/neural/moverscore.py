@@ -158,13 +158,13 @@ class MoverScore(BatchMetric):
         if self.ready is None:
             raise TypeError("moverscore has to be prepared before it can score")
         outcomes: dict[int, Outcome] = {}
-        for lang, places in group_by_language(cases):
+        for lang, indices in group_by_language(cases):
             ready = self.ready[lang]
-            some = [cases[place] for place in places]
-            embedded = ready.embedder.embed(text for case in some for text in (case.reference, case.response))
-            for place, case in zip(places, some, strict=True):
-                outcomes[place] = self._compare(ready, embedded[case.reference], embedded[case.response])
-        return [outcomes[place] for place in range(len(cases))]
+            batch = [cases[index] for index in indices]
+            embedded = ready.embedder.embed(text for case in batch for text in (case.reference, case.response))
+            for index, case in zip(indices, batch, strict=True):
+                outcomes[index] = self._compare(ready, embedded[case.reference], embedded[case.response])
+        return [outcomes[index] for index in range(len(cases))]
 
     def _models(self) -> dict[Lang, str]:
         return {lang: self.model or default for lang, default in DEFAULTS.items()}
@@ -222,7 +222,7 @@ _NO_WEIGHT = Failure(
 def _make_ngrams(ready: _PreparedLanguage, text: EmbeddedText, side: Side, size: int, *, torch: Any) -> tuple[Any, Any]:
     """Return what is moved: float64 tensors of unit vectors, of shape (units, dimension), and of their weights, > 0."""
     tokens = ready.embedder.loaded.tokenizer.convert_ids_to_tokens(text.ids)
-    kept = [place for place, token in enumerate(tokens) if "##" not in token and token not in ready.skipped]
+    kept = [index for index, token in enumerate(tokens) if "##" not in token and token not in ready.skipped]
     if not kept:
         return torch.empty(0, 1), torch.empty(0)
     all_weights = [1.0] * len(tokens) if ready.weights is None else ready.weights[side].weigh(text.ids)

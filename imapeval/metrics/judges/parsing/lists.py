@@ -1,7 +1,7 @@
-"""Completions that are lists in JSON, read strictly: facts, verdicts, questions, answers. Pure.
+"""Parses completions that are JSON lists: facts, verdicts, questions, answers. Pure.
 
-Verdicts and scores are read only where the JSON is the whole reply and has no other field, for what stands beside them
-may take them back; and so is a list of nothing, which may belong to a refusal.
+A verdict or score counts only if the JSON is the whole reply and has no other field, because anything else may take it
+back. The same holds for an empty list, which may be part of a refusal.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import ExtractionError
 from imapeval.llm.structured import faults, json_objects
+from imapeval.metrics.judges.client import object_schema
 from imapeval.metrics.judges.parsing.scores import blank_wrapping, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MAX_QUESTIONS = 10
-"""Most questions about one text, as the prompt says; further ones are left out."""
+"""Maximum number of questions about a text, as in the prompt; further ones are ignored."""
 
 MAX_FACTS = 200
-"""Most facts of a list. Forty a page: a list that has more repeats itself in other words."""
+"""Maximum number of facts, forty per page: a longer list repeats itself in other words."""
 
 MAX_CHARACTERS = 500
-"""Longest fact, question or answer, in characters; anything longer is a whole text."""
+"""Maximum length of a fact, question or answer in characters; anything longer is a whole text."""
 
 _BOOLEANS = {
     "true": True,
@@ -37,37 +38,25 @@ _BOOLEANS = {
 }
 
 
-def _object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an object with these properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def _list_schema(name: str, items: Mapping[str, Any]) -> Mapping[str, Any]:
+    return object_schema({name: {"type": "array", "items": items}})
 
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 
-FACTS_SCHEMA: Mapping[str, Any] = _object_schema(facts={"type": "array", "items": _TEXT})
-SUPPORT_SCHEMA: Mapping[str, Any] = _object_schema(supported={"type": "boolean"})
-QUESTIONS_SCHEMA: Mapping[str, Any] = _object_schema(
-    questions={"type": "array", "items": _object_schema(question=_TEXT, answer=_TEXT)}
-)
-ANSWERS_SCHEMA: Mapping[str, Any] = _object_schema(
-    answers={"type": "array", "items": _object_schema(number=_NUMBER, answer=_TEXT)}
-)
-SCORES_SCHEMA: Mapping[str, Any] = _object_schema(
-    scores={"type": "array", "items": _object_schema(number=_NUMBER, score=_NUMBER)}
-)
+FACTS_SCHEMA = _list_schema("facts", _TEXT)
+SUPPORT_SCHEMA = object_schema({"supported": {"type": "boolean"}})
+QUESTIONS_SCHEMA = _list_schema("questions", object_schema({"question": _TEXT, "answer": _TEXT}))
+ANSWERS_SCHEMA = _list_schema("answers", object_schema({"number": _NUMBER, "answer": _TEXT}))
+SCORES_SCHEMA = _list_schema("scores", object_schema({"number": _NUMBER, "score": _NUMBER}))
 
 
 def read_facts(completion: str, *, text: str = "") -> list[str]:
-    """Return the facts of a text, each once and in order; none where the list is empty.
+    """Return the facts of a text, each once and in order.
 
     Raises:
-        ExtractionError: The completion cannot be read; kinds of `imapeval.llm.structured.faults`.
+        ExtractionError: The completion is unusable; kinds of `imapeval.llm.structured.faults`.
     """
     facts = dict.fromkeys(_read_text(item, completion) for item in _read_list(completion, "facts"))
     facts.pop("", None)
@@ -78,7 +67,7 @@ def read_facts(completion: str, *, text: str = "") -> list[str]:
 
 
 def read_support(completion: str) -> bool:
-    """Return whether a fact is supported: the object's value, or the only such word that there is.
+    """Return whether a fact is supported: the value in the object, or a completion of one word such as "yes".
 
     Raises:
         ExtractionError: As `read_facts`.
@@ -97,7 +86,7 @@ def read_support(completion: str) -> bool:
 
 
 def read_questions(completion: str, *, text: str = "") -> dict[str, str]:
-    """Return at most `MAX_QUESTIONS` questions about a text with their answers, without those of which one is empty.
+    """Return at most `MAX_QUESTIONS` questions about a text with their answers; pairs with an empty one are skipped.
 
     Raises:
         ExtractionError: As `read_facts`.
@@ -113,10 +102,10 @@ def read_questions(completion: str, *, text: str = "") -> dict[str, str]:
 
 
 def read_answers(completion: str, *, questions: int, text: str = "") -> list[str]:
-    """Return the answers of a text to so many numbered questions; "" where it has none.
+    """Return the answers to numbered questions; "" if the text has no answer.
 
     Raises:
-        ExtractionError: As `read_facts`; also where a number is missing, or has two answers.
+        ExtractionError: See `read_facts`; also if a number is missing or has two answers.
     """
     answers = {
         number: _read_member(fields, "answer", completion)
@@ -128,10 +117,10 @@ def read_answers(completion: str, *, questions: int, text: str = "") -> list[str
 
 
 def read_overlaps(completion: str, *, pairs: int) -> list[float]:
-    """Return the scores of so many numbered pairs.
+    """Return the scores of numbered pairs.
 
     Raises:
-        ExtractionError: As `read_answers`, and kinds of `read_value`.
+        ExtractionError: See `read_answers` and `read_value`.
     """
     numbered = _read_numbered(completion, "scores", pairs, alone=True)
     if any(fields.keys() - {"number", "score"} for fields in numbered.values()):
@@ -140,7 +129,7 @@ def read_overlaps(completion: str, *, pairs: int) -> list[float]:
 
 
 def _check_list(completion: str, key: str, found: Collection[str], text: str) -> None:
-    """Raise an error where a list is a refusal, or nothing is found beside something else than an empty list."""
+    """Raise an error if a list consists of refusals, or if it is empty and not the whole reply."""
     if faults.are_refusals(found, source=text):
         raise faults.fault_error("refusal", completion)
     if not found:
@@ -148,7 +137,7 @@ def _check_list(completion: str, key: str, found: Collection[str], text: str) ->
 
 
 def _read_numbered(completion: str, key: str, count: int, *, alone: bool = False) -> dict[int, Mapping[str, Any]]:
-    """Return the list's entries by their number, all from 1 to the count."""
+    """Return the entries of the list by number, with all numbers from 1 to `count`."""
     found: dict[int, Mapping[str, Any]] = {}
     for item in _read_list(completion, key, alone=alone):
         fields = _read_object(item, completion)
@@ -169,7 +158,7 @@ def _read_list(completion: str, key: str, *, alone: bool = False) -> list[Any]:
 
 
 def _find_value(completion: str, key: str, *, alone: bool = False) -> Any:
-    """Return the value of a key in the completion's JSON; if `alone`, nothing else may be in it or beside it."""
+    """Return the value of a key in the completion's JSON; if `alone`, the reply must have no other content."""
     try:
         found = json_objects.find_json_object(completion, key)[key]
     except ExtractionError as error:
@@ -191,17 +180,17 @@ def _read_object(item: Any, completion: str) -> Mapping[str, Any]:
 
 
 def _read_member(fields: Mapping[str, Any], name: str, completion: str) -> str:
-    """Return the text under that name, which has to be there: an object without it says something else."""
+    """Return the text of a required field."""
     if name not in fields:
         raise faults.fault_error("unreadable-completion", completion)
     return _read_text(fields[name], completion)
 
 
 def _read_text(item: Any, completion: str) -> str:
-    """Return a text on one line; "" for null, which models write for nothing."""
+    """Return a text on one line; "" for null, by which models mean that there is none."""
     if item is None:
         return ""
     if not isinstance(item, str) or len(item) > MAX_CHARACTERS:
         raise faults.fault_error("unreadable-completion", completion)
-    # Broken surrogates can stand in JSON but in no file.
+    # JSON may contain lone surrogates, which cannot be written to a file.
     return " ".join(item.encode("utf-8", "replace").decode().split())

@@ -1,4 +1,4 @@
-"""The scores that a form allows. Pure."""
+"""Rating scales. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LOWEST, HIGHEST = 1, 5
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The scores of a form: whole or half points from the lowest to the highest.
+    """A rating scale of whole or half points.
 
     Attributes:
         low, high: The worst and the best score.
-        half_points: Whether 3.5 is a score.
+        half_points: Whether half points such as 3.5 are scores.
     """
 
     low: int
@@ -42,16 +42,16 @@ class Scale:
 
     @property
     def scores(self) -> list[float]:
-        """All of them, the lowest first; whole numbers as integers."""
+        """All scores in ascending order; whole numbers are integers."""
         if not self.half_points:
             return list(range(self.low, self.high + 1))
         return [half // 2 if half % 2 == 0 else half / 2 for half in range(2 * self.low, 2 * self.high + 1)]
 
     @property
     def has_single_digits(self) -> bool:
-        """Whether the probability of each score can be told, which takes points of one digit.
+        """Whether all whole scores have one digit, so that token probabilities are those of scores.
 
-        "10" is several tokens to many models, and the first of them another score.
+        To many models "10" is several tokens, the first of which is another score.
         """
         return self.low >= 0 and self.high <= 9
 

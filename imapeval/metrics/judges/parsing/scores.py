@@ -1,20 +1,19 @@
-"""Scores in the replies of judges: read where a reply has the form that its prompt asks for, and nowhere else. Pure.
+"""Parses scores in the replies of judges, only from replies in the form that the prompt asks for. Pure.
 
-Apart from a model's thoughts, its last special token and a code fence around it, a reply is one of these, and nothing
-follows:
+Reasoning blocks, a special token at the end and a code fence around the reply are ignored. The reply must end with
 
-- a JSON object with one field for each score, and no other fields than those that the prompt names;
-- if one score is asked for, a line "LABEL: NUMBER" ("**Score:** 4/5", "评分：4分"), a tag (`<score>4</score>`) or the
-  number alone; behind the number stand at most the scale's own "/5" or "out of 5", "分" and closing punctuation.
+- a JSON object with one field for each score, and no other fields than those that the prompt names; or,
+- if one score is requested, a line "LABEL: NUMBER" ("**Score:** 4/5", "评分：4分"), a tag (`<score>4</score>`) or the
+  number alone. The number may be followed by the scale's own "/5" or "out of 5", "分" and closing punctuation only.
 
-If the prompt leaves room for reasons, they may come first: sentences that end in a full stop, before the last line, the
-tag or the object on lines of their own, or before "[RESULT]". They are not interpreted, in no language: a model that
-declines in its reasons and still ends with a score in the asked form has given that score. Where the score alone is
-asked for, no word may stand before it, and so no refusal either.
+If the prompt leaves room for reasons, they may come first: sentences that end in a full stop, before "[RESULT]", or
+before an object, tag or line with the score that begins on a line of its own. Reasons are not interpreted: a model that
+declines in its reasons and still ends with a score in the form has given that score. If the prompt asks for the score
+alone, nothing may precede it, so that a refusal is never read as a score.
 
-Whatever else a reply holds, such as a correction, a condition or a second scale behind the score, it is no score but an
-error: "no-score". A number in the form, but off the scale ("6", "4.5" among whole numbers, "8/10", `4e2`), is
-"off-scale"; several scores that differ are "different-scores".
+Any other content, such as a correction, a condition or a second scale after the score, makes the reply an error of kind
+"no-score". A number in the form that is not on the scale ("6", "4.5" among whole numbers, "8/10", `4e2`) is
+"off-scale"; scores that differ are "different-scores".
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
 
 
 LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
-"""What stands before a score of nothing in particular."""
+"""Labels of a score without the name of a criterion."""
 
 _MARKS = r"[ \t*_`|()（）【】\[\]]*+"
-"""Markdown and brackets. Not quotation marks, between which someone else's score may stand."""
+"""Markdown and brackets. Not quotation marks, because a quoted score may be someone else's."""
 _BULLET = r"(?:[-*•>#]++[ \t]++)?+"
 _NUMBER = (
     r"(?P<number>[-−]?\d{1,9}(?:\.\d{1,9})?)(?:[ \t]*+(?:/|／|out[ ]of)[ \t]*+(?P<of>\d{1,9}))?+"
@@ -64,11 +63,11 @@ class ReplyForm:
     """The form of a reply that a prompt asks for.
 
     Attributes:
-        labels: For each score, by its name, what it may stand behind: the key of a field or the beginning of a line.
+        labels: The labels of each score, by its name: keys of a field, or beginnings of a line.
         scale: Scale of the scores.
         fields: Other fields that the object may have; in lower case.
-        texts: Those that have to hold a text, such as a reason; in lower case.
-        reasons_first: Whether reasons may stand before the score, outside of an object.
+        texts: Other fields that must contain a text, such as a reason; in lower case.
+        reasons_first: Whether reasons may precede the score, outside of an object.
     """
 
     labels: Mapping[str, Sequence[str]]
@@ -84,7 +83,7 @@ class StatedScore:
 
     Attributes:
         score: The score.
-        at: Where its number begins in the reply without thoughts (`strip_reasoning`).
+        at: Start of its number in the reply without reasoning (`strip_reasoning`).
     """
 
     score: float
@@ -93,7 +92,7 @@ class StatedScore:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A part of a reply, from `start` to `end`, that states scores in the asked form."""
+    """A part of a reply, from `start` to `end`, that states scores in the form."""
 
     start: int
     end: int
@@ -103,7 +102,7 @@ class _Statement:
 def read_score(
     completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS, reasons_first: bool = False
 ) -> float:
-    r"""Return the score of a reply: in a field, behind a label of these, or the number alone.
+    r"""Return the score of a reply: in a field or after a label, or the number alone.
 
     >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5", labels=("accuracy",)), read_score("**4**")
     (4.0, 3.0, 4.0)
@@ -113,7 +112,7 @@ def read_score(
     Args:
         completion: The reply.
         scale: Scale of the score.
-        labels: What it may stand behind.
+        labels: Labels of the score.
         reasons_first: Whether the prompt leaves room for reasons before the score.
 
     Raises:
@@ -126,16 +125,16 @@ def read_scores(completion: str, form: ReplyForm) -> dict[str, float]:
     """Return the scores of a reply by name.
 
     Raises:
-        ExtractionError: As of `read_score`.
+        ExtractionError: See `read_score`.
     """
     return {name: stated.score for name, stated in find_scores(completion, form).items()}
 
 
 def find_scores(completion: str, form: ReplyForm) -> dict[str, StatedScore]:
-    """Return the scores of a reply by name, all of them on the scale, with their places.
+    """Return the scores of a reply by name, with their positions; all are on the scale.
 
     Raises:
-        ExtractionError: As of `read_score`.
+        ExtractionError: See `read_score`.
     """
     text = blank_wrapping(completion)
     try:
@@ -147,10 +146,10 @@ def find_scores(completion: str, form: ReplyForm) -> dict[str, StatedScore]:
 
 
 def read_result(completion: str) -> float:
-    """Return the score behind "[RESULT]" at the end of a reply, the form of Prometheus.
+    """Return the score after "[RESULT]" at the end of a reply, the form of Prometheus.
 
     Raises:
-        ExtractionError: As of `read_score`.
+        ExtractionError: See `read_score`.
     """
     text = blank_wrapping(completion)
     found = [_make_statement(match, "", ONE_TO_FIVE) for match in _RESULT.finditer(text)]
@@ -158,10 +157,10 @@ def read_result(completion: str) -> float:
 
 
 def read_value(value: Any, completion: str) -> float:
-    """Return the score that stands in a field of the completion's JSON.
+    """Return the score in a field of the completion's JSON.
 
     Raises:
-        ExtractionError: As of `read_score`.
+        ExtractionError: See `read_score`.
     """
     stated = _read_field(value, 0, ONE_TO_FIVE)
     if stated is None or stated.score == _OFF_SCALE:
@@ -170,7 +169,7 @@ def read_value(value: Any, completion: str) -> float:
 
 
 def strip_reasoning(completion: str) -> str:
-    """Return what a completion says, without a model's reasoning."""
+    """Return a completion without its reasoning blocks."""
     return json_objects.strip_reasoning(completion).strip()
 
 
@@ -180,7 +179,7 @@ def blank_wrapping(completion: str) -> str:
 
 
 def _find_objects(text: str, form: ReplyForm, completion: str) -> Iterator[_Statement]:
-    """Yield the objects in the asked form that begin on a line of their own."""
+    """Yield the objects in the form that begin on a line of their own."""
     before = "\n"
     done = 0
     for start, end, _ in json_objects.find_json_objects(text, completion):
@@ -191,7 +190,7 @@ def _find_objects(text: str, form: ReplyForm, completion: str) -> Iterator[_Stat
 
 
 def _read_object(text: str, start: int, form: ReplyForm) -> dict[str, StatedScore] | None:
-    """Return the scores of an object, None where it has not all of them once, or has other fields than may be."""
+    """Return the scores of an object; None unless it has each of them once, and no field that is not allowed."""
     found: dict[str, StatedScore] = {}
     for key, value, at in _list_members(text, start):
         folded = key.strip().casefold()
@@ -205,7 +204,7 @@ def _read_object(text: str, start: int, form: ReplyForm) -> dict[str, StatedScor
 
 
 def _list_members(text: str, start: int) -> Iterator[tuple[str, Any, int]]:
-    """Yield key, value and place of the value of each member of the valid JSON object that begins there."""
+    """Yield the key, the value and the position of the value of each member of the valid JSON object at `start`."""
     at = _skip_gap(text, start + 1)
     while text[at] != "}":
         key, at = _DECODER.raw_decode(text, at)
@@ -222,7 +221,7 @@ def _skip_gap(text: str, at: int) -> int:
 
 
 def _read_field(value: Any, at: int, scale: Scale) -> StatedScore | None:
-    """Return the score in a field, None where there is no number alone."""
+    """Return the score in a field; None if its value is not a number alone."""
     if isinstance(value, str):
         found = _BARE.fullmatch(value)
         # The quotation mark comes before it.
@@ -233,7 +232,7 @@ def _read_field(value: Any, at: int, scale: Scale) -> StatedScore | None:
 
 
 def _find_lines(text: str, form: ReplyForm) -> Iterator[_Statement]:
-    """Yield the number that is the whole reply, or else the lines and tags with a label and a number."""
+    """Yield the number if it is the whole reply, otherwise the lines and tags with a label and a number."""
     if len(form.labels) > 1:
         return
     ((name, known),) = form.labels.items()
@@ -252,7 +251,7 @@ def _compile_key(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 @cache
 def _compile_lines(labels: tuple[str, ...], scale: Scale) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what finds lines, and tags, with one of these labels and a number."""
+    """Return patterns of lines and of tags with one of these labels and a number."""
     named = rf"[(（\[][ ]?{scale.low}[ ]?(?:[-–—~～至到]|to|\.\.)[ ]?{scale.high}[ ]?[)）\]]"
     label = rf"{_BULLET}{_MARKS}{_name_labels(labels)}[ \t*_]*+(?:{named})?+{_MARKS}(?:[:：=]|is\b|为|是)"
     tag = "|".join(map(re.escape, labels))
@@ -263,8 +262,8 @@ def _compile_lines(labels: tuple[str, ...], scale: Scale) -> tuple[re.Pattern[st
 
 
 def _name_labels(labels: tuple[str, ...]) -> str:
-    """Return a pattern of labels, with what models put around them: "Final score", "Accuracy rating", "准确性评分"."""
-    names, general = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) for some in (labels, LABELS))
+    """Return a pattern of labels and of words that models add: "Final score", "Accuracy rating", "准确性评分"."""
+    names, general = ("|".join(map(re.escape, sorted(group, key=len, reverse=True))) for group in (labels, LABELS))
     return rf"(?:(?:the|final|overall|最终|总体|综合)[ _]?){{0,2}}(?:{names})(?:[ _]?(?:{general}))?"
 
 
@@ -281,7 +280,7 @@ def _parse_number(match: re.Match[str], scale: Scale) -> float:
 def _choose_last(
     text: str, found: Sequence[_Statement], completion: str, *, reasons_first: bool
 ) -> dict[str, StatedScore]:
-    """Return the scores of the last statement, which has to end the reply; all statements have to agree."""
+    """Return the scores of the last statement, which must end the reply; all statements must agree."""
     if not found:
         raise _make_error(completion)
     last = max(found, key=lambda statement: statement.end)
@@ -298,7 +297,7 @@ def _choose_last(
 
 
 def _make_error(completion: str, fault: faults.CompletionFault = "no-score") -> ExtractionError:
-    """Return the error; where there is no score, with the reason if that can be told."""
+    """Return the error; if there is no score, of the kind that explains why, such as a refusal."""
     diagnosis = faults.diagnose(completion) if fault == "no-score" else fault
     return faults.fault_error(
         fault if diagnosis in ("unreadable-completion", "empty-object") else diagnosis, completion

@@ -1,4 +1,4 @@
-"""How likely each score was where a completion states one. Pure."""
+"""Weights a score by the probabilities of all scores at its position in a completion (Liu et al. 2023). Pure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class WeightedScore:
     """A score weighted by its probabilities.
 
     Attributes:
-        value: Sum of each score of the scale times its probability, which add up to 1.
-        mass: Probability that the model writes a score of the scale at all, 0..1, as far as the server tells.
+        value: Sum of the scores of the scale, each times its probability, normalised to a sum of 1.
+        mass: Sum of these probabilities before normalisation, among the tokens that the server returns, 0..1.
     """
 
     value: float
@@ -31,19 +31,19 @@ class WeightedScore:
 
 
 def weight_by_logprobs(completion: Completion, at: int, *, scale: Scale = ONE_TO_FIVE) -> WeightedScore | None:
-    """Return the score of a form, weighted by the probabilities of all scores at its place.
+    """Return a score weighted by the probabilities of all scores at its position: G-Eval's sum of p(s) s.
 
-    That is G-Eval's sum of p(s) s. The server tells only the likeliest tokens, so that the probabilities of the scores
-    among them are made to add up to 1. Where ".5" is a token of its own, how likely it is is known only behind the
-    digit that the model chose; it is taken to be as likely behind the others.
+    The server returns only the most likely tokens, so the probabilities of the scores among them are normalised to a
+    sum of 1. If ".5" is a token of its own, its probability is known only after the digit that the model chose; it is
+    assumed to be the same after the others.
 
     Args:
-        completion: One whose score can be read.
-        at: Where its number begins (`StatedScore.at`).
-        scale: Scale of the form.
+        completion: A completion with a valid score.
+        at: Start of its number (`StatedScore.at`).
+        scale: Scale of the score.
 
     Returns:
-        None where the probabilities at that place are not known, or the scale has none (`Scale.has_single_digits`).
+        None if the probabilities are not known, or if scores have several digits (`Scale.has_single_digits`).
     """
     if not scale.has_single_digits:
         return None
@@ -58,7 +58,7 @@ def weight_by_logprobs(completion: Completion, at: int, *, scale: Scale = ONE_TO
 
 
 def _find_token(tokens: Sequence[Token], at: int) -> tuple[Token, int] | None:
-    """Return the token that holds that character of the text, and the character's place in it; None past the end."""
+    """Return the token with the character at a position of the text, and its offset in the token; None past the end."""
     for token in tokens:
         if at < len(token.text):
             return token, at
@@ -67,13 +67,13 @@ def _find_token(tokens: Sequence[Token], at: int) -> tuple[Token, int] | None:
 
 
 def _weight_token(token: Token, at: int, scale: Scale) -> WeightedScore | None:
-    """Return the weighted score where it stands at that place of the token."""
+    """Return the weighted score whose number begins at offset `at` of the token."""
     number = re.compile(r"\d(?:\.[05])?" if scale.half_points else r"\d")
     chosen = number.match(token.text, at)
     if chosen is None:
         return None
     before, after = token.text[:at].strip(), token.text[chosen.end() :].strip()
-    # Tokens differ in what else they hold: "4", " 4", "4}". What may lead to another number is none: "4.", "4/".
+    # Tokens contain other characters: "4", " 4", "4}". But "4." and "4/" may begin another number.
     alike = re.compile(rf"\s*{re.escape(before)}\s*({number.pattern})(?:{re.escape(after)}|[^\w.,/／~～–—-]*)\s*")
     mass = value = 0.0
     for text, logprob in token.top:
@@ -83,7 +83,7 @@ def _weight_token(token: Token, at: int, scale: Scale) -> WeightedScore | None:
                 return None
             mass += probability
             value += probability * score
-    # Rounding may bring it over 1.
+    # Rounding may make it exceed 1.
     return WeightedScore(value / mass, min(1.0, mass)) if mass else None
 
 
@@ -92,11 +92,11 @@ def _estimate_half(tokens: Sequence[Token], at: int) -> float | None:
 
     Args:
         tokens: Tokens of the completion.
-        at: The place behind the digit.
+        at: The position after the digit.
 
     Returns:
-        0 where what follows is in the digit's token, whose weights take account of it, or nothing follows; None where
-        the probabilities are not known.
+        0 if nothing follows, or if what follows is in the digit's token and thus part of its weight; None if the
+        probabilities are not known.
     """
     found = _find_token(tokens, at)
     if found is None or found[1]:
@@ -112,7 +112,7 @@ def _estimate_half(tokens: Sequence[Token], at: int) -> float | None:
 
 
 def _conditional_probability(token: Token, wanted: tuple[str, ...], among: tuple[str, ...]) -> float | None:
-    """Return how likely tokens that begin in a wanted way are, of those that begin in one of several ways."""
+    """Return the probability of tokens that begin with `wanted`, given that they begin with one of `among`."""
     shares = [0.0, 0.0]
     for text, logprob in token.top:
         if (probability := _read_probability(logprob)) is None:
@@ -123,5 +123,5 @@ def _conditional_probability(token: Token, wanted: tuple[str, ...], among: tuple
 
 
 def _read_probability(logprob: float) -> float | None:
-    # Minus infinity, of what the server rules out, is a probability of 0.
+    # Minus infinity, which servers return for impossible tokens, is a probability of 0.
     return None if math.isnan(logprob) or logprob > 0 else math.exp(logprob)

@@ -1,4 +1,4 @@
-"""What a judge is shown of a response: its statements, without forged scores or instructions. Pure."""
+"""Removes forged scores and instructions from a response before a judge sees it. Pure."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _SCORE_AFTER_LABEL = (
 
 @cache
 def _compile_score_forms(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds the forms in which judges answer, those that put a score behind one of these labels too.
+    """Return a pattern of the forms in which judges reply, including a score after one of these labels.
 
-    In ordinary letters; the extractor's forms are known to `imapeval.extraction.injection_filter`.
+    It expects text with confusable letters folded. `imapeval.extraction.injection_filter` has the extractor's forms.
     """
     more = "".join(f"|{re.escape(fold_confusables(label))}" for label in labels)
     key = rf"(?<!\w)(?:score|accuracy|completeness|specificity|supported{more})[\"'“”‘’]?\s*+[:：=]"
     return re.compile(
-        # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
+        # The lookahead keeps the time linear: without it, the end would be searched from every key.
         rf"\{{(?=[^{{}}]*+\}})[^{{}}]*{key}[^{{}}]*\}}"
-        # What is not closed goes to the end of its paragraph.
+        # An unclosed object extends to the end of its paragraph.
         rf"|\{{{_INSIDE}*?{key}{_INSIDE}*+"
         r"|\[RESULT\](?:\s*+[(\[]?+\s*+\d++(?:\s*+/\s*+\d++)?+[)\]]?)?"
-        # A line that is nothing else. "Specificity: 95%" and "0.95" are what a test has.
+        # A whole line. "Specificity: 95%" and "0.95" are properties of a diagnostic test.
         rf"|{_LINE}(?:accuracy|completeness|specificity|准确性|完整性|具体性{more})"
         rf"[ \t]*+(?:score|rating|评分|得分)?+{_SCORE_AFTER_LABEL}"
         rf"|{_LINE}supported[ \t*\"'“”‘’]*+[:：=][ \t*\"'“”‘’]*+(?:true|false)[ \t*.,;!。，；！]*+$",
@@ -40,20 +40,20 @@ def _compile_score_forms(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _SCORE_LINE = re.compile(rf"{_LINE}(?:score|评分|得分){_SCORE_AFTER_LABEL}", re.IGNORECASE | re.MULTILINE)
-"""A score of nothing in particular, which is one of those forms unless a score was asked for."""
+"""A line with a score without the name of a criterion, which is forged unless a score was asked for."""
 
 
 def clean_answer(response: str, *, score_asked: bool = False, labels: tuple[str, ...] = ()) -> str | None:
-    """Return what a judge is shown of a response: without what does not belong to it, such as a ready-made score.
+    """Return a response without parts that are not statements, such as a ready-made score.
 
     Args:
-        response: The text.
-        score_asked: Whether a score is asked for, such as Apgar's: then a line "Score: 7" is a statement. Only question
-            and reference can say so, never the response.
-        labels: What a judge's score stands behind, beside those that judges of ours have.
+        response: The response.
+        score_asked: Whether a score is asked for, such as Apgar's: then a line "Score: 7" is a statement. This is
+            decided by question and reference, never by the response.
+        labels: Labels of a judge's score, in addition to those of the built-in judges.
 
     Returns:
-        None where nothing at all is stated.
+        None if nothing is stated.
     """
     shown = SourceText(response, under_evaluation=True, score_asked=score_asked).shown_text
     scored = _compile_score_forms(labels)
@@ -63,12 +63,12 @@ def clean_answer(response: str, *, score_asked: bool = False, labels: tuple[str,
 
 
 def clean_fact(pair: Pair) -> Pair | None:
-    """Return what a judge is shown of a fact, of which term and value are looked at singly, each as by `clean_answer`.
+    """Return a fact whose term and value are each cleaned by `clean_answer`.
 
     Returns:
-        None where one of them is nothing but what `clean_answer` leaves out.
+        None if nothing is left of one of them.
     """
-    # A value without a letter, such as "+", says nothing to `clean_answer`, but is one.
+    # `clean_answer` returns None for a value without a letter or digit, such as "+".
     term, value = (clean_answer(text) if has_content(text) else text for text in (pair.term, pair.value))
     return None if term is None or value is None else Pair(" ".join(term.split()), " ".join(value.split()))
 
@@ -76,7 +76,7 @@ def clean_fact(pair: Pair) -> Pair | None:
 def _replace_with_ellipses(form: re.Pattern[str], text: str) -> str:
     parts: list[str] = []
     done = 0
-    # As long, character for character.
+    # Folding does not change positions.
     for found in form.finditer(fold_confusables(text)):
         parts += text[done : found.start()], " … "
         done = found.end()

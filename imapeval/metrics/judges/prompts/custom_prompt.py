@@ -1,13 +1,13 @@
-"""A judge's prompt from a file of the user: criteria, steps and form, in the manner of G-Eval.
+"""Reads a judge's prompt from a user's file: criteria, steps and form, like those of G-Eval.
 
-The file is the text that is sent, as G-Eval's own are, with a place such as `{{response}}` for each text. Its front
-matter (`front_matter`) may give `name` (default: the file's), `scale` (default: the one that the text states as
-"(1-5)") and `languages` (default: all). Sections `## system`, `## user` and `## assistant` are separate messages;
-without them all of it is one. A file with `criteria` and `steps` in its front matter and no text gets the built-in form
-around them, and `given` lists what is shown in it.
+The file contains the prompt as it is sent, with a placeholder such as `{{response}}` for each text. Its front matter
+(`front_matter`) may have `name` (default: that of the file), `scale` (default: the one that the text states as "(1-5)")
+and `languages` (default: all). Sections `## system`, `## user` and `## assistant` are separate messages; without them,
+the whole text is one message. For a file with `criteria` and `steps` in its front matter and no text, the built-in form
+is used, and `given` lists the variables that it shows.
 
-Every text stands between markers that nothing in it can end; a note says that it is data, and a line after the
-paragraph of the last text says so once more.
+Every text is placed between markers that it cannot forge; a note says that it is data, and a line after the paragraph
+of the last text repeats this.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TEXTS = ("question", "reference", "response")
 FACTS = ("query", "constraint", "reference_imap", "response_imap", "matches", "imapscore")
 VARIABLES = (*TEXTS, *FACTS)
-"""What a prompt may have a place for: the texts, and what was read out of them."""
+"""The variables of a prompt: the texts, and the facts that were read from them."""
 
 ALIASES: Mapping[str, str] = {
     "document": "question",
@@ -48,20 +48,20 @@ ALIASES: Mapping[str, str] = {
     "answer": "response",
     "actual_output": "response",
 }
-"""Names that G-Eval's prompts ("Document", "Fact", "Summary") and DeepEval ("input", "expected_output",
-"actual_output") have for them, in lower case."""
+"""Names of these variables in G-Eval's prompts ("Document", "Fact", "Summary") and in DeepEval ("input",
+"expected_output", "actual_output"), in lower case."""
 
 NOTE, FORM = "geval-own-note", "geval-own-form"
-"""Our own prompts that are added to it."""
+"""Names of the built-in note that is added to a custom prompt, and of the built-in form."""
 
 MAX_SCALE_SIZE = 101
-"""The most values that a scale can have, as in 0..100."""
+"""Maximum number of scores of a scale, as in 0..100."""
 
 _KEYS = ("name", "scale", "languages", "criteria", "steps", "given")
 _RESPONSE_VARIABLES = frozenset({"response", "response_imap", "matches"})
 """A prompt needs at least one of them to show the response."""
 _UNFENCED_VARIABLES = frozenset({"imapscore"})
-"""Variables that hold our own text, which needs no markers."""
+"""Variables whose text is not from the data, so that it needs no markers."""
 
 _PLACEHOLDER = re.compile(r"\{\{(?P<name>[^{}\n]*+)\}\}")
 _NAME = re.compile(r"[\w-]{1,40}")
@@ -69,9 +69,9 @@ _SCALE = re.compile(r"(?P<low>-?\d{1,9})\s*(?:\.\.|-|–|—|to)\s*(?P<high>-?\d
 _STATED = re.compile(
     r"[(（\[]\s*(?P<low>\d{1,9})\s*(?:[-–—~～至到]|to|\.\.)\s*(?P<high>\d{1,9})\s*[)）\]]", re.IGNORECASE
 )
-"""A scale, as forms name it: "Coherence (1-5)"."""
+"""A scale as stated in forms: "Coherence (1-5)"."""
 _LABEL = re.compile(r"[\s\-*•]*(?P<label>[^\W\d][^:：()（）\n]{0,39}?)\s*+(?:[(（][^()（）]*+[)）]\s*+)?[:：]")
-"""How a form ends whose place for the score is to be filled in: "- Coherence:"."""
+"""The last line of a form to be completed with the score: "- Coherence:"."""
 _BLANK = (
     r"[\"'(（\[]*(?:[NX](?!\w)|[#?_…]|\.\.\.|-?\d|<[^<>\n]{1,40}>|(?:score|rating|integer|number)\b|分数|评分|整数)"
 )
@@ -80,7 +80,7 @@ _FIELD = re.compile(
     rf"|<(?P<tag>[^\W\d]\w{{0,39}})>\s*{_BLANK}[^<>\n]{{0,40}}</(?P=tag)>",
     re.IGNORECASE,
 )
-"""A place for the score in JSON or in a tag, as prompts show them: `{"grade": N}`, `<grade>1-5</grade>`."""
+"""A field or tag for the score, as shown in prompts: `{"grade": N}`, `<grade>1-5</grade>`."""
 _KEY = re.compile(r"[\"'](?P<key>[^\W\d][^\"'\n]{0,39})[\"']\s*+:")
 """A field in JSON."""
 
@@ -90,16 +90,16 @@ class CustomPrompt:
     """A prompt read from a file.
 
     Attributes:
-        name: What follows "geval:" in the name of its metric.
+        name: The part of the metric's name after "geval:".
         digest: SHA-256 of the file, in hexadecimal.
-        lang: Language that it is written in.
-        languages: Languages of the texts it rates.
+        lang: Language of the prompt.
+        languages: Languages of the texts that it rates.
         scale: Scale of its scores.
-        template: What is sent.
-        variables: What it has places for.
-        labels: What a score follows in its form; () if it has none.
-        fields: Fields of the objects that it shows, in lower case, such as one for reasons.
-        is_form: Whether the form is ours, whose reply is a JSON object.
+        template: The prompt as it is sent.
+        variables: The variables that it uses.
+        labels: Labels of the score in replies.
+        fields: Fields of the objects that it shows, such as one for reasons, in lower case.
+        is_form: Whether it is the built-in form, to which the reply is a JSON object.
     """
 
     name: str
@@ -118,7 +118,7 @@ def read_prompt(path: Path) -> CustomPrompt:
     """Read a prompt.
 
     Raises:
-        InputError: The file cannot be read, or is invalid; names the line and the fix.
+        InputError: The file cannot be read or is invalid; names the line and the fix.
     """
     content, text = _read_text(path)
     text = _resolve_placeholders(text, path)
@@ -169,7 +169,7 @@ def read_prompt(path: Path) -> CustomPrompt:
 
 
 def resolve_variable(name: str) -> str | None:
-    """Return the variable that a name stands for, None where there is none."""
+    """Return the variable with a name or alias; None if there is none."""
     folded = name.lower()
     return folded if folded in VARIABLES else ALIASES.get(folded)
 
@@ -195,13 +195,13 @@ def _read_text(path: Path) -> tuple[bytes, str]:
 
 
 def _resolve_placeholders(text: str, path: Path) -> str:
-    """Return the text with our own name in every place."""
+    """Return the text with the names of variables in place of aliases."""
 
     def rename(found: re.Match[str]) -> str:
-        said = found["name"].strip(" \t")
-        name = resolve_variable(said)
+        alias = found["name"].strip(" \t")
+        name = resolve_variable(alias)
         if name is None:
-            raise _make_error(text, found.start(), f"{found[0]} is not a variable", _list_variables(said), path)
+            raise _make_error(text, found.start(), f"{found[0]} is not a variable", _list_variables(alias), path)
         return f"{{{{{name}}}}}"
 
     named = _PLACEHOLDER.sub(rename, text)
@@ -224,7 +224,7 @@ def _make_error(text: str, at: int, problem: str, fix: str, path: Path) -> Input
 
 def _read_name(head: Mapping[str, Entry], path: Path) -> str:
     entry = head.get("name")
-    # What a metric is called stands on command lines and in names of columns.
+    # The names of metrics appear on command lines and in names of columns.
     name = "_".join((path.stem if entry is None else entry.text).split())
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -252,7 +252,7 @@ def _read_scale(head: Mapping[str, Entry], path: Path) -> Scale | None:
 
 
 def _find_scale(body: str, path: Path) -> Scale:
-    """Return the scale that the text of a prompt names."""
+    """Return the scale that the text of a prompt states."""
     stated = {Scale(int(found["low"]), int(found["high"])) for found in _STATED.finditer(body)}
     if len(stated) != 1:
         problem = "names no scale" if not stated else f"names several scales: {', '.join(sorted(map(str, stated)))}"
@@ -295,7 +295,7 @@ def _require_key(head: Mapping[str, Entry], key: str, path: Path) -> Entry:
 
 
 def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, path: Path) -> tuple[Message, ...]:
-    """Return our form around criteria and steps."""
+    """Return the built-in form with criteria and steps."""
     steps = head["steps"]
     if steps.text.startswith("["):
         fix = "Write each step as a line below its key: - Read the question."
@@ -316,9 +316,9 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
         "given": "\n".join(f"{{{{{variable}}}}}" for variable in given),
     }
     form = templates.load(FORM, lang=lang, version=PROMPT_VERSION).messages
-    # Not neutralised as texts are: the author of a prompt is trusted.
+    # Not neutralised like the texts: the author of a prompt is trusted.
     return tuple(
-        Message(message.role, _PLACEHOLDER.sub(lambda place: texts[place["name"]], message.content)) for message in form
+        Message(message.role, _PLACEHOLDER.sub(lambda found: texts[found["name"]], message.content)) for message in form
     )
 
 
@@ -340,18 +340,18 @@ def _split_messages(body: str, path: Path) -> tuple[Message, ...]:
 
 
 def _find_labels(body: str) -> tuple[str, ...]:
-    """Return what stands before a place for the score: at the end of the text, in JSON or in a tag."""
+    """Return the labels of the score in the prompt: at the end of the text, in JSON or as a tag."""
     found = _LABEL.fullmatch(body.rstrip().rpartition("\n")[2])
     ends = () if found is None else (found["label"].strip(),)
     return (*ends, *(field["key"] or field["tag"] for field in _FIELD.finditer(body)))
 
 
 def _tag_placeholders(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Put markers around every place for a text."""
+    """Put markers around every placeholder of a text."""
 
-    def mark(place: re.Match[str]) -> str:
-        name = place["name"]
-        return place[0] if name in _UNFENCED_VARIABLES else f"<{name}>\n{place[0]}\n</{name}>"
+    def mark(found: re.Match[str]) -> str:
+        name = found["name"]
+        return found[0] if name in _UNFENCED_VARIABLES else f"<{name}>\n{found[0]}\n</{name}>"
 
     return tuple(Message(message.role, _PLACEHOLDER.sub(mark, message.content)) for message in messages)
 

@@ -1,4 +1,4 @@
-"""The head of a prompt file: lines between two "---", in the part of YAML that such heads are written in. Pure.
+"""Reads the front matter of a prompt file: lines between two "---", in a subset of YAML. Pure.
 
     ---
     name: empathy
@@ -11,8 +11,8 @@
       in several lines.
     ---
 
-What YAML has beyond that is refused, or read as the text that it is. PyYAML would refuse heads that people write, such
-as a value with a colon in it.
+Other YAML is refused or read as plain text. PyYAML would refuse front matter that people write, such as a value with a
+colon in it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _QUOTED = re.compile(r"""(?P<text>"[^"]*"|'[^']*')(?:[ \t]+#.*)?""")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands behind a key.
+    """The value of a key.
 
     Attributes:
-        line: 1-based number of its line.
-        lines: What it says, line by line, without the space around it.
+        line: 1-based number of the key's line.
+        lines: The lines of the value, without surrounding white space.
     """
 
     line: int
@@ -49,12 +49,12 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The lines joined by line breaks."""
         return "\n".join(self.lines)
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The items of a list, one in each line that begins with "-" or a number; other lines go on with the last."""
+        """The items of a list, each begun by a line with "-" or a number and continued by lines without."""
         items: list[str] = []
         for line in self.lines:
             if found := _ITEM.fullmatch(line):
@@ -67,7 +67,7 @@ class Entry:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The items, or what commas divide in one line."""
+        """The items, or the comma-separated parts of a single line."""
         items = self.items
         if len(items) == 1:
             items = tuple(items[0].removeprefix("[").removesuffix("]").split(","))
@@ -75,11 +75,11 @@ class Entry:
 
 
 def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, Entry], str]:
-    """Return what the head of a file says, by key, and the rest of the file.
+    """Return the entries of the front matter by key, and the rest of the file.
 
     Args:
-        text: Content of the file, with line breaks of one kind.
-        keys: Those there may be.
+        text: Content of the file, with line feeds as line breaks.
+        keys: The allowed keys.
         path: The file, for error messages.
 
     Raises:
@@ -102,10 +102,10 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
     in_block = False
     for number, line in enumerate(lines[1:], 2):
         stripped = line.strip()
-        # Within a text of several lines "#" begins a heading, no comment.
+        # Within a block of text, "#" begins a heading, not a comment.
         if not stripped or (stripped.startswith("#") and not (in_block and line[0].isspace())):
             continue
-        # What is indented, or an item, belongs to the key above.
+        # Indented lines and items belong to the key above.
         if line[0].isspace() or _ITEM.fullmatch(line):
             if current is None:
                 raise InputError(f"{stripped!r} belongs to no key", path=path, line=number, fix=_suggest_fix(keys))
@@ -122,14 +122,14 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
         in_block = _BLOCK.fullmatch(value) is not None
         current = [] if not value or in_block else [_read_value(value)]
         found[key] = number, current
-    for key, (number, said) in found.items():
-        if not "".join(said):
+    for key, (number, values) in found.items():
+        if not "".join(values):
             raise InputError(f"the key {key!r} has no value", path=path, line=number, fix="Fill it in or remove it.")
-    return {key: Entry(number, tuple(said)) for key, (number, said) in found.items()}
+    return {key: Entry(number, tuple(values)) for key, (number, values) in found.items()}
 
 
 def _read_value(text: str) -> str:
-    """Return what a line says behind its key, without the comment at its end."""
+    """Return the value in a line without quotation marks and the comment at its end."""
     found = _QUOTED.fullmatch(text)
     return _unquote(_COMMENT.sub("", text) if found is None else found["text"])
 

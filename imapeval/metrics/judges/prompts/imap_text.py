@@ -1,4 +1,4 @@
-"""Imaps and their matches as texts that a judge reads: a line for each term, every value quoted as in JSON."""
+"""Writes imaps and their matches as texts for the prompts of judges: a line per term, with values quoted as in JSON."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _NONE = "none"
 
 
 def render_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
-    """Return what an imap says, under the names that prompts of one's own have for it.
+    """Return the texts of an imap by the names of the variables of custom prompts.
 
-    Nothing in the texts can end its place in a prompt, and of what the answers say only statements are left
-    (`clean_fact`). What is empty is "none".
+    Facts of the answers are cleaned (`clean_fact`), and all texts are neutralised; an empty one is "none".
 
     Returns:
         `query`, `constraint`, `reference_imap`, `response_imap` and `matches`.
@@ -42,19 +41,19 @@ def render_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
 
 
 def clean_facts(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Return what `clean_fact` leaves of an imap."""
+    """Return the facts cleaned by `clean_fact`, without those of which nothing is left."""
     return tuple(shown for pair in pairs if (shown := clean_fact(pair)) is not None)
 
 
 def render_facts(pairs: Sequence[Pair]) -> str:
-    """Write an imap, a line for each term."""
+    """Write facts, a line per term."""
     return "\n".join(
         f"{_quote(term)}: {', '.join(map(_quote, values))}" for term, values in values_by_term(pairs).items()
     )
 
 
 def render_matches(matches: Sequence[Match]) -> str:
-    """Write the related pairs, what contradicts first; "none" where there are none."""
+    """Write the related pairs, contradictions first; "none" if there are none."""
     related = [match for match in matches if match.relation is not Relation.UNMATCHED]
     related.sort(key=lambda match: match.relation is not Relation.CONTRADICTION)
     return "\n".join(map(_render_match, related)) or _NONE

@@ -1,8 +1,8 @@
-"""A knowledge source: passages out of a user's file, found by the words of a fact.
+"""A knowledge source: passages from a user's file, which are searched for the words of a fact.
 
-The file is text, whose passages are divided by empty lines, or JSON lines with "text" and, if there is one, "title".
-Passages are ranked by BM25 (Robertson and Zaragoza 2009), as FActScore has it beside its neural retriever. English
-words are folded in case, Chinese is taken by pairs of characters.
+The file is text with passages separated by empty lines, or JSON Lines with "text" and optionally "title". Passages are
+ranked by BM25 (Robertson and Zaragoza 2009), which FActScore also offers besides its neural retriever. Words are
+case-folded English words and pairs of adjacent Chinese characters.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_PASSAGES = 5
-"""Passages that a fact is held against: k = 5 of Min et al. 2023."""
+"""Maximum number of passages that a fact is compared with: k = 5 of Min et al. 2023."""
 
 _K1, _B = 1.5, 0.75
-"""Parameters of BM25: the defaults of rank_bm25, with which FActScore ranks."""
+"""Parameters of BM25: the defaults of rank_bm25, which FActScore uses."""
 
 _WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSource:
-    """Passages, ready to be searched.
+    """An index of passages.
 
     Attributes:
         name: File name and short hash of its content, for signatures.
         passages: In the file's order.
-        postings: For each word the passages that hold it, with how often they do.
-        lengths: Words of each passage.
+        postings: For each word, (index of a passage that contains it, number of occurrences).
+        lengths: Number of words of each passage.
     """
 
     name: str
@@ -50,26 +50,26 @@ class KnowledgeSource:
     lengths: tuple[int, ...]
 
     def search(self, text: str, *, most: int = MAX_PASSAGES) -> list[str]:
-        """Return the passages that have most to do with a text, the best first; none that shares no word with it."""
+        """Return the passages most relevant to a text, the best first; each shares a word with it."""
         mean = sum(self.lengths) / len(self.lengths)
         scores: dict[int, float] = {}
         for word in _split(text):
-            held = self.postings.get(word, ())
-            # Never negative: a word of more than half the passages says little, but nothing against them.
-            weight = math.log(1 + (len(self.passages) - len(held) + 0.5) / (len(held) + 0.5))
-            for place, count in held:
-                length = 1 - _B + _B * self.lengths[place] / mean
+            matching = self.postings.get(word, ())
+            # Never negative, not even for a word that occurs in more than half of the passages.
+            weight = math.log(1 + (len(self.passages) - len(matching) + 0.5) / (len(matching) + 0.5))
+            for index, count in matching:
+                length = 1 - _B + _B * self.lengths[index] / mean
                 gain = weight * count * (_K1 + 1) / (count + _K1 * length)
-                scores[place] = scores.get(place, 0.0) + gain
+                scores[index] = scores.get(index, 0.0) + gain
         best = heapq.nsmallest(most, scores.items(), key=lambda found: (-found[1], found[0]))
-        return [self.passages[place] for place, _ in best]
+        return [self.passages[index] for index, _ in best]
 
 
 def load(path: str) -> KnowledgeSource:
-    """Return the knowledge in a file; read once.
+    """Return the knowledge source in a file, which is read only once.
 
     Raises:
-        InputError: It cannot be read, is not UTF-8, or holds no passage; names the line.
+        InputError: The file cannot be read, is not UTF-8, or has no passage; names the line.
     """
     return _load(str(Path(path).expanduser().resolve()))
 
@@ -97,20 +97,20 @@ def _load(path: str) -> KnowledgeSource:
         )
     postings: dict[str, list[tuple[int, int]]] = {}
     lengths: list[int] = []
-    for place, passage in enumerate(passages):
+    for index, passage in enumerate(passages):
         words = _split(passage)
         lengths.append(len(words))
         for word, count in Counter(words).items():
-            postings.setdefault(word, []).append((place, count))
+            postings.setdefault(word, []).append((index, count))
     name = f"{file.name}#{hashlib.sha256(content).hexdigest()[:12]}"
     return KnowledgeSource(
-        name, tuple(passages), {word: tuple(places) for word, places in postings.items()}, tuple(lengths)
+        name, tuple(passages), {word: tuple(entries) for word, entries in postings.items()}, tuple(lengths)
     )
 
 
 def _read_lines(text: str, file: Path) -> list[str]:
     passages: list[str] = []
-    # JSON may hold a line separator such as U+2028 as it is.
+    # JSON may contain unescaped line separators such as U+2028.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

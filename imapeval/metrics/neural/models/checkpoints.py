@@ -158,8 +158,13 @@ def select_by_prefix(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 
 
-def load_tensors(module: Any, state: Mapping[str, Any], *, place: str) -> Any:
-    """Load tensors, given by name, into a torch module and return it in evaluation mode; `place` is for messages.
+def load_tensors(module: Any, state: Mapping[str, Any], *, source: str) -> Any:
+    """Load tensors into a torch module and return it in evaluation mode.
+
+    Args:
+        module: The module.
+        state: The tensors by name.
+        source: Their file, for messages.
 
     Raises:
         ResourceError: A tensor is missing, unexpected or of another shape.
@@ -167,12 +172,12 @@ def load_tensors(module: Any, state: Mapping[str, Any], *, place: str) -> Any:
     try:
         module.load_state_dict(dict(state))
     except RuntimeError as error:
-        raise ResourceError(f"the weights in {place} are not those of such a model: {error}") from error
+        raise ResourceError(f"the weights in {source} are not those of such a model: {error}") from error
     return module.eval()
 
 
 def build_encoder(
-    network: str, config: Any, state: Mapping[str, Any], *, tokenizer: Tokenizer, device: str, longest: int, place: str
+    network: str, config: Any, state: Mapping[str, Any], *, tokenizer: Tokenizer, device: str, longest: int, source: str
 ) -> LoadedModel:
     """Return an encoder with the given configuration and tensors, with a pooler if they contain one.
 
@@ -183,17 +188,17 @@ def build_encoder(
         tokenizer: Its tokenizer.
         device: "cpu", "cuda" or "mps"; weights are in half precision except on the CPU.
         longest: Maximum number of tokens per text, special ones included.
-        place: Location of the tensors, for messages.
+        source: File of the tensors, for messages.
 
     Raises:
         ResourceError: A tensor is missing, unexpected or of another shape.
     """
-    torch, transformers = import_packages("torch", "transformers", needed_for=f"the model in {place}")
+    torch, transformers = import_packages("torch", "transformers", needed_for=f"the model in {source}")
     pooled = any(name.startswith("pooler.") for name in state)
     model = getattr(transformers, network)(config, add_pooling_layer=pooled)
     # A table of the numbers 0, 1, 2 ..., which transformers kept with the weights until version 4.31.
     load_tensors(
-        model, {name: tensor for name, tensor in state.items() if not name.endswith("position_ids")}, place=place
+        model, {name: tensor for name, tensor in state.items() if not name.endswith("position_ids")}, source=source
     )
     return LoadedModel(
         tokenizer, model.to(device, torch.float32 if device == "cpu" else torch.float16), device, longest

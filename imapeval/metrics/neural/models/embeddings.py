@@ -103,10 +103,10 @@ class TokenEmbedder:
             EmbeddedText(ids, special, None, truncated=False) for ids, special in self._split(plain, truncation=False)
         ]
         longest = self.loaded.max_tokens
-        long = [place for place, text in enumerate(made) if len(text.ids) > longest]
-        cut_off = self._split([plain[place] for place in long], truncation=True, max_length=longest)
-        for place, (ids, special) in zip(long, cut_off, strict=True):
-            made[place] = EmbeddedText(ids, special, None, truncated=True)
+        long = [index for index, text in enumerate(made) if len(text.ids) > longest]
+        cut_off = self._split([plain[index] for index in long], truncation=True, max_length=longest)
+        for index, (ids, special) in zip(long, cut_off, strict=True):
+            made[index] = EmbeddedText(ids, special, None, truncated=True)
         return made
 
     def _split(self, texts: list[str], **how: Any) -> list[tuple[tuple[int, ...], tuple[bool, ...]]]:
@@ -174,9 +174,9 @@ def group_by_language(cases: Sequence[Case]) -> Iterator[tuple[Lang, list[int]]]
         A language and the indices of its cases; every index once.
     """
     for lang in get_args(Lang):
-        places = [place for place, case in enumerate(cases) if case.lang == lang]
-        for start in range(0, len(places), MAX_GROUP_CASES):
-            yield lang, places[start : start + MAX_GROUP_CASES]
+        indices = [index for index, case in enumerate(cases) if case.lang == lang]
+        for start in range(0, len(indices), MAX_GROUP_CASES):
+            yield lang, indices[start : start + MAX_GROUP_CASES]
 
 
 def _count_bytes(text: EmbeddedText) -> int:

@@ -98,13 +98,13 @@ def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedMode
         UsageError: There is no such device.
         ResourceError: The weights are not available, are damaged, or are of another kind of model.
     """
-    place = fetch_weights(model)
+    path = fetch_weights(model)
     where = choose_device(device)
     with _lock:
-        key = (str(place.resolve()), kind, where)
+        key = (str(path.resolve()), kind, where)
         loaded = _shared.get(key)
         if loaded is None:
-            loaded = _shared[key] = _load(model, place, kind, where)
+            loaded = _shared[key] = _load(model, path, kind, where)
     return loaded
 
 
@@ -149,20 +149,18 @@ _shared: WeakValueDictionary[tuple[str, Kind, str], LoadedModel] = WeakValueDict
 _lock = threading.Lock()
 
 
-def _load(model: str, place: Path, kind: Kind, device: str) -> LoadedModel:
+def _load(model: str, path: Path, kind: Kind, device: str) -> LoadedModel:
     torch, transformers, safetensors = import_packages(
         "torch", "transformers", "safetensors", needed_for=f"the model {model!r}"
     )
-    if place.is_file():
-        raise ResourceError(
-            f"{place} is a single file. The model {model!r} has to be a folder, with its configuration."
-        )
+    if path.is_file():
+        raise ResourceError(f"{path} is a single file. The model {model!r} has to be a folder, with its configuration.")
     try:
         with _silence_transformers(transformers.utils.logging):
-            config = transformers.AutoConfig.from_pretrained(place)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+            config = transformers.AutoConfig.from_pretrained(path)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path)
             network, report = getattr(transformers, _CLASSES[kind]).from_pretrained(
-                place, dtype=_choose_dtype(config, device, torch), output_loading_info=True
+                path, dtype=_choose_dtype(config, device, torch), output_loading_info=True
             )
     except (
         OSError,
@@ -173,11 +171,11 @@ def _load(model: str, place: Path, kind: Kind, device: str) -> LoadedModel:
         pickle.UnpicklingError,
         safetensors.SafetensorError,
     ) as error:
-        # What transformers says can run over pages, with every model that there is.
+        # The whole message can run over pages, because it lists every model type.
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ResourceError(f"the model {model!r} in {place} cannot be loaded as {kind}: {reason}") from error
-    # transformers fills what is missing with random numbers, and says so in a log only. A pooler is no part of what an
-    # encoder is used for here.
+        raise ResourceError(f"the model {model!r} in {path} cannot be loaded as {kind}: {reason}") from error
+    # transformers initialises missing weights with random numbers, and only logs it. Encoders are used without pooler
+    # here.
     missing = sorted(key for key in report["missing_keys"] if not (kind == "encoder" and key.startswith("pooler.")))
     if missing:
         raise ResourceError(

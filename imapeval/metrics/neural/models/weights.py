@@ -133,11 +133,11 @@ def identify_weights(model: str) -> str:
     Raises:
         ResourceError: The model is not on this computer.
     """
-    place = find_weights(model)
-    if place is None:
+    path = find_weights(model)
+    if path is None:
         raise ResourceError(f"the weights of {model!r} are not on this computer.")
-    files = {place.name: place} if place.is_file() else {name: place / name for name in _select_files(_list(place))}
-    return f"{place.stem if place.is_file() else Path(model).expanduser().resolve().name}#{hash_files(files)}"
+    files = {path.name: path} if path.is_file() else {name: path / name for name in _select_files(_list(path))}
+    return f"{path.stem if path.is_file() else Path(model).expanduser().resolve().name}#{hash_files(files)}"
 
 
 def hash_files(files: Mapping[str, Path]) -> str:
@@ -199,8 +199,8 @@ def _is_complete(folder: Path) -> bool:
 def _list(folder: Path) -> list[str]:
     return sorted(
         file.relative_to(folder).as_posix()
-        for place in (folder, folder / "checkpoints")
-        for file in place.glob("*")
+        for candidate in (folder, folder / "checkpoints")
+        for file in candidate.glob("*")
         if file.is_file()
     )
 
