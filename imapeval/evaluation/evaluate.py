@@ -102,7 +102,7 @@ async def evaluate_to_store(
         stop: Once set, no further sample is started.
 
     Raises:
-        UsageError: As of `evaluate`.
+        UsageError: See `evaluate`.
         ImapEvalError: Likewise. Results finished before are in `run`.
     """
     metrics, matcher = parts.metrics, parts.matcher

@@ -46,12 +46,12 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
     }
 
     def label(pair: Pair) -> list[list[Any]]:
-        return [[kind, intern(said)] for kind, said in list_qualifiers(pair)]
+        return [[kind, intern(text)] for kind, text in list_qualifiers(pair)]
 
-    def show_given(pairs: Sequence[Pair]) -> list[list[Any]]:
+    def show_pairs(pairs: Sequence[Pair]) -> list[list[Any]]:
         return [[intern(pair.term), intern(pair.value), label(pair)] for pair in pairs]
 
-    def show(side: str, pairs: Sequence[Pair], text: str) -> list[list[Any]]:
+    def show_facts(side: str, pairs: Sequence[Pair], text: str) -> list[list[Any]]:
         return [
             [
                 intern(pair.term),
@@ -67,10 +67,10 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
     return {
         "ref": imap.reference_index,
         "reading": imap.reading,
-        "query": show_given(imap.query),
-        "constraint": show_given(imap.constraint),
-        "reference": show("reference", imap.reference, reference),
-        "response": show("response", imap.response, sample.response),
+        "query": show_pairs(imap.query),
+        "constraint": show_pairs(imap.constraint),
+        "reference": show_facts("reference", imap.reference, reference),
+        "response": show_facts("response", imap.response, sample.response),
         "matches": [
             [
                 positions["reference"][match.term, match.reference],

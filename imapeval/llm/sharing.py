@@ -43,7 +43,7 @@ def _pack(content: object) -> bytes:
 
 
 async def _receive(reader: asyncio.StreamReader) -> Any:
-    """Return the content of a message, from a process of ours: only these are unpickled.
+    """Return the content of a message. It must come from a process of this program, because it is unpickled.
 
     Raises:
         asyncio.IncompleteReadError: The connection ends before the message does.

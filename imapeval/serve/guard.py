@@ -181,7 +181,7 @@ class RequestGuard:
 
 
 def _check_keys(body: bytes) -> None:
-    """Refuse JSON of which one field would hide another. What is not JSON at all is the app's to refuse."""
+    """Refuse JSON in which a field occurs twice. Invalid JSON is refused by the app."""
     try:
         parse_json(body)
     except DuplicateKeyError as error:
@@ -197,16 +197,16 @@ def _has_token(headers: Mapping[bytes, bytes], token: bytes) -> bool:
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields the body already read, then whatever follows."""
-    given = False
+    replayed = False
 
-    async def again() -> Message:
-        nonlocal given
-        if given:
+    async def replay() -> Message:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return replay
 
 
 async def _send_error(refusal: HttpError, send: Send) -> None:

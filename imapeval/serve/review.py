@@ -4,6 +4,7 @@
 import asyncio
 import secrets
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ class ReviewSession:
     Args:
         run: The run.
         matcher: Relates corrected facts.
-        who: Who corrects.
+        who: Name of the person who corrects.
 
     Raises:
         InputError: A file of the run is broken.
@@ -60,7 +61,7 @@ class ReviewSession:
         self._references: References = find_references_option(run)
         self._names = list(run.manifest["settings"]["metrics"])
         ranges = run.manifest["settings"].get("ranges", {})
-        self._axes = metric_axes([r for own in self._results.values() for r in own], self._names, ranges)
+        self._axes = metric_axes([*chain.from_iterable(self._results.values())], self._names, ranges)
         self._texts = TextTable()
         self._corrections: dict[str, list[Correction]] = {}
         for correction in read_corrections(run.folder):
@@ -69,9 +70,9 @@ class ReviewSession:
 
     async def render(self) -> str:
         """Return the page."""
-        shown = [await self._review_to_dict(id_) for id_ in self._samples]
-        data: dict[str, Any] = shown[0] | {
-            "samples": [sample for one in shown for sample in one["samples"]],
+        reviews = [await self._review_to_dict(id_) for id_ in self._samples]
+        data: dict[str, Any] = reviews[0] | {
+            "samples": [sample for review in reviews for sample in review["samples"]],
             "texts": list(self._texts.numbers),
             "review": True,
         }
@@ -131,9 +132,9 @@ class ReviewSession:
             [sample], results, records, metrics=self._names, axes=self._axes, texts=self._texts
         )
         for record, imap in zip(records, data["samples"][0]["imaps"], strict=True):
-            own = [c for c in corrections if c.key == (id_, record.imap.reference_index, record.imap.reading)]
-            marks = sum(isinstance(correction.change, Mark) for correction in own)
-            imap["review"] = {"corrections": len(own) - marks, "checked": marks > 0}
+            of_imap = [c for c in corrections if c.key == (id_, record.imap.reference_index, record.imap.reading)]
+            marks = sum(isinstance(correction.change, Mark) for correction in of_imap)
+            imap["review"] = {"corrections": len(of_imap) - marks, "checked": marks > 0}
         return data
 
     async def _apply(self, record: ImapRecord, corrections: list[Correction]) -> ImapRecord:

@@ -120,7 +120,7 @@ def open_dry_run(
         progress: Likewise.
 
     Raises:
-        ImapEvalError: As of `imapeval.evaluation.pipeline`.
+        ImapEvalError: See `imapeval.evaluation.pipeline`.
     """
     on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
     if metrics is not None and not on_imaps:

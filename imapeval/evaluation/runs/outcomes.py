@@ -163,7 +163,7 @@ class RunContents:
         """Read a run.
 
         Raises:
-            InputError: As of `Run.samples` and `Run.stream_results`.
+            InputError: See `Run.samples` and `Run.stream_results`.
         """
         samples = run.open_samples()
         index = index_samples(samples)

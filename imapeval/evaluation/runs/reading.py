@@ -138,7 +138,7 @@ class Run:
         """Return the samples in the order of the data; those after the first 10,000 are in a temporary file.
 
         Raises:
-            InputError: As of `samples`.
+            InputError: See `samples`.
         """
         path = self.folder / SAMPLES
         fix = "Repeat the command that started the run."
@@ -158,7 +158,7 @@ class Run:
         """Return the outcomes; see `stream_results`.
 
         Raises:
-            InputError: As of `stream_results` and `samples`.
+            InputError: See `stream_results` and `samples`.
         """
         return list(self.stream_results([sample.id for sample in self.samples()]))
 
@@ -348,7 +348,7 @@ def _find_line_number(path: Path, begin: int) -> int:
 
 
 def _find_by_id(path: Path, ids: Container[str], parse: Callable[[bytes, Path, int], _Item]) -> Iterator[_Item]:
-    """Yield what stands in the lines with these ids; other lines are parsed only where they are not plain JSON."""
+    """Yield the parsed lines with these ids; of the others, parse only those that are not plain JSON, for the error."""
     for number, line in enumerate(complete_lines(path), 1):
         # Not JSON, or with a lone surrogate: the parser says what is wrong.
         with suppress(ValueError):

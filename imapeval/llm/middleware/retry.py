@@ -73,8 +73,8 @@ class RetryingModel(ModelWrapper):
     """A `Model` that repeats failed requests when that can help, and adapts its load to what the server can take.
 
     Timeouts, overload, server errors, broken connections and unreadable replies are retried after the pause that the
-    server asks for, or with exponential back-off and full jitter. A waiting request takes no place among the concurrent
-    ones. May be used from several threads and event loops, one at a time.
+    server asks for, or with exponential back-off and full jitter. A waiting request does not count towards the limit of
+    concurrent ones. May be used from several threads and event loops, one at a time.
 
     Args:
         model: The wrapped model, which makes one attempt per call.
@@ -264,7 +264,7 @@ class CircuitBreaker:
         self._random = random
         self._failing: set[int] = set()
         self._outage: _Outage | None = None
-        self._seen = False
+        self._has_answered = False
 
     @contextlib.asynccontextmanager
     async def attempt(self, request: Request) -> AsyncGenerator[bool]:
@@ -315,7 +315,7 @@ class CircuitBreaker:
         return None
 
     def _note_answer(self) -> None:
-        self._seen = True
+        self._has_answered = True
         self._failing.clear()
         if self._outage is not None:
             self._outage = None
@@ -324,18 +324,18 @@ class CircuitBreaker:
     def _note_failure(self, error: ProviderError, request: Request, outage: _Outage | None) -> None:
         now = asyncio.get_running_loop().time()
         # A server error or an unreadable reply shows that there is a server.
-        self._seen |= error.kind in ("server", "unreadable-reply")
+        self._has_answered |= error.kind in ("server", "unreadable-reply")
         if self._outage is None:
             self._failing.add(id(request))
             if error.kind == "unreachable" or len(self._failing) >= _OUTAGE_THRESHOLD:
                 # A server that was never seen is given up so soon that the error is enough.
-                _log.log(logging.WARNING if self._seen else logging.INFO, "waiting for the server: %s", error)
+                _log.log(logging.WARNING if self._has_answered else logging.INFO, "waiting for the server: %s", error)
                 self._outage = _Outage(since=now, next_at=now + self._probe_interval(0))
         elif outage is not None and outage is self._outage:
             outage.probes += 1
             pause = max(self._probe_interval(outage.probes), min(error.retry_after or 0.0, _LONGEST_PAUSE))
             outage.next_at = now + pause
-            if outage.next_at > outage.since + (_LONGEST_OUTAGE if self._seen else _LONGEST_OUTAGE_AT_START):
+            if outage.next_at > outage.since + (_LONGEST_OUTAGE if self._has_answered else _LONGEST_OUTAGE_AT_START):
                 outage.verdict = (
                     f"{error} imapeval gave up after {now - outage.since:.0f} s; the same command continues where it "
                     "stopped."

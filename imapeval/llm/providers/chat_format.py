@@ -234,7 +234,7 @@ def to_error(
         keyed: Whether a key was sent.
         retry_after: Seconds after which the server asks clients to retry.
     """
-    kind, hint = _classify(fault, request, ours=fault.known or not answered)
+    kind, hint = _classify(fault, request, from_model_server=fault.known or not answered)
     if kind == "auth" and not keyed:
         hint = "The server requires a key; set OPENAI_API_KEY."
     message = f"{sender} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
@@ -243,8 +243,8 @@ def to_error(
     return ProviderError(message, kind=kind, maybe_billed=fault.status in _LOST_BY_GATEWAY, retry_after=retry_after)
 
 
-def _classify(fault: ErrorReply, request: Request, *, ours: bool) -> tuple[str, str]:
-    """Return the error kind of an error reply, and a hint on how to fix it."""
+def _classify(fault: ErrorReply, request: Request, *, from_model_server: bool) -> tuple[str, str]:
+    """Return the error kind of an error reply, which may come from a proxy, and a hint on how to fix it."""
     status, text = fault.status, fault.text
     structured = request.schema is not None or request.json
     if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(text)):
@@ -259,13 +259,13 @@ def _classify(fault: ErrorReply, request: Request, *, ours: bool) -> tuple[str, 
     match status:
         case 401:
             return "auth", "Check OPENAI_API_KEY and its permissions."
-        case 403 if ours:
+        case 403 if from_model_server:
             return "auth", "Check OPENAI_API_KEY and its permissions."
         case 402:
             return "over-budget", "The account has no credit left."
         case 429 if "insufficient_quota" in text:
             return "over-budget", "The account has no credit left."
-        case 404 | 405 if ours:
+        case 404 | 405 if from_model_server:
             return "not-found", "Check the model's name, and the address: it usually ends in /v1."
         case 429 | 529:
             return "rate-limit", "Wait, lower --concurrency or --rpm, or raise the account's limit."

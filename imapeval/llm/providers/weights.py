@@ -238,8 +238,8 @@ def sha256_of(path: Path) -> str:
     Raises:
         OSError: The file cannot be read.
     """
-    match _load().get(str(path.resolve())):
-        case [size, changed, str(sha256)] if [size, changed] == _state(path):
+    match _load_hashes().get(str(path.resolve())):
+        case [size, changed, str(sha256)] if [size, changed] == _get_size_and_time(path):
             return sha256
         case _:
             sha256 = compute_sha256(path)
@@ -261,27 +261,26 @@ def remember_sha256(path: Path, sha256: str) -> None:
     """Remember the SHA-256 of a file for as long as its size and modification time do not change."""
     # If it cannot be stored, the next time is only slower.
     with contextlib.suppress(OSError):
-        store = _store()
-        make_private_folder(store.parent)
-        draft = store.with_name(f"{store.name}.{os.getpid()}")
-        draft.write_text(
-            json.dumps(_load() | {str(path.resolve()): [*_state(path), sha256]}, indent=1), encoding="utf-8"
-        )
-        draft.replace(store)
+        file = _hash_file()
+        make_private_folder(file.parent)
+        draft = file.with_name(f"{file.name}.{os.getpid()}")
+        hashes = _load_hashes() | {str(path.resolve()): [*_get_size_and_time(path), sha256]}
+        draft.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
+        draft.replace(file)
 
 
-def _state(path: Path) -> list[int]:
+def _get_size_and_time(path: Path) -> list[int]:
     found = path.stat()
     return [found.st_size, found.st_mtime_ns]
 
 
-def _store() -> Path:
+def _hash_file() -> Path:
     return cache_folder() / "sha256.json"
 
 
-def _load() -> dict[str, Any]:
+def _load_hashes() -> dict[str, Any]:
     try:
-        found: Any = json.loads(_store().read_text(encoding="utf-8"))
+        found: Any = json.loads(_hash_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

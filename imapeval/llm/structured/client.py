@@ -41,7 +41,7 @@ class OutputFormat(IntEnum):
 
 
 class StructuredOutputClient:
-    """Sends requests for structured output; which format the server supports is learnt once, for all requests.
+    """Sends requests for structured output. The format that the server supports is determined once for all requests.
 
     Args:
         model: The model.
@@ -109,5 +109,5 @@ class StructuredOutputClient:
             except ProviderError as error:
                 if error.kind != "unsupported" or output_format is max(OutputFormat):
                     raise
-                # Requests in flight may have learnt more by now.
+                # Another request may have fallen back further meanwhile.
                 self._format = max(self._format, OutputFormat(output_format + 1))

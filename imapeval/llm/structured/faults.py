@@ -143,7 +143,7 @@ def looks_like_refusal(text: str) -> bool:
 
 
 def are_refusals(texts: Iterable[str], *, source: str) -> bool:
-    """Return whether there are texts and all of them begin by declining, which the source they were read from does not.
+    """Return whether all texts (at least one) begin by declining, and the source that they were read from does not.
 
     Models asked for JSON put their refusal into it.
     """

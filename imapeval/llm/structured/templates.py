@@ -126,7 +126,7 @@ def neutralise(text: str) -> str:
 
 
 def _begins_marker(char: str) -> bool:
-    """Return whether a character behind a bracket, or one that it looks like, begins a marker."""
+    """Return whether a character after a bracket, or one that it resembles, begins a marker."""
     if char.isalpha() or char in "／｜":  # not Ⅲ, which is compatible with III
         char = fold_confusables(unicodedata.normalize("NFKC", char))
     return _MARKER_BEGINS.match(char) is not None
@@ -143,7 +143,7 @@ def _make_id(texts: Mapping[str, str]) -> str:
 
 
 def _keep_digits(text: str) -> str:
-    """Return the hexadecimal digits of a text, whatever their form, case and what stands between them."""
+    """Return the hexadecimal digits of a text in any form and case, joined."""
     # One by one, so that no accent hides a letter; sorting the accents of one letter takes quadratic time.
     plain = text if text.isascii() else text.translate({ord(c): unicodedata.normalize("NFKD", c) for c in set(text)})
     return fold_confusables(plain).casefold().encode("ascii", "ignore").translate(None, _NO_DIGITS).decode()
