@@ -38,14 +38,17 @@ def mortal_server() -> Iterator[Server]:
     yield from start_server()
 
 
+def find_place(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return where a study can be made, in the kind of database that the fixture's parameter names."""
+    return (
+        str(folder / "study.db") if request.param == "sqlite" else request.getfixturevalue("postgresql").make_database()
+    )
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a study can be made, in each kind of database."""
-    return (
-        str(tmp_path / "study.db")
-        if request.param == "sqlite"
-        else request.getfixturevalue("postgresql").make_database()
-    )
+    return find_place(request, tmp_path)
 
 
 def make_samples(questions: int, systems: int = 3) -> list[Sample]:
@@ -122,6 +125,13 @@ class Studies:
 def studies(place: str) -> Iterator[Studies]:
     with ExitStack() as closed:
         yield Studies(place, closed)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_studies(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studies]:
+    """Makes a study in each kind of database that several tests read."""
+    with ExitStack() as closed:
+        yield Studies(find_place(request, tmp_path_factory.mktemp("study")), closed)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from imapeval.rating.records import read_records
 from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.data.rated import rated_without_scores
 from imapeval.study.data.ratings import read_ratings
+from tests.rating.conftest import DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,11 +43,11 @@ def careful(item: Item, rng: random.Random) -> float:
     return 1.0 if "attention" in item.response else truth(item) + rng.choice([-0.5, 0, 0.5])
 
 
-@pytest.fixture
-def careless(studies: Studies) -> RatingStudy:
-    """Two careful raters, one who answers at random, and one who always gives 4."""
-    study, raters = studies.make(
-        questions=10, raters=4, panel=4, repeats=4, attention=studies.checks("attention", 2, 1.0)
+@pytest.fixture(scope="module")
+def careless(shared_studies: Studies) -> RatingStudy:
+    """Two careful raters, one who answers at random, and one who always gives 4; only read."""
+    study, raters = shared_studies.make(
+        questions=10, raters=4, panel=4, repeats=4, attention=shared_studies.checks("attention", 2, 1.0)
     )
     manners: list[Callable[[Item, random.Random], float]] = [
         careful,
@@ -55,7 +56,7 @@ def careless(studies: Studies) -> RatingStudy:
         lambda _item, _rng: 4.0,
     ]
     for seed, (rater, manner) in enumerate(zip(raters, manners, strict=True)):
-        studies.rate_all(study, rater, rate_as(studies, manner, seed))
+        shared_studies.rate_all(study, rater, rate_as(shared_studies, manner, seed))
     return study
 
 
@@ -221,7 +222,6 @@ def test_stopping_at_the_width_of_agreement(sqlite_studies: Studies):
     "text",
     ["", "mean", "mean:accuracy", "mean:style:1", "answers:0", "answers:accuracy:3", "x:accuracy:1", "mean:accuracy:x"],
 )
-def test_rules_that_are_none(sqlite_studies: Studies, text: str):
-    study, _ = sqlite_studies.make()
+def test_rules_that_are_none(text: str):
     with pytest.raises(UsageError, match="--stop"):
-        parse_stopping_rule(text, study.settings.dimensions)
+        parse_stopping_rule(text, DIMENSIONS)
