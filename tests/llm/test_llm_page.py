@@ -52,9 +52,9 @@ def test_limits_are_those_of_the_page():
         f"the token limit is {faults.MORE_TOKENS} times as high",
         f"at temperature {repeated.TEMPERATURE:.1f}".replace(" 0.", " ."),
         f"more than {llm.MAX_FACTS} facts",
-        f"{redaction._MIN_LENGTH} characters or more, a word of letters alone {redaction._MIN_WORD_LENGTH}",
-        f"{redaction._MIN_LOGIN_LENGTH} characters or more | where it stands as a word",
-        f"other values of a URL's query | {redaction._MIN_URL_VALUE_LENGTH} characters or more",
+        f"{redaction._MIN_LENGTH} characters; {redaction._MIN_WORD_LENGTH} for a word of letters alone | everywhere",
+        f"{redaction._MIN_LOGIN_LENGTH} characters | as a whole word",
+        f"other values of a URL's query | {redaction._MIN_URL_VALUE_LENGTH} characters | everywhere",
     )
     page = " ".join(PAGE.split())
     assert [words for words in told if words not in page] == []
