@@ -10,7 +10,7 @@ from imapeval.errors import ExtractionError
 from imapeval.evaluation.samples import read
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.graph.store.graph import Graph
-from imapeval.types import Lang, QuestionImap
+from imapeval.types import Lang, QuestionImap, Sample
 
 
 @pytest.fixture(scope="module")
@@ -109,31 +109,42 @@ LAYOUTS: dict[str, Callable[[str], str]] = {
 }
 
 
+Reading = list[tuple[str, str, object, object, object, object]]
+
+
+@pytest.fixture(scope="module")
+def plain(reader: LexiconReader) -> list[tuple[Sample, QuestionImap, Reading]]:
+    """The English samples, the imaps of their questions, and the readings of their responses as written."""
+    imaps = [(sample, ask(reader, sample.question, "en")) for sample in read("sample-en")]
+    return [(sample, imap, read_located(reader, sample, imap, sample.response)) for sample, imap in imaps]
+
+
+def read_located(reader: LexiconReader, sample: Sample, imap: QuestionImap, answer: str) -> Reading:
+    """Return the facts of an answer in lower case, after a check that each has a place in it."""
+    pairs = asyncio.run(reader.read_answer(answer, question=sample.question, imap=imap, lang="en")).inform
+    for pair in pairs:
+        assert pair.span is not None
+        assert answer[slice(*pair.span)]
+    return [
+        (
+            pair.term,
+            pair.value.casefold(),
+            pair.polarity,
+            pair.certainty,
+            pair.condition.casefold(),
+            tuple(amount.casefold() for amount in pair.amounts),
+        )
+        for pair in pairs
+    ]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layout_and_case_change_nothing(reader: LexiconReader, layout: str) -> None:
-    for sample in read("sample-en"):
-        readings: list[list[tuple[str, str, object, object, object, object]]] = []
-        for answer in (sample.response, LAYOUTS[layout](sample.response)):
-            imap = ask(reader, sample.question, "en")
-            pairs = asyncio.run(reader.read_answer(answer, question=sample.question, imap=imap, lang="en")).inform
-            for pair in pairs:
-                assert pair.span is not None
-                assert answer[slice(*pair.span)]
-            readings.append(
-                [
-                    (
-                        pair.term,
-                        pair.value.casefold(),
-                        pair.polarity,
-                        pair.certainty,
-                        pair.condition.casefold(),
-                        tuple(amount.casefold() for amount in pair.amounts),
-                    )
-                    for pair in pairs
-                ]
-            )
-        assert readings[0] == readings[1]
-        assert readings[0]
+def test_layout_and_case_change_nothing(
+    reader: LexiconReader, plain: list[tuple[Sample, QuestionImap, Reading]], layout: str
+) -> None:
+    for sample, imap, reading in plain:
+        assert reading == read_located(reader, sample, imap, LAYOUTS[layout](sample.response))
+        assert reading
 
 
 def test_negation_and_quantities_are_kept(reader: LexiconReader) -> None:
