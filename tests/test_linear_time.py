@@ -490,7 +490,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
     "text.negation.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
     "text.normalise.normalise_unicode": lambda text: normalise_unicode(text, "NFKC"),
-    "text.dimensions.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
+    "text.dimensions.opposites.list_antonyms": lambda text: opposites.list_antonyms(text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
     "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in FACT_LANGS],
     "extraction.lexicon.cues.is_disclaimer": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in FACT_LANGS],

@@ -158,14 +158,16 @@ def _find_is_a_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     """Return the path from one link's concept up to the other's; empty if there is none."""
     if above.concept == DRUG_THERAPY and above.how != "kind" and _is_drug(graph, below.concept):
         return (below.concept, above.concept)
-    if above.how == "kind" or graph.is_general(above.concept):
+    if above.how == "kind":
         return ()
     if below.concept == above.concept:
-        return (below.concept,) if below.how == "kind" else ()
-    path = graph.is_a(below.concept, above.concept) or ()
-    if path and len(path) - 1 + (below.how == "kind") <= MAX_STEPS and _is_compatible_path(graph, path):
-        return path
-    return _find_part_path(graph, below, above)
+        path = (below.concept,) if below.how == "kind" else ()
+    else:
+        path = graph.is_a(below.concept, above.concept) or ()
+        if not (path and len(path) - 1 + (below.how == "kind") <= MAX_STEPS and _is_compatible_path(graph, path)):
+            path = _find_part_path(graph, below, above)
+    # Looked up last: most pairs have no path.
+    return () if path and graph.is_general(above.concept) else path
 
 
 def _is_drug(graph: Graph, concept: str) -> bool:

@@ -179,12 +179,13 @@ class HybridMatcher:
 
     def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
         """Link values to concepts by their wording, else by what they are about: "aspirin" in "avoid aspirin"."""
+        phrases = {value: parse_phrase(value) for value in values}
         linked: dict[str, _Linked] = {}
         # A whole value first: 睡不着觉 is a name, so its 不 denies nothing.
         for place, form in enumerate(_FORMS):
-            open_ = [(value, parse_phrase(value)) for value in values if value not in linked]
-            found = self._linker.link_many([form(phrase) for _, phrase in open_], lang=lang)
-            for (value, phrase), links in zip(open_, found, strict=True):
+            open_ = {value: phrase for value, phrase in phrases.items() if value not in linked}
+            found = self._linker.link_many([form(phrase) for phrase in open_.values()], lang=lang)
+            for (value, phrase), links in zip(open_.items(), found, strict=True):
                 guess = bool(links) and links[0].how in _GUESSED
                 if links and not (guess and (form is _get_subject or phrase.amounts.items)):
                     linked[value] = _Linked(links, place > 0 and phrase.stance.denies, phrase)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts.compare import find_amounts
@@ -129,7 +129,7 @@ _AFTER_SUBJECT_ZH = _by_length(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Phrase:
     """A parsed phrase, ready to be compared with others.
 
@@ -139,34 +139,84 @@ class Phrase:
         condition: The condition under which it holds, as written; "" for none.
         stance: Whether the core affirms or denies its subject, and how certainly.
         amounts: The core's amounts.
-        subject: Normal form of what the core is about: without amounts, words of stance, and words at either end that
-            only express that something is taken, advised, possible or done ("cetirizine" of "cetirizine can be taken").
-        whole: Normal form of the core.
-        outside: Normal form of the text outside brackets; equal to `whole` if there are none.
-        inside: Normal forms of the texts in brackets, except amounts.
-        qualified: Whether brackets hold anything but abbreviations, which may narrow the text outside.
-        words: Content words of the subject (Chinese: characters), without amounts and light words.
-        tokens: The same, but Chinese as pairs of neighbouring characters; used to measure overlap.
-        roles: What the core puts in an order ("MRI before biopsy"); None if nothing.
     """
 
+    # The rest is derived from these when it is first needed: many phrases are parsed for one or two of its properties.
     core: str
     text: str
     condition: str
     stance: Stance
     amounts: Amounts
-    subject: str
-    whole: str
-    outside: str
-    inside: frozenset[str]
-    qualified: bool
-    words: frozenset[str]
-    tokens: frozenset[str]
-    roles: Roles | None
+
+    @cached_property
+    def subject(self) -> str:
+        """Normal form of what the core is about: "cetirizine" of "cetirizine can be taken".
+
+        Without amounts, words of stance, and words at either end that only express that something is taken, advised,
+        possible or done.
+        """
+        return _strip_frame(normalise(strip_yes_no(self.stance.subject)))
+
+    @cached_property
+    def whole(self) -> str:
+        """Normal form of the core."""
+        return normalise(self.text)
+
+    @cached_property
+    def outside(self) -> str:
+        """Normal form of the text outside brackets; equal to `whole` if there are none."""
+        return normalise(BRACKETS.sub(" ", self.text)) if self._brackets else self.whole
+
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """Normal forms of the texts in brackets, except amounts."""
+        return frozenset(form for text in self._brackets if not find_amounts(text).items and (form := normalise(text)))
+
+    @cached_property
+    def qualified(self) -> bool:
+        """Whether brackets hold anything but abbreviations, which may narrow the text outside."""
+        return not all(map(is_abbreviation, self._brackets))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Content words of the subject (Chinese: characters), without amounts and light words."""
+        stems, runs = self._content
+        return stems.union("".join(runs))
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """The same, but Chinese as pairs of neighbouring characters; used to measure overlap."""
+        stems, runs = self._content
+        return stems.union(*([run[i : i + 2] for i in range(len(run) - 1)] or [run] for run in runs))
+
+    @cached_property
+    def roles(self) -> Roles | None:
+        """What the core puts in an order ("MRI before biopsy"); None if nothing."""
+        return find_roles(self.amounts.rest)
+
+    @cached_property
+    def _brackets(self) -> list[str]:
+        return [found.group(1) for found in BRACKETS.finditer(self.text)]
+
+    @cached_property
+    def _content(self) -> tuple[frozenset[str], list[str]]:
+        """The stems of the English content words of the subject, and its runs of Chinese characters."""
+        about = self.stance.subject
+        dimensions = {amount.dimension for amount in self.amounts.items}
+        if "temperature" in dimensions:
+            # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount itself shows what is measured.
+            about = _TEMPERATURE.sub(" ", about)
+        # So do "over 65 years" and 140/90.
+        if "age" in dimensions:
+            about = _AGE.sub(" ", about)
+        if {"systolic pressure", "diastolic pressure"} <= dimensions:
+            about = _PRESSURE.sub(" ", about)
+        latin, chinese = _find_words(about)
+        return frozenset(map(stem, latin)), chinese
 
 
-# 1.5 kB each; more than the facts that are compared at a time (`imapeval.extraction.protocols.MAX_FACTS` a text).
-@lru_cache(maxsize=1 << 12)
+# 2 kB each; more than a batch of answers usually has of facts and parts of facts.
+@lru_cache(maxsize=1 << 13)
 def parse_phrase(value: str) -> Phrase:
     """Parse a phrase. Pure; cached, because each value is compared with many others.
 
@@ -178,35 +228,7 @@ def parse_phrase(value: str) -> Phrase:
     text = unify_synonyms(simplify(_CORRELATIVE.sub(" ", core)))
     amounts = find_amounts(text)
     # Without the amounts: "not more than 3 days" and 未满3岁 deny nothing.
-    stance = read_stance(amounts.rest)
-    inside = [found.group(1) for found in BRACKETS.finditer(text)]
-    whole = normalise(text)
-    about = stance.subject
-    if any(amount.dimension == "temperature" for amount in amounts.items):
-        # "Fever of 39 °C", "temperature 39 °C" and 39℃: the amount itself shows what is measured.
-        about = _TEMPERATURE.sub(" ", about)
-    # So do "over 65 years" and 140/90.
-    if any(amount.dimension == "age" for amount in amounts.items):
-        about = _AGE.sub(" ", about)
-    if {"systolic pressure", "diastolic pressure"} <= {amount.dimension for amount in amounts.items}:
-        about = _PRESSURE.sub(" ", about)
-    latin, chinese = _find_words(about)
-    words = frozenset(map(stem, latin))
-    return Phrase(
-        core,
-        text,
-        condition,
-        stance,
-        amounts,
-        _strip_frame(normalise(strip_yes_no(stance.subject))),
-        whole,
-        normalise(BRACKETS.sub(" ", text)) if inside else whole,
-        frozenset(form for text in inside if not find_amounts(text).items and (form := normalise(text))),
-        not all(map(is_abbreviation, inside)),
-        words.union("".join(chinese)),
-        words.union(*([run[i : i + 2] for i in range(len(run) - 1)] or [run] for run in chinese)),
-        find_roles(amounts.rest),
-    )
+    return Phrase(core, text, condition, read_stance(amounts.rest), amounts)
 
 
 def split_condition(value: str) -> tuple[str, str]:

@@ -221,8 +221,9 @@ def join_alternatives(words: Iterable[str]) -> str:
     """Return a pattern for any of the words, the longest first; by first letters, which makes the search fast."""
     by_letter: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):
-        by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
-    return "|".join(f"{re.escape(letter)}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+        by_letter.setdefault(re.escape(word[0]), []).append(re.escape(word[1:]))
+    branches = "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+    return f"(?=[{''.join(by_letter)}])(?:{branches})"
 
 
 _WORDS, _LAST_WORDS, _CHINESE_WORDS = map(read_table, (_ENGLISH, _AT_THE_END, _CHINESE))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
 from imapeval.text.dimensions.opposites import (
-    are_antonyms,
     are_opposed,
     are_twice_opposed,
     find_opposites,
+    list_antonyms,
     list_opposed,
 )
 from imapeval.text.dimensions.table import LEVEL, QUANTITY
@@ -80,5 +80,10 @@ def differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
 
 def find_antonyms(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
     """Return the words of only one of two phrases that have an antonym in the other."""
-    pairs = ((word, other) for word in a - b for other in b - a if are_antonyms(word, other))
-    return frozenset(word for pair in pairs for word in pair)
+    ours, theirs = a - b, b - a
+    found = frozenset[str]()
+    for words, others in ((ours, theirs), (theirs, ours)):
+        for word in words:
+            if named := list_antonyms(word) & others:
+                found |= named | {word}
+    return found

@@ -76,7 +76,7 @@ class Gist:
 
 
 # As many as there are parsed phrases.
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def find_gist(value: str) -> Gist:
     """Return the gist of a phrase.
 
@@ -100,5 +100,7 @@ def find_gist(value: str) -> Gist:
     return Gist(opposites, words - reversing, said - reversing, standalone, bool(reversing))
 
 
+# Twice for a phrase without sides.
+@lru_cache(maxsize=1 << 13)
 def _find_subject_words(text: str) -> frozenset[str]:
     return find_content_words(_PREDICATES.sub(" ", parse_phrase(text).stance.subject))

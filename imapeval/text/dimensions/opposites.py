@@ -173,18 +173,15 @@ _SUFFIXES = (("penia", "cytosis"), ("ful", "less"))
 """Beginnings and endings that exclude each other; stems may have lost the last letters."""
 
 
-def are_antonyms(a: str, b: str) -> bool:
-    """Return whether two words, as stems or Chinese characters, exclude each other.
+@lru_cache(maxsize=1 << 16)
+def list_antonyms(word: str) -> frozenset[str]:
+    """Return the antonyms of a word, a stem or Chinese character: those in the table, and those by beginning or ending.
 
-    >>> are_antonyms("high", "low"), are_antonyms("displac", "undisplac"), are_antonyms("前", "后")
+    Two words exclude each other if either is in the other's list.
+
+    >>> "low" in list_antonyms("high"), "displac" in list_antonyms("undisplac"), "后" in list_antonyms("前")
     (True, True, True)
     """
-    return b in _list_antonyms(a) or a in _list_antonyms(b)
-
-
-@lru_cache(maxsize=1 << 16)
-def _list_antonyms(word: str) -> frozenset[str]:
-    """Return the antonyms of a word in the table, and the words formed with an opposite beginning or ending."""
     return frozenset(
         (
             *_ANTONYMS.get(word, ()),

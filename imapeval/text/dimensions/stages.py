@@ -44,6 +44,8 @@ _STAGE = (
     rf"|{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})')}度)"
 )
 _ANYWHERE = re.compile(_STAGE, re.IGNORECASE)
+_HINT = re.compile(r"stage|grade|class|category|[CVA]IN|RADS|NYHA|ECOG|ASA|[期级度]", re.IGNORECASE)
+"""Words for a scale, of which a text with a stage has one; few texts do, and this search is fast."""
 _EACH = re.compile(rf"({_NUMERAL}){_PART}", re.IGNORECASE)
 _SPAN = re.compile(_RANGE, re.IGNORECASE)
 _PHASE = r"(?:早中?|中晚?|晚|初|末|终末|急性|慢性|恢复|稳定|缓解|急性加重|加重|急性发作|发作|活动|后遗症)期"
@@ -60,6 +62,8 @@ def find_stages(value: str) -> tuple[dict[str, frozenset[int]], str]:
     >>> find_stages("stage 3 CKD"), find_stages("高血压Ⅱ级")
     (({'stage': frozenset({3})}, '        CKD'), ({'grade': frozenset({2})}, '高血压  '))
     """
+    if not _HINT.search(value):
+        return {}, value
     named: dict[str, frozenset[int]] = {}
     for found in _ANYWHERE.finditer(value):
         scale = (

@@ -179,7 +179,7 @@ class Stance:
         return (self.polarity == "denied") != (self.certainty == "unlikely")
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def read_stance(text: str) -> Stance:
     """Parse the stance of a short phrase. Two negators affirm.
 
