@@ -272,7 +272,7 @@ def _find_tags(text: str) -> Iterator[Span]:
 def _find_turns(text: str) -> Iterator[Span]:
     done = 0
     for turn in _TURN.finditer(text):
-        if _has_words(text[done : turn.start()]):
+        if has_content(text[done : turn.start()]):
             yield turn.start(), len(text)
             return
         yield turn.span()
@@ -307,5 +307,6 @@ def _find_judge_instructions(text: str, lower: str, layout: _Layout) -> Iterator
             )
 
 
-def _has_words(text: str) -> bool:
+def has_content(text: str) -> bool:
+    """Return whether a text has a letter or digit."""
     return any(map(str.isalnum, text))

@@ -59,28 +59,28 @@ class RepeatedExtractor:
         async def read(number: int, extractor: Extractor) -> list[Imap]:
             return [replace(imap, reading=number) for imap in await extractor.extract(sample)]
 
-        readings = await gather_readings((read(*item) for item in enumerate(self._extractors)), needed=self._needed)
+        readings = await gather_results((read(*item) for item in enumerate(self._extractors)), needed=self._needed)
         return tuple(imap for reading in readings for imap in reading)
 
 
-async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> list[_T]:
-    """Return the successful readings, at least `needed`.
+async def gather_results(work: Iterable[Awaitable[_T]], *, needed: int | None = None) -> list[_T]:
+    """Return the results of work that succeeded, in order: at least `needed`, or all of them for None.
 
     Raises:
-        ImapEvalError: A reading failed for a reason that concerns more than this text, or for a transient one.
+        ImapEvalError: One failed for a reason that concerns more than this sample, or for a transient one.
         SampleError: Too many failed; the first of their errors.
     """
-    # All readings are awaited even if one fails: they are paid for, and go to the cache.
-    made = await asyncio.gather(*readings, return_exceptions=True)
-    errors = [reading for reading in made if isinstance(reading, BaseException)]
+    # All are awaited even if one fails: they are paid for, and go to the cache.
+    results = await asyncio.gather(*work, return_exceptions=True)
+    errors = [result for result in results if isinstance(result, BaseException)]
     # A transient failure may not occur again, or is a request waiting for its batch ("pending").
     passing = [error for error in errors if not _is_permanent(error)]
     if passing:
         # An error that ends the run takes precedence over one that fails a sample.
         raise min(passing, key=lambda error: isinstance(error, SampleError))
-    if len(made) - len(errors) < needed:
+    if errors and (needed is None or len(results) - len(errors) < needed):
         raise errors[0]
-    return [reading for reading in made if not isinstance(reading, BaseException)]
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
 def _is_permanent(error: BaseException) -> bool:

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from imapeval.extraction.grounding import GroundingText, fold_case
-from imapeval.extraction.injection_filter import find_injections
+from imapeval.extraction.injection_filter import find_injections, has_content
 from imapeval.llm.structured.templates import neutralise
 from imapeval.text.language import has_chinese
 from imapeval.text.markup import INVISIBLE, EditedText, fold_confusables
@@ -58,7 +58,7 @@ class SourceText:
     @property
     def is_empty(self) -> bool:
         """Whether the text has no letter or digit."""
-        return not any(map(str.isalnum, self.shown_text))
+        return not has_content(self.shown_text)
 
     @cached_property
     def grounding(self) -> GroundingText:

@@ -120,7 +120,7 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     credits. The score is the mean of recall and precision, which Eq. 1 adds.
 
     Returns:
-        A score in 0..1. Parts: `recall`, `precision`, `f1` (harmonic mean of the two, 0 where both are 0) and
+        A score in 0..1. Parts: `recall`, `precision`, `f1` (harmonic mean of the two, 0 if both are 0) and
         `specificity`, all in 0..1: the share of the recall credit that did not come from more general response
         values (relation belonging), 0 where there is no credit; and `contradictions`: how many facts of the response
         contradict one of the reference.
@@ -132,30 +132,30 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     general = dict.fromkeys(reference, 0.0)
     possible = {(pair.term, pair.value) for pair in imap.response if pair.certainty == "possible"}
     share = min(1.0, MAX_ALTERNATIVES / len(possible)) if possible else 1.0
-    # What contradicts is alike in all but what matters, so that likeness alone earns its facts nothing.
+    # Contradicting facts are alike in everything but the point that matters, so their similarity earns nothing.
     contradicted = {(match.term, match.reference) for match in matches if match.relation is Relation.CONTRADICTION}
     contradicting = find_contradicting_facts(matches)
     for match in matches:
-        ours, theirs = (match.term, match.reference), (match.response_term, match.response)
-        if ours in contradicted:
+        reference_fact, response_fact = (match.term, match.reference), (match.response_term, match.response)
+        if reference_fact in contradicted:
             continue
-        earned = compute_credit(match) * (share if theirs in possible else 1.0)
-        if earned > reference[ours]:
-            reference[ours] = earned
-            general[ours] = earned if match.relation is Relation.BELONGING else 0.0
-        if match.relation in RELATED or theirs not in contradicting:
-            response[theirs] = max(response[theirs], earned)
+        earned = compute_credit(match) * (share if response_fact in possible else 1.0)
+        if earned > reference[reference_fact]:
+            reference[reference_fact] = earned
+            general[reference_fact] = earned if match.relation is Relation.BELONGING else 0.0
+        if match.relation in RELATED or response_fact not in contradicting:
+            response[response_fact] = max(response[response_fact], earned)
     recall = fmean(reference.values())
     precision = fmean(response.values()) if response else 0.0
-    both, earned = recall + precision, sum(reference.values())
+    total, earned = recall + precision, sum(reference.values())
     parts = {
         "recall": recall,
         "precision": precision,
         "specificity": 1 - sum(general.values()) / earned if earned else 0.0,
-        "f1": 2 * recall * precision / both if both else 0.0,
+        "f1": 2 * recall * precision / total if total else 0.0,
         "contradictions": float(len(contradicting)),
     }
-    return Score(both / 2, parts)
+    return Score(total / 2, parts)
 
 
 def find_contradicting_facts(matches: Iterable[Match]) -> set[tuple[str, str]]:
@@ -211,10 +211,16 @@ def _make_example(steps: tuple[str, ...], score: float) -> Example:
     }
     unrelated = (Relation.UNMATCHED, 0.0)
     matches = tuple(
-        Match(ours.term, ours.value, theirs.value, *related.get((ours.value, theirs.value), unrelated), "graph")
-        for ours in reference
-        for theirs in response
-        if ours.term == theirs.term
+        Match(
+            expected.term,
+            expected.value,
+            stated.value,
+            *related.get((expected.value, stated.value), unrelated),
+            "graph",
+        )
+        for expected in reference
+        for stated in response
+        if expected.term == stated.term
     )
     return Example(
         "Drain it and give an antibiotic. Review it in two days.",

@@ -9,12 +9,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from imapeval.errors import UsageError
-from imapeval.extraction.injection_filter import is_about_score
-from imapeval.extraction.repeated import gather_readings
+from imapeval.extraction.injection_filter import has_content, is_about_score
+from imapeval.extraction.repeated import gather_results
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import Metric, computed, option, resource, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, RETRY_NOTE, JudgeClient
-from imapeval.metrics.judges.prompts.answer_text import clean_answer, has_content
+from imapeval.metrics.judges.prompts.answer_text import clean_answer
 from imapeval.threads import offload
 from imapeval.types import Score
 
@@ -164,7 +164,7 @@ class MultiStepJudge(SampledJudge):
             return self.empty
         needed = self.samples // 2 + 1
         work = (self.judge_once(case, answer, client) for client in self.get_client().repeat(self.samples))
-        outcomes = await gather_readings(work, needed=needed)
+        outcomes = await gather_results(work, needed=needed)
         scores = [outcome for outcome in outcomes if isinstance(outcome, Score)]
         if len(scores) < needed:
             return next(outcome for outcome in outcomes if not isinstance(outcome, Score))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from imapeval.errors import ProviderError, SampleError
-from imapeval.extraction.repeated import gather_readings
-from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request
+from imapeval.extraction.repeated import gather_results
+from imapeval.llm.protocol import Message, Request
 from imapeval.llm.structured import templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 from imapeval.threads import offload
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from imapeval.llm.protocol import Completion, Model
     from imapeval.llm.structured.templates import PromptTemplate
@@ -152,23 +150,4 @@ class JudgeClient:
             ServiceError: See `ask`.
         """
         work = (client.ask(question, parse) for client in self.repeat(samples))
-        return await gather_readings(work, needed=samples // 2 + 1)
-
-
-async def gather_or_raise(work: Iterable[Awaitable[_T]]) -> list[_T]:
-    """Return all results in order. If one fails, the others are still awaited, because their requests are paid for.
-
-    Raises:
-        ImapEvalError: One failed. An error that concerns more than one sample takes precedence, then a transient one.
-    """
-    made = await asyncio.gather(*work, return_exceptions=True)
-    errors = [result for result in made if isinstance(result, BaseException)]
-    if errors:
-        raise min(errors, key=_rank_error)
-    return [result for result in made if not isinstance(result, BaseException)]
-
-
-def _rank_error(error: BaseException) -> int:
-    if not isinstance(error, SampleError):
-        return 0
-    return 1 if isinstance(error, ProviderError) and error.kind not in PERMANENT_KINDS else 2
+        return await gather_results(work, needed=samples // 2 + 1)

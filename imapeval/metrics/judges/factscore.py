@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from imapeval.extraction.repeated import gather_results
 from imapeval.metrics.base import computed, option, range_parts
 from imapeval.metrics.judges.base import MultiStepJudge
-from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
+from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest
 from imapeval.metrics.judges.parsing.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
 from imapeval.metrics.judges.prompts import knowledge_source as source
 from imapeval.types import Failure, Score
@@ -95,7 +96,7 @@ class FActScore(MultiStepJudge):
         if not facts:
             return _ABSTAINED
         # The share is unknown if there is no verdict on one of the facts.
-        verdicts = await gather_or_raise(self._is_supported(fact, case, client) for fact in facts)
+        verdicts = await gather_results(self._is_supported(fact, case, client) for fact in facts)
         precision, penalty = fmean(verdicts), _compute_length_penalty(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
         return Score(precision * penalty, {name: float(value) for name, value in parts.items()})

@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from imapeval.extraction.repeated import gather_results
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, unsigned
-from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
+from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest
 from imapeval.metrics.judges.parsing.scale import LOWEST, ONE_TO_FIVE
 from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm
 from imapeval.metrics.judges.weighted import RATING_PARTS, WeightedJudge, average_scores, score_schema
@@ -102,7 +103,7 @@ class GEval(WeightedJudge):
         if answer is None:
             return Score(float(LOWEST))
         scores: list[Score] = []
-        for outcome in await gather_or_raise(self._rate(name, case, answer) for name in self.criteria):
+        for outcome in await gather_results(self._rate(name, case, answer) for name in self.criteria):
             if isinstance(outcome, Failure):
                 return outcome
             scores.append(outcome)

@@ -31,9 +31,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from imapeval.extraction.repeated import gather_results
 from imapeval.metrics.base import range_parts
 from imapeval.metrics.judges.base import Judge, MultiStepJudge
-from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
+from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest
 from imapeval.metrics.judges.parsing.lists import (
     ANSWERS_SCHEMA,
     QUESTIONS_SCHEMA,
@@ -87,12 +88,12 @@ class QuestEval(MultiStepJudge):
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the mean of precision and recall."""
-        of_reference, of_response = await gather_or_raise(
+        of_reference, of_response = await gather_results(
             _make_questions(text, case.lang, client) for text in (case.reference, answer)
         )
         if not of_reference:
             return _NO_REFERENCE_QUESTIONS
-        recall, precision = await gather_or_raise(
+        recall, precision = await gather_results(
             _score_answers(questions, text, case.lang, client)
             for questions, text in ((of_reference, answer), (of_response, case.reference))
         )

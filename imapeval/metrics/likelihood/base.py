@@ -17,6 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
+from imapeval.extraction.repeated import gather_results
 from imapeval.metrics.base import BatchMetric, Metric, computed, option, resource, score_concurrently, unsigned
 from imapeval.metrics.likelihood.logprobs import Continuation, ServerLogprobReader, TokenLogprobs
 from imapeval.metrics.neural.models.weights import describe_missing_weights
@@ -134,13 +135,7 @@ async def _measure_on_server(measurement: Measurement, reader: ServerLogprobRead
             wanted = next(measurement) if readings is None else measurement.send(readings)
         except StopIteration as end:
             return end.value
-        # If one fails, the others are still awaited, because they are paid for.
-        read = await asyncio.gather(*map(reader.read, wanted), return_exceptions=True)
-        readings = []
-        for reading in read:
-            if isinstance(reading, BaseException):
-                raise reading
-            readings.append(reading)
+        readings = await gather_results(map(reader.read, wanted))
 
 
 def _measure_all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from imapeval.extraction.injection_filter import has_content
 from imapeval.extraction.source import SourceText
 from imapeval.text.markup import fold_confusables
 from imapeval.types import Pair
@@ -81,8 +82,3 @@ def _replace_with_ellipses(form: re.Pattern[str], text: str) -> str:
         parts += text[done : found.start()], " … "
         done = found.end()
     return "".join((*parts, text[done:]))
-
-
-def has_content(text: str) -> bool:
-    """Return whether a text has a letter or digit."""
-    return any(map(str.isalnum, text))
