@@ -8,6 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from imapeval.evaluation.runs import Result
+from imapeval.report.summary import format_mean_interval, summarise
+from imapeval.types import Sample, Score
+
 pytest_plugins = ["pytester"]
 
 ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
@@ -82,7 +86,7 @@ def test_the_same_numbers_as_on_the_command_line(
             f"{uti:.3f}  imapscore  test_answers.py::test_answer[[]uti]",
             f"imapscore  mean {mean:.3f}, scored 3, not scored 1",
             "test_answers.py::test_answer[[]nothing-asked]: imapscore not scored: no-query",
-            f"threshold: imapscore: the mean {mean:.3f} of 3 scored is at least *",
+            f"threshold: imapscore: the mean {mean:.3f} of 3 scored (1 of 4 has no score) is at least *",
         ]
     )
 
@@ -209,9 +213,56 @@ def test_a_mean_decides_over_the_session(run: Run, mean: str, code: int):
     done.stdout.fnmatch_lines(
         [
             "rouge1  mean 0.500, scored 2, not scored 1",
-            f"threshold: rouge1: the mean 0.500 of 2 scored is {side} {mean}, too close to call*",
+            f"threshold: rouge1: the mean 0.500 of 2 scored (1 of 3 has no score) is {side} {mean}, too close to call*",
         ]
     )
+
+
+TWO_SYSTEMS = """
+import pytest
+
+QUESTIONS = [f"What helps against cough {number}?" for number in range(6)]
+
+@pytest.mark.parametrize("response", ["Rest and fluids", "Surgery and fluids tonight"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_answer(imapscore, question, response):
+    imapscore(question=question, reference="Rest and fluids" + " now" * int(question[-2]), response=response)
+"""
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_mean_is_over_questions_as_on_the_command_line(run: Run, pytester: pytest.Pytester):
+    done = run(TWO_SYSTEMS, *QUICK, "--junitxml=scores.xml", "--imapeval-mean", "rouge1=0.5")
+    found = properties(pytester.path / "scores.xml")
+    samples = [Sample(name, name.rpartition("-")[0], ("r",), "r") for name in found]
+    results = [Result(name, "rouge1", Score(float(value)), "s") for name, ((_, value),) in found.items()]
+    (row,) = summarise(samples, results, metrics=["rouge1"], seed=0)
+    assert row.resampled == 6
+    interval = format_mean_interval(row.low, row.high)
+    done.stdout.fnmatch_lines([f"threshold: rouge1: the mean * of 12 scored is *(95% interval {interval})."])
+
+
+@pytest.mark.slow
+def test_contradictions_are_limited_over_the_session(run: Run):
+    answers = """
+def test_contradicts(imapscore):
+    imapscore(question="May she take ibuprofen?", reference="Do not take ibuprofen.", response="Take ibuprofen.")
+
+def test_unscored(imapscore):
+    imapscore(question="?", reference="Rest.", response="Rest.")
+"""
+    for most, code, side in ((1, 0, "at most 1"), (0, 1, "more than 0")):
+        done = run(answers, "--imapeval-max-contradictions", str(most))
+        done.assert_outcomes(passed=2)
+        assert done.ret == code
+        done.stdout.fnmatch_lines([f"threshold: contradictions: 1 in 1 scored (1 of 2 has no score), {side}."])
+
+
+@pytest.mark.slow
+def test_a_mean_outside_the_range_is_refused(run: Run):
+    done = run(PLAIN, *QUICK, "--imapeval-mean", "rouge1=50")
+    done.assert_outcomes(errors=3)
+    done.stdout.fnmatch_lines(["*UsageError: --imapeval-mean rouge1=50: *"])
 
 
 @pytest.mark.slow
@@ -237,8 +288,9 @@ def test_settings_of_the_configuration_file_and_tests_that_nobody_scored(run: Ru
         (["--imapeval-base-url", "http://127.0.0.1:1"], "*imapeval_llm is not. Name the model, too."),
     ],
 )
-def test_options_that_cannot_be_meant(run: Run, args: list[str], message: str):
-    done = run("def test_other(): pass", *args)
+def test_options_that_cannot_be_meant(pytester: pytest.Pytester, args: list[str], message: str):
+    # In this process: the options are refused before anything is collected.
+    done = pytester.runpytest_inprocess(*args)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([message])
 
@@ -383,7 +435,9 @@ def test_beside_xdist(run: Run, pytester: pytest.Pytester):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed here")
     done = run(PLAIN, *QUICK, "-n", "2", "--junitxml=scores.xml", "--imapeval-mean", "rouge1=0.51")
     done.assert_outcomes(passed=2, failed=1)
-    done.stdout.fnmatch_lines(["rouge1  mean 0.500, scored 2, not scored 1", "*the mean 0.500 of 2 scored is below*"])
+    done.stdout.fnmatch_lines(
+        ["rouge1  mean 0.500, scored 2, not scored 1", "*the mean 0.500 of 2 scored (1 of 3 has no score) is below*"]
+    )
     assert properties(pytester.path / "scores.xml")["test_good"] == [("imapeval.rouge1", "1.0")]
 
 
@@ -402,8 +456,9 @@ def test_nothing():
         "import time, pytest; begun = time.perf_counter(); import imapeval.integrations.pytest_plugin; "
         "print(time.perf_counter() - begun)"
     )
-    took = [float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout) for _ in "123"]
-    assert min(took) < 0.05
+    # The first of three attempts that is quick enough is the last.
+    command = [sys.executable, "-c", script]
+    assert any(float(subprocess.run(command, capture_output=True, text=True).stdout) < 0.05 for _ in "123")
 
 
 def test_pytest_does_not_warn_where_imapeval_was_imported_before_it(pytester: pytest.Pytester):
