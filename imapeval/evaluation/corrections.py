@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
@@ -250,8 +251,8 @@ def _find_fact(imap: Imap, side: str, fact: Fact) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _GivenRecords:
-    """An `Extractor` and a `Matcher` of given imaps with their matches."""
+class _FixedRecords:
+    """An `Extractor` and a `Matcher` that return these imaps and their matches."""
 
     records: Sequence[ImapRecord]
     signature: str = "corrected"
@@ -303,8 +304,8 @@ async def rescore(
         metrics: From `find_rescored_metrics`.
         references: From `find_references_option`.
     """
-    given = _GivenRecords(records)
-    results = await evaluate([sample], metrics=metrics, extractor=given, matcher=given, references=references)
+    fixed = _FixedRecords(records)
+    results = await evaluate([sample], metrics=metrics, extractor=fixed, matcher=fixed, references=references)
     return {result.metric: result.outcome for result in results}
 
 
@@ -322,7 +323,7 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
     ids = {id_ for id_, _, _ in lines}
     samples = {sample.id: sample for sample in run.samples() if sample.id in ids}
     records = group_by_id(run.find_imaps(ids))
-    known = {(r.id, r.imap.reference_index, r.imap.reading) for own in records.values() for r in own}
+    known = {(r.id, r.imap.reference_index, r.imap.reading) for r in chain.from_iterable(records.values())}
     if unknown := next((key for key in lines if key not in known or key[0] not in samples), None):
         raise InputError(
             f"the run has no such imap of {unknown[0][:60]!r}",
@@ -333,12 +334,12 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
     metrics, references = find_rescored_metrics(run), find_references_option(run)
     corrected: dict[str, tuple[list[ImapRecord], dict[str, Outcome]]] = {}
     for id_ in samples:
-        own: list[ImapRecord] = []
+        corrected_records: list[ImapRecord] = []
         for record in records.get(id_, []):
             of_imap = lines.get((id_, record.imap.reference_index, record.imap.reading), {})
             changes = [correction.change for correction in of_imap]
             try:
-                own.append(await apply_corrections(record, changes, sample=samples[id_], matcher=matcher))
+                corrected_records.append(await apply_corrections(record, changes, sample=samples[id_], matcher=matcher))
             except UsageError as error:
                 numbers = ", ".join(map(str, of_imap.values()))
                 raise InputError(
@@ -346,6 +347,6 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
                     path=path,
                     fix="Remove it, or reset the corrections of that answer.",
                 ) from error
-        outcomes = await rescore(samples[id_], own, metrics=metrics, references=references)
-        corrected[id_] = own, outcomes
+        outcomes = await rescore(samples[id_], corrected_records, metrics=metrics, references=references)
+        corrected[id_] = corrected_records, outcomes
     return corrected

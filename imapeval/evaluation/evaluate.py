@@ -342,16 +342,16 @@ async def _guard_batch(
     """Do the work on all items together; if that fails, one by one, to find the item that fails."""
 
     async def checked() -> list[_Made]:
-        made = await work(items)
-        if len(made) != len(items):
-            raise ValueError(f"{len(made)} outcomes for {len(items)} cases")
-        return made
+        results = await work(items)
+        if len(results) != len(items):
+            raise ValueError(f"{len(results)} outcomes for {len(items)} cases")
+        return results
 
-    made = await guard_sample(stage, checked()) if items else []
-    if not isinstance(made, Failure):
-        return list(made)
+    results = await guard_sample(stage, checked()) if items else []
+    if not isinstance(results, Failure):
+        return list(results)
     if len(items) == 1:
-        return [made]
+        return [results]
     return [(await _guard_batch(stage, work, [item]))[0] for item in items]
 
 

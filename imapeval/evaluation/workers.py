@@ -180,14 +180,14 @@ async def evaluate_in_workers(
     def stopped() -> bool:
         return failed.is_set() or (stop is not None and stop.is_set())
 
-    def store(batch: array[int], made: InMemoryStore, error: ImapEvalError | None = None) -> None:
-        if differing := {result.signature for result in made.results}.difference(signatures.values()):
+    def store(batch: array[int], scored: InMemoryStore, error: ImapEvalError | None = None) -> None:
+        if differing := {result.signature for result in scored.results}.difference(signatures.values()):
             raise ServiceError(
                 f"a worker scores otherwise than this process: {min(differing)!r} is not among the signatures of this "
                 "run. Install the same versions of imapeval and of what it uses on all machines.",
                 kind="worker-differs",
             )
-        run.add(imaps=made.imaps, results=made.results)
+        run.add(imaps=scored.imaps, results=scored.results)
         if error is not None and not (stopped() and isinstance(error, ServiceError) and error.kind == STOPPED):
             raise error
         if progress is not None:
@@ -217,12 +217,12 @@ async def evaluate_in_workers(
             batch = batches.popleft()
             try:
                 chosen = [samples[position] for position in batch]
-                made = await worker.score(chosen, _select_finished(chosen, signatures, run.finished))
+                scored = await worker.score(chosen, _select_finished(chosen, signatures, run.finished))
             except WorkerDiedError:
                 worker = None
                 on_death(batch)
             else:
-                store(batch, *made)
+                store(batch, *scored)
         if worker is not None:
             idle.append(worker)
 
@@ -334,9 +334,9 @@ class _Process:
     async def score(self, samples: Sequence[Sample], finished: FinishedResults) -> ScoredBatch:
         """Score a batch; see `Worker.score`."""
         self._busy = True
-        made = await asyncio.get_running_loop().run_in_executor(self._threads, self._exchange, (samples, finished))
+        scored = await asyncio.get_running_loop().run_in_executor(self._threads, self._exchange, (samples, finished))
         self._busy = False
-        return made
+        return scored
 
     def _exchange(self, batch: tuple[Sequence[Sample], FinishedResults]) -> ScoredBatch:
         try:
@@ -365,9 +365,9 @@ def _work(connection: Connection, scorer: BatchScorer) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     while (batch := _receive(connection)) is not None:
-        made = scorer.score(*batch)
+        scored = scorer.score(*batch)
         with suppress(OSError):  # the main process may be gone
-            connection.send(made)
+            connection.send(scored)
 
 
 def _receive(connection: Connection) -> tuple[Sequence[Sample], FinishedResults] | None:

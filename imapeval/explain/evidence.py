@@ -88,36 +88,36 @@ def _explain_overruled(evidence: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _explain_path(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
     path = [_name_concept(concept) for concept in evidence["path"]]
-    said = [
+    sentences = [
         _explain_link(match.reference, evidence["reference"]),
         _explain_link(match.response, evidence["response"]),
     ]
     steps: list[str] = evidence["steps"]
     if steps:
         verbs = [f"is a {'kind' if step == 'is a' else 'part'} of" for step in steps]
-        said.append(f"{path[0]} {verbs[0]} {path[1]}")
-        said[-1] += "".join(f", which {verb} {above}" for verb, above in zip(verbs[1:], path[2:], strict=True))
+        sentences.append(f"{path[0]} {verbs[0]} {path[1]}")
+        sentences[-1] += "".join(f", which {verb} {above}" for verb, above in zip(verbs[1:], path[2:], strict=True))
     if match.relation is Relation.CONTRADICTION:
-        said.append(str(evidence.get("why", match.relation.value)))
+        sentences.append(str(evidence.get("why", match.relation.value)))
     elif match.relation is Relation.UNMATCHED:
-        said.append(_BOTH_HOLD)
+        sentences.append(_BOTH_HOLD)
     if evidence["confidence"] == "low":
-        said.append(_LOW_CONFIDENCE)
-    return tuple(said)
+        sentences.append(_LOW_CONFIDENCE)
+    return tuple(sentences)
 
 
 def _explain_unrelated(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
     if not {"reference", "response"} & evidence.keys():
         return ("the graph knows neither value",)
-    said = [
+    sentences = [
         _explain_link(value, evidence[side]) if side in evidence else f"the graph does not know “{value}”"
         for side, value in (("reference", match.reference), ("response", match.response))
     ]
     if reason := _UNRELATED_REASONS.get(evidence["reason"]):
         under = _name_concept(evidence["under"]) if "under" in evidence else ""
         types = " and ".join(str(evidence[side].get("type")).replace("_", " ") for side in ("reference", "response"))
-        said.append(reason.format(under=under, types=types))
-    return tuple(said)
+        sentences.append(reason.format(under=under, types=types))
+    return tuple(sentences)
 
 
 def _explain_composition(match: Match, head: str, modifier: str) -> tuple[str, ...]:
@@ -129,12 +129,12 @@ def _explain_composition(match: Match, head: str, modifier: str) -> tuple[str, .
 
 
 def _explain_link(value: str, link: Mapping[str, Any]) -> str:
-    said = f"“{value}” {_LINK_PHRASES[link['how']]} {_name_concept(link)} ({link['concept']})"
+    sentence = f"“{value}” {_LINK_PHRASES[link['how']]} {_name_concept(link)} ({link['concept']})"
     if link["how"] == "kind" and link["score"] < 1:
-        said += f", by its head “{link['name']}”"
+        sentence += f", by its head “{link['name']}”"
     elif link["how"] == "index":
-        said += f", “{link['name']}” (rated {link['score']:.2f})"
-    return said
+        sentence += f", “{link['name']}” (rated {link['score']:.2f})"
+    return sentence
 
 
 def _name_concept(concept: Mapping[str, Any]) -> str:

@@ -108,7 +108,7 @@ class TwoStepExtractor:
             ("question", lang, sample.question), lambda: self._reader.read_question(sample.question, lang=lang)
         )
         # All are awaited even if one fails: they are paid for, and must not continue in the background after the run.
-        made = await asyncio.gather(
+        readings = await asyncio.gather(
             *(
                 self._read_once(("reference", lang, sample.question, text), lambda text=text: answer(text))
                 for text in sample.references
@@ -116,11 +116,11 @@ class TwoStepExtractor:
             answer(sample.response),
             return_exceptions=True,
         )
-        errors = [reading for reading in made if isinstance(reading, BaseException)]
+        errors = [reading for reading in readings if isinstance(reading, BaseException)]
         if errors:
             # An error that concerns all samples takes precedence over one of this sample.
             raise next((error for error in errors if not isinstance(error, SampleError)), errors[0])
-        *references, answered = (reading for reading in made if not isinstance(reading, BaseException))
+        *references, answered = (reading for reading in readings if not isinstance(reading, BaseException))
         return tuple(
             Imap(asked.query, asked.constraint, reference.inform, answered.inform, reference_index=index)
             for index, reference in enumerate(references or [AnswerImap(())])

@@ -86,14 +86,14 @@ def select_question(imap: QuestionImap, source: SourceText, completion: str) -> 
 def select_inform(
     pairs: Sequence[Pair], source: SourceText, imap: QuestionImap, completion: str
 ) -> Parsed[tuple[Pair, ...]]:
-    """Return the pairs that the answer states for asked terms, each with its place.
+    """Return the pairs that the answer states for asked terms, each with its position.
 
     Raises:
         ExtractionError: A value not in the text is in the wrong language or damaged, or no pair is left (kinds
             "wrong-language", "garbled", "not-in-text", "not-asked").
     """
     asked = {_fold(pair.term): pair.term for pair in imap.query}
-    given = {_fold(pair.value) for pair in imap.constraint}
+    constraints = {_fold(pair.value) for pair in imap.constraint}
     kept: dict[Pair, None] = {}
     dropped: list[Dropped] = []
     for extracted in pairs:
@@ -103,7 +103,7 @@ def select_inform(
             dropped.append(_drop_pair(extracted, "not asked"))
             continue
         pair = source.locate(Pair(term, extracted.value))
-        reason = _find_drop_reason(pair, source, given)
+        reason = _find_drop_reason(pair, source, constraints)
         if reason is None:
             kept[pair] = None
         elif reason == "not in the text" and _is_foreign_value(extracted.value, source):
@@ -127,12 +127,12 @@ def select_inform(
     return Parsed(tuple(kept), tuple(dropped))
 
 
-def _find_drop_reason(pair: Pair, source: SourceText, given: set[str]) -> DropReason | None:
+def _find_drop_reason(pair: Pair, source: SourceText, constraints: set[str]) -> DropReason | None:
     """Return why a located pair is dropped, or None."""
     if pair.span is not None:
         return None
     # Weak models repeat the question. The answer shares words with it, so support alone is not enough.
-    if _fold(pair.value) in given:
+    if _fold(pair.value) in constraints:
         return "copied from the question"
     supported = pair.value not in EXAMPLE_VALUES and source.grounding.supports(pair.value, term=pair.term)
     return None if supported else "not in the text"

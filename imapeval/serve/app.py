@@ -136,11 +136,11 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         responses=_document_errors(_POST_STATUSES),
         operation_id="score_all",
     )
-    async def score_all(given: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def score_all(body: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score several answers, and return the mean of each metric over the answers that it scored."""
-        limits = _read_limits(given.answers, scorer.metrics[0])
-        assessed = await work.score([_to_fields(answer) for answer in given.answers])
-        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, given, assessed, limits))
+        limits = _read_limits(body.answers, scorer.metrics[0])
+        assessed = await work.score([_to_fields(answer) for answer in body.answers])
+        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, body, assessed, limits))
 
     @app.post(
         "/extract", response_model=schema.Extracted, responses=_document_errors(_POST_STATUSES), operation_id="extract"
@@ -268,10 +268,10 @@ def _assessment_to_dict(answer: schema.Answer, assessed: Assessment, limit: Thre
 
 
 def _assessments_to_dict(
-    given: schema.Answers, assessed: Sequence[Assessment], limits: Sequence[Threshold | None]
+    body: schema.Answers, assessed: Sequence[Assessment], limits: Sequence[Threshold | None]
 ) -> dict[str, Any]:
     whole = Assessments(assessed)
-    results = [_assessment_to_dict(*one) for one in zip(given.answers, assessed, limits, strict=True)]
+    results = [_assessment_to_dict(*row) for row in zip(body.answers, assessed, limits, strict=True)]
     return {"answers": results, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 
 

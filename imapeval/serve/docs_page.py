@@ -36,8 +36,8 @@ def render_docs_page(description: Mapping[str, Any]) -> str:
 
 
 def _render_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
-    given = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    body = f"<p>Send {_render_type(given)}.</p>" if given else ""
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    body = f"<p>Send {_render_type(schema)}.</p>" if schema else ""
     rows = "".join(
         f"<tr><td>{escape(status)}</td><td>{_render_type(_response_schema(response))}</td><td>{escape(response['description'])}</td>"
         "</tr>"

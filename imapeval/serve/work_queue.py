@@ -187,5 +187,5 @@ def _deliver(batch: Sequence[_PendingAnswer], task: asyncio.Future[Assessments])
 
 def _to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments of `Scorer.score` as the columns of a row."""
-    given = dict(fields)
-    return make_row(id_=given.pop("id"), **given)
+    columns = dict(fields)
+    return make_row(id_=columns.pop("id"), **columns)

@@ -126,7 +126,7 @@ def score(
     chosen = choose_metrics(default if metrics is None else metrics, parse_settings(set_))
     joined = choose_one(references, "--references", REFERENCES)
     thresholds = parse_thresholds(checks.threshold or (), chosen, option="--threshold")
-    check_ranges(thresholds, chosen, option="--threshold")
+    check_ranges(thresholds, {metric.name: metric.range for metric in chosen}, option="--threshold")
     if checks.max_contradictions is not None:
         require_contradiction_counts(metric.name for metric in chosen)
     checks.check_files()

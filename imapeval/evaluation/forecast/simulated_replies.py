@@ -93,10 +93,10 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
         return _rating_reply({"score": (int(found["low"]) + int(found["high"])) // 2}, request)
     if name == "prometheus":
         return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
-    said = _reply_json(name, request)
-    if said is None:
+    reply = _reply_json(name, request)
+    if reply is None:
         return ProviderError(f"the form of the reply to {name} is unknown", kind=UNKNOWN_REQUEST)
-    return Completion(json.dumps(said, ensure_ascii=False), "stop", "", Usage(0, 0))
+    return Completion(json.dumps(reply, ensure_ascii=False), "stop", "", Usage(0, 0))
 
 
 def _rating_reply(fields: Mapping[str, Any], request: Request) -> Completion:

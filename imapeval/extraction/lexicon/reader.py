@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
-from imapeval.extraction.lexicon.statements import read_items, read_statements
+from imapeval.extraction.lexicon.question_content import QuestionContent
+from imapeval.extraction.lexicon.statements import read_items
 from imapeval.extraction.protocols import MAX_FACTS
 from imapeval.graph.linking.mentions import Mention, MentionScanner
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import ends_with_negator
-from imapeval.text.normalise import normalise
 from imapeval.text.phrases import annotate_pair, drop_self_contradictions, parse_phrase
 from imapeval.threads import offload
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
     from imapeval.graph.store.graph import Graph
 
-
-MAX_QUESTION_CHARACTERS = 5000
-"""Characters of a question that are compared with an answer to find repetitions; a dialogue may be long."""
 
 NAME_SHARE = 0.67
 """A name of the graph replaces the whole item if it has at least this share of its letters: the rest is filler. A lower
@@ -81,7 +77,7 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="10")
+        return signature("lexicon", graph=self.graph.hash[:12], v="11")
 
     @property
     def concurrency(self) -> int:
@@ -111,10 +107,8 @@ class LexiconReader:
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
         plain = PlainText(answer)
-        content = _QuestionContent(PlainText(question).text[:MAX_QUESTION_CHARACTERS], lang)
-        for piece in read_statements(plain.text, lang):
-            if content.contains(piece.text):
-                continue
+        content = QuestionContent(PlainText(question).text, lang)
+        for piece in content.read_statements(plain.text):
             mentions = self._scanner.scan(piece.text, lang=lang)
             term = _choose_term(piece.text, mentions, asked, lang)
             value, place = _choose_value(piece, mentions, term)
@@ -150,26 +144,6 @@ class LexiconReader:
 def _locate(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
     """Return a pair with its position in the original text and the fields parsed from its value."""
     return replace(annotate_pair(pair), span=plain.to_original(start, end))
-
-
-class _QuestionContent:
-    """The content of a question in plain text, whose repetition in an answer is not a fact."""
-
-    def __init__(self, question: str, lang: Lang) -> None:
-        self._question = question
-        self._lang: Lang = lang
-        self._tokens = parse_phrase(question).tokens
-
-    def contains(self, statement: str) -> bool:
-        """Return whether a statement has only words of the question, and no negation or amount that is not in it."""
-        phrase = parse_phrase(statement)
-        if not phrase.tokens <= self._tokens:
-            return False
-        return not (phrase.stance.denies or phrase.amounts.items) or normalise(statement) in self._statements
-
-    @cached_property
-    def _statements(self) -> frozenset[str]:
-        return frozenset(normalise(piece.text) for piece in read_statements(self._question, self._lang))
 
 
 def _drop_doctor_turns(question: str) -> str:

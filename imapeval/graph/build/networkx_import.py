@@ -80,16 +80,16 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
     return written
 
 
-def _make_name(node: str, given: object) -> Name:
-    if isinstance(given, str):
-        return Name(given, "zh" if has_chinese(given) else "en", "synonym", "networkx")
+def _make_name(node: str, value: object) -> Name:
+    if isinstance(value, str):
+        return Name(value, "zh" if has_chinese(value) else "en", "synonym", "networkx")
     try:
-        name = Name(*cast("Sequence[Any]", given))
+        name = Name(*cast("Sequence[Any]", value))
     except TypeError:
         raise UsageError(
-            f"the node {node!r} has the name {given!r}. Give a text, or (text, lang, kind, source, scope)."
+            f"the node {node!r} has the name {value!r}. Give a text, or (text, lang, kind, source, scope)."
         ) from None
     for field, allowed in _ALLOWED.items():
         if getattr(name, field) not in allowed:
-            raise UsageError(f"the node {node!r} has the name {given!r}: {field} is one of {', '.join(allowed)}.")
+            raise UsageError(f"the node {node!r} has the name {value!r}: {field} is one of {', '.join(allowed)}.")
     return name

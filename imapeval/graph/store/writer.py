@@ -107,24 +107,24 @@ def write_graph(
         ResourceError: The file cannot be written, for example on a full disk.
     """
     numbered: dict[str, int] = {}
-    given: list[Concept] = []
+    listed: list[Concept] = []
     for concept in concepts:
         _check_text("".join([concept.id, concept.label, *concept.aliases]), f"the concept {concept.id!a}")
-        numbered[concept.id] = len(given)
-        given.append(concept)
-        if len(numbered) < len(given):
+        numbered[concept.id] = len(listed)
+        listed.append(concept)
+        if len(numbered) < len(listed):
             raise UsageError(f"two concepts have the id {concept.id!r}. Merge them, or give one another id.")
     _check_text("".join(stop), "the stop list")
     _check_text("".join([text for item in (sources or {}).items() for text in item]), "the table of sources")
     dangling: list[tuple[str, str]] = []
-    edges, cycles = _resolve_edges(given, numbered, [concept.parents for concept in given], dangling)
-    parts, part_cycles = _resolve_edges(given, numbered, [concept.wholes for concept in given], dangling)
+    edges, cycles = _resolve_edges(listed, numbered, [concept.parents for concept in listed], dangling)
+    parts, part_cycles = _resolve_edges(listed, numbered, [concept.wholes for concept in listed], dangling)
     named = _group_names(numbered, names)
-    broad = find_broad(len(given), edges, more_than=max(int(len(given) * GENERAL_SHARE), GENERAL_MINIMUM))
-    broad_ids = {given[number].id for number in broad}.difference(specific).union(general)
+    broad = find_broad(len(listed), edges, more_than=max(int(len(listed) * GENERAL_SHARE), GENERAL_MINIMUM))
+    broad_ids = {listed[number].id for number in broad}.difference(specific).union(general)
     stopped = {norm for text in stop if (norm := normalise(text))}
     aliases: dict[str, int] = {}
-    for number, concept in enumerate(given, start=1):
+    for number, concept in enumerate(listed, start=1):
         for alias in concept.aliases:
             if alias not in numbered:
                 aliases.setdefault(alias, number)
@@ -132,9 +132,9 @@ def write_graph(
     with _atomic_database(path) as connection:
         content = _HashingInserter(connection)
         content.insert(
-            "concept", ((n, c.id, c.label, c.type, int(c.id in broad_ids)) for n, c in enumerate(given, start=1))
+            "concept", ((n, c.id, c.label, c.type, int(c.id in broad_ids)) for n, c in enumerate(listed, start=1))
         )
-        content.insert("name", _count_words(_make_rows(given, named, stopped, progress), words))
+        content.insert("name", _count_words(_make_rows(listed, named, stopped, progress), words))
         content.insert("edge", sorted((child + 1, parent + 1) for child, parent in edges))
         content.insert("part", sorted((part + 1, whole + 1) for part, whole in parts))
         content.insert("alias", sorted(aliases.items()))
@@ -142,7 +142,7 @@ def write_graph(
         content.insert("stop", [(norm,) for norm in sorted(stopped)])
         report = WriteReport(
             content.digest.hexdigest(),
-            len(given),
+            len(listed),
             content.counts["name"],
             len(edges),
             len(parts),

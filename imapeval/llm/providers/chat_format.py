@@ -124,19 +124,19 @@ def parse_reply(content: bytes | str, request: Request, *, sender: str, answered
         raise unreadable_reply(text, sender=sender, expected="a chat completion", tokens=find_usage(content)) from error
     choice = reply.choices[0]
     usage = parse_usage(reply.usage)
-    said, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
+    answer, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
     refusal = _text_or_empty(choice.message.refusal) or refusal
     reason = _text_or_empty(choice.finish_reason)
     if refusal or reason == "content_filter":
-        said = refusal or said
-        kind, what = "refusal", f"refused to answer: {said[:_SHOWN]!r}"
+        answer = refusal or answer
+        kind, what = "refusal", f"refused to answer: {answer[:_SHOWN]!r}"
     elif reason == "length":
         kind, what = "truncated", f"was cut off at {request.max_tokens} tokens, or because its context was full"
     elif reason == "error":  # OpenRouter's, if the model behind it fails
         kind, what = "server", "broke off in the middle of its reply"
-    elif not said.strip():
+    elif not answer.strip():
         kind, what = "unreadable-reply", f"replied without any text (finish reason {choice.finish_reason!r})"
-    elif repeats_password(said):
+    elif repeats_password(answer):
         # The text must not be kept; nor must it be read with words missing, which may have been the model's own.
         kind = "repeats-password"
         what = (
@@ -145,9 +145,9 @@ def parse_reply(content: bytes | str, request: Request, *, sender: str, answered
     else:
         tokens = _read_tokens(choice.logprobs, request)
         model = hide_logins(_text_or_empty(reply.model))
-        return Completion(said, hide_logins(reason), model, usage, tokens=tokens)
+        return Completion(answer, hide_logins(reason), model, usage, tokens=tokens)
     raise ProviderError(
-        f"{sender} {what}", kind=kind, raw=hide_logins(said), tokens=(usage.prompt_tokens, usage.completion_tokens)
+        f"{sender} {what}", kind=kind, raw=hide_logins(answer), tokens=(usage.prompt_tokens, usage.completion_tokens)
     )
 
 

@@ -112,14 +112,14 @@ class _SentencePieceTokenizer:
 
 
 def _encode(pieces: _SentencePieceTokenizer, reference: str, response: str, longest: int) -> ModelInput:
-    expected, said = pieces.tokenize(reference), pieces.tokenize(response)
+    first, second = pieces.tokenize(reference), pieces.tokenize(response)
     room = longest - _SPECIAL
-    cut = len(expected) + len(said) > room
-    while len(expected) + len(said) > room:
-        (expected if len(expected) > len(said) else said).pop()
+    cut = len(first) + len(second) > room
+    while len(first) + len(second) > room:
+        (first if len(first) > len(second) else second).pop()
     end = pieces.find("[SEP]")
-    ids = [pieces.find("[CLS]"), *expected, end, *said, end]
-    types = [0] * (len(expected) + 2) + [1] * (len(said) + 1)
+    ids = [pieces.find("[CLS]"), *first, end, *second, end]
+    types = [0] * (len(first) + 2) + [1] * (len(second) + 1)
     return ModelInput({"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}, cut)
 
 

@@ -173,8 +173,8 @@ def _mix_layers(torch: Any, network: EncoderWithHead, states: Sequence[Any], mas
 def _estimate(
     network: EncoderWithHead, vectors: Any, *, source: list[int], response: list[int], reference: list[int]
 ) -> list[float]:
-    said, expected, asked = vectors[response], vectors[reference], vectors[source]
-    features = [said, expected, said * expected, (said - expected).abs(), said * asked, (said - asked).abs()]
+    hyp, ref, src = vectors[response], vectors[reference], vectors[source]
+    features = [hyp, ref, hyp * ref, (hyp - ref).abs(), hyp * src, (hyp - src).abs()]
     torch = _import_torch()
     with torch.inference_mode():
         return network.head["estimator"](torch.cat(features, 1)).view(-1).tolist()
@@ -226,10 +226,10 @@ def _build_estimator(torch: Any, settings: Mapping[str, Any], config: Any) -> An
 
 
 def _activation(torch: Any, name: str) -> Any:
-    made = getattr(torch.nn, name.title(), None)
-    if made is None:
+    activation = getattr(torch.nn, name.title(), None)
+    if activation is None:
         raise ResourceError(f"hparams.yaml names the activation {name!r}, which torch does not have.")
-    return made()
+    return activation()
 
 
 def _sparsemax(torch: Any, scores: Any) -> Any:

@@ -196,12 +196,12 @@ class MoverScore(BatchMetric):
             return Score(0.0, parts)
         [torch] = import_packages("torch", needed_for="moverscore")
         with torch.inference_mode():
-            given, masses = _make_ngrams(ready, reference, "references", self.ngram, torch=torch)
-            found, other_masses = _make_ngrams(ready, response, "responses", self.ngram, torch=torch)
-            if not len(given) or not len(found):
+            reference_units, masses = _make_ngrams(ready, reference, "references", self.ngram, torch=torch)
+            response_units, other_masses = _make_ngrams(ready, response, "responses", self.ngram, torch=torch)
+            if not len(reference_units) or not len(response_units):
                 return _NO_WEIGHT
             # 2 - 2 cos is the squared distance of unit vectors.
-            squares = (2 - 2 * (given @ found.T)).clamp(0.0, 4.0)
+            squares = (2 - 2 * (reference_units @ response_units.T)).clamp(0.0, 4.0)
             costs = (squares.sqrt() if self.version == 2 else squares).numpy()
         return Score(1.0 - _compute_earth_mover_distance(masses, other_masses, costs), parts)
 

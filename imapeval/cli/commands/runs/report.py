@@ -70,7 +70,7 @@ def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
     from imapeval.evaluation.runs import Run
     from imapeval.metrics import registry
     from imapeval.report.summary import summarise
-    from imapeval.report.thresholds import parse_thresholds
+    from imapeval.report.thresholds import check_ranges, parse_thresholds
 
     limits = checks.threshold or []
     run = Run(folder)
@@ -84,6 +84,7 @@ def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
         )
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
+    check_ranges(thresholds, settings.get("ranges", {}), option="--threshold")
     contents = run.contents
     return checks.check_run(
         run,

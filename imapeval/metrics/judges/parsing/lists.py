@@ -73,15 +73,15 @@ def read_support(completion: str) -> bool:
         ExtractionError: As `read_facts`.
     """
     try:
-        said: Any = _find_value(completion, "supported", alone=True)
+        verdict: Any = _find_value(completion, "supported", alone=True)
     except ExtractionError as error:
-        said = json_objects.strip_reasoning(completion).strip().strip(".。!！")
-        if said.casefold() not in _BOOLEANS:
+        verdict = json_objects.strip_reasoning(completion).strip().strip(".。!！")
+        if verdict.casefold() not in _BOOLEANS:
             raise error from None
-    if isinstance(said, bool):
-        return said
-    if isinstance(said, str) and said.casefold() in _BOOLEANS:
-        return _BOOLEANS[said.casefold()]
+    if isinstance(verdict, bool):
+        return verdict
+    if isinstance(verdict, str) and verdict.casefold() in _BOOLEANS:
+        return _BOOLEANS[verdict.casefold()]
     raise faults.fault_error("unreadable-completion", completion)
 
 

@@ -99,40 +99,40 @@ class TokenEmbedder:
         plain = [text.strip() for text in texts]
         if self._space:
             plain = [f" {text}" if text else "" for text in plain]
-        made = [
+        tokenized = [
             EmbeddedText(ids, special, None, truncated=False) for ids, special in self._split(plain, truncation=False)
         ]
         longest = self.loaded.max_tokens
-        long = [index for index, text in enumerate(made) if len(text.ids) > longest]
+        long = [index for index, text in enumerate(tokenized) if len(text.ids) > longest]
         cut_off = self._split([plain[index] for index in long], truncation=True, max_length=longest)
         for index, (ids, special) in zip(long, cut_off, strict=True):
-            made[index] = EmbeddedText(ids, special, None, truncated=True)
-        return made
+            tokenized[index] = EmbeddedText(ids, special, None, truncated=True)
+        return tokenized
 
     def _split(self, texts: list[str], **how: Any) -> list[tuple[tuple[int, ...], tuple[bool, ...]]]:
         """Return for each text the ids of its tokens and which of them are special."""
         if not texts:
             return []
-        made = self.loaded.tokenizer(texts, return_special_tokens_mask=True, verbose=False, **how)
-        both = zip(made["input_ids"], made["special_tokens_mask"], strict=True)
-        return [(tuple(ids), tuple(map(bool, special))) for ids, special in both]
+        encoded = self.loaded.tokenizer(texts, return_special_tokens_mask=True, verbose=False, **how)
+        rows = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
+        return [(tuple(ids), tuple(map(bool, special))) for ids, special in rows]
 
     def _compute(self, texts: Sequence[str]) -> dict[str, EmbeddedText]:
         torch, device = self._torch, self.loaded.device
         pad = torch.nn.utils.rnn.pad_sequence
-        made = dict(zip(texts, self.tokenize(texts), strict=True))
-        full = [(text, token.ids) for text, token in made.items() if token.ids]
+        embedded = dict(zip(texts, self.tokenize(texts), strict=True))
+        full = [(text, tokens.ids) for text, tokens in embedded.items() if tokens.ids]
         with torch.inference_mode():
             for batch in batch_by_length([len(ids) for _, ids in full], self.loaded.batch_tokens):
                 rows = [torch.tensor(full[index][1]) for index in batch]
                 padded = pad(rows, batch_first=True, padding_value=self.loaded.tokenizer.pad_token_id)
                 mask = pad([torch.ones_like(row) for row in rows], batch_first=True)
                 states = self._run(input_ids=padded.to(device), attention_mask=mask.to(device))
-                for place, index in enumerate(batch):
+                for row, index in enumerate(batch):
                     text, ids = full[index]
                     # A copy, so that one text does not keep its batch in memory.
-                    made[text] = replace(made[text], vectors=states[place, : len(ids)].clone())
-        return made
+                    embedded[text] = replace(embedded[text], vectors=states[row, : len(ids)].clone())
+        return embedded
 
     def _run(self, **batch: Any) -> Any:
         if self._pool == "last":

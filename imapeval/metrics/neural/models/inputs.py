@@ -85,12 +85,12 @@ def run_in_batches(
         A float32 tensor on the CPU with one entry per row, in order.
     """
     [torch] = import_packages("torch", needed_for="a neural metric")
-    found: dict[int, Any] = {}
+    outputs: dict[int, Any] = {}
     with torch.inference_mode():
         for batch in batch_by_length([row.length for row in rows], budget):
-            said = forward(_pad(torch, loaded, [rows[index] for index in batch])).float().cpu()
-            found.update(zip(batch, said, strict=True))
-    return torch.stack([found[index] for index in range(len(rows))])
+            output = forward(_pad(torch, loaded, [rows[index] for index in batch])).float().cpu()
+            outputs.update(zip(batch, output, strict=True))
+    return torch.stack([outputs[index] for index in range(len(rows))])
 
 
 def batch_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

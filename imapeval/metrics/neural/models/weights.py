@@ -146,10 +146,10 @@ def hash_files(files: Mapping[str, Path]) -> str:
     Raises:
         OSError: A file cannot be read.
     """
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, file in sorted(files.items()):
-        made.update(f"{name} {sha256_of(file)}\n".encode())
-    return made.hexdigest()[:12]
+        digest.update(f"{name} {sha256_of(file)}\n".encode())
+    return digest.hexdigest()[:12]
 
 
 def identify_file(path: str) -> str:

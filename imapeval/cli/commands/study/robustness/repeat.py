@@ -76,7 +76,7 @@ def repeat(
 
     chosen = repeated_scoring.sample_ratings(choose_metrics(metrics, parse_settings(set_)))
     thresholds = parse_thresholds(threshold or (), chosen, option="--threshold")
-    check_ranges(thresholds, chosen, option="--threshold")
+    check_ranges(thresholds, {metric.name: metric.range for metric in chosen}, option="--threshold")
     settings = replace(llm_options, llm=llm, votes=votes).make_settings(judging=True)
     if settings is None:
         raise UsageError("--llm is empty. Give openai:NAME, vllm:NAME or local:NAME.")
