@@ -8,6 +8,8 @@ Keys are made by the program, not by sequences, so that a study can be copied fr
 
 from __future__ import annotations
 
+from functools import cache
+
 import sqlalchemy as sa
 
 FORMAT = 1
@@ -168,18 +170,24 @@ _STUDY_RATINGS = (
 
 def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
     """Make the tables, triggers and view in an empty database."""
-    limit = sa.CheckConstraint(
-        f"kind <> 'rating' OR slot IS NULL OR slot BETWEEN 0 AND {raters_per_answer - 1}", name="raters_per_answer"
-    )
-    here = sa.MetaData()
-    for table in metadata.sorted_tables:
-        table.to_metadata(here)
-    here.tables["assignments"].append_constraint(limit)
-    here.create_all(connection, checkfirst=False)
+    _limit_raters(raters_per_answer).create_all(connection, checkfirst=False)
     for statement in _make_append_only(connection.dialect.name):
         connection.exec_driver_sql(statement)
     select = _STUDY_RATINGS.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"CREATE VIEW study_ratings AS {select}")
+
+
+@cache
+def _limit_raters(raters_per_answer: int) -> sa.MetaData:
+    """Return the tables of a study, with a constraint on the number of raters of an answer."""
+    limit = sa.CheckConstraint(
+        f"kind <> 'rating' OR slot IS NULL OR slot BETWEEN 0 AND {raters_per_answer - 1}", name="raters_per_answer"
+    )
+    limited = sa.MetaData()
+    for table in metadata.sorted_tables:
+        table.to_metadata(limited)
+    limited.tables["assignments"].append_constraint(limit)
+    return limited
 
 
 def find_missing(connection: sa.Connection) -> list[str]:

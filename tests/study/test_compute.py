@@ -10,7 +10,7 @@ from imapeval.errors import UsageError
 from imapeval.study.compute import available_levels, compute_study
 from imapeval.study.conclusions import rank_metrics, write_conclusions
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
+from imapeval.study.data.findings import ALL, Comparison, Correlation, Level, Study
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
@@ -49,6 +49,12 @@ def rate(
 def keep_means(rated: Rated) -> Rated:
     """Return the same without what each rater gave: the ceilings from that take half of a study's time."""
     return replace(rated, raters=(), by_rater={})
+
+
+@pytest.fixture(scope="module")
+def small() -> Study:
+    """A study of 20 questions with single raters and an entry for the checklist; only read."""
+    return compute_study(rate(questions=20), title="t", signatures={}, about={"training": "None."}, resamples=50)
 
 
 @pytest.mark.slow
@@ -325,9 +331,8 @@ def test_a_system_that_stands_apart_is_told():
     assert said.startswith("Between systems, Pearson's r of ")
 
 
-def test_a_study_has_a_checklist():
-    study = compute_study(rate(questions=20), title="t", signatures={}, about={"training": "None."}, resamples=50)
-    items = {item.topic: item for item in study.checklist}
+def test_a_study_has_a_checklist(small: Study):
+    items = {item.topic: item for item in small.checklist}
     assert items["training"].stated == "None."
     assert "20 questions by 3 systems" in items["numbers included"].data
 
@@ -382,13 +387,12 @@ def test_a_margin_says_which_metrics_are_as_good():
     assert (row.first_as_good, row.second_as_good) == (True, True)
 
 
-def test_metrics_stand_beside_single_raters():
-    study = compute_study(rate(questions=20), title="t", signatures={}, resamples=50)
-    assert {(row.rater, row.metric) for row in study.metric_vs_raters} == {
+def test_metrics_stand_beside_single_raters(small: Study):
+    assert {(row.rater, row.metric) for row in small.metric_vs_raters} == {
         (rater, metric) for rater in ("r0", "r1", "r2") for metric in ("good", "poor")
     }
-    assert {row.metric for row in study.alternative_annotators} == {"good", "poor"}
-    worth = {row.metric: row.raters or 0.0 for row in study.worth_in_raters}
+    assert {row.metric for row in small.alternative_annotators} == {"good", "poor"}
+    worth = {row.metric: row.raters or 0.0 for row in small.worth_in_raters}
     assert worth["good"] > worth["poor"]
 
 
