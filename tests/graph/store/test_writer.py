@@ -48,7 +48,7 @@ def test_broad_nodes_are_those_with_many_below(edges: list[tuple[int, int]], mor
     assert find_broad(10, list(dict.fromkeys(dag)), more_than=more_than) == expected
 
 
-@pytest.mark.parametrize("length", [50_000])
+@pytest.mark.parametrize("length", [20_000])
 def test_a_long_chain(length: int) -> None:
     chain = [(n, n + 1) for n in range(length)]
     assert len(cut_cycles(length + 1, [*chain, (length, 0)])) == 1
