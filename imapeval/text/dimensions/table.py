@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from imapeval.text.dimensions import advice, course, findings, general
+from imapeval.text.required import find_required
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,6 @@ TIME_OF_DAY, START, RESULT, SAFETY, LEVEL, QUANTITY = map(
 of raised, low and normal, and of more and less."""
 
 _KEY_LENGTH = 4
-# The standard library's parser of patterns has no public name.
-_PARSER: Any = import_module("re._parser")
 
 
 def find_sides(text: str) -> Iterator[tuple[int, int, re.Match[str]]]:
@@ -72,40 +70,6 @@ def _index_sides() -> dict[str, list[tuple[int, int]]]:
     index: dict[str, list[tuple[int, int]]] = {}
     for dimension, sides in enumerate(_DIMENSIONS):
         for side, pattern in enumerate(sides):
-            strings = _find_required(_PARSER.parse(pattern, re.IGNORECASE))
-            if not strings:
-                raise ValueError(f"the pattern matches texts that share no letter: {pattern}")
-            for key in {string[:_KEY_LENGTH] for string in strings}:
+            for key in {string[:_KEY_LENGTH] for string in find_required(pattern)}:
                 index.setdefault(key, []).append((dimension, side))
     return index
-
-
-def _find_required(parsed: Any) -> frozenset[str]:
-    """Return strings in lower case of which every match of a parsed pattern contains one; empty if there are none."""
-    best = frozenset[str]()
-    run = ""
-    elements: list[tuple[Any, Any]] = [*parsed, ("END", None)]
-    for operator, value in elements:
-        if str(operator) == "LITERAL":
-            run += chr(value).lower()
-            continue
-        for strings in (frozenset(filter(None, (run,))), _find_required_in(str(operator), value)):
-            # The longer the shortest of them, the fewer texts contain one.
-            if strings and min(map(len, strings)) > min(map(len, best), default=0):
-                best = strings
-        run = ""
-    return best
-
-
-def _find_required_in(operator: str, value: Any) -> frozenset[str]:
-    """Return the same for one element of a pattern."""
-    if operator == "SUBPATTERN":
-        return _find_required(value[-1])
-    if operator == "MAX_REPEAT" and value[0] > 0:
-        return _find_required(value[2])
-    if operator == "BRANCH":
-        branches = [_find_required(branch) for branch in value[1]]
-        return frozenset[str]().union(*branches) if all(branches) else frozenset()
-    if operator == "IN" and all(str(kind) == "LITERAL" for kind, _ in value):
-        return frozenset(chr(code).lower() for _, code in value)
-    return frozenset()

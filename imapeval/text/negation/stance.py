@@ -15,6 +15,7 @@ from imapeval.text.dimensions.general import LOWER
 from imapeval.text.language import HAN
 from imapeval.text.negation.hazards import CHINESE_HAZARD, CHINESE_REMEDY
 from imapeval.text.negation.yes_no import strip_answer
+from imapeval.text.required import RarePattern
 
 if TYPE_CHECKING:
     from imapeval.types import Certainty, Polarity
@@ -33,7 +34,7 @@ CHINESE_ADVICE_AGAINST = r"不需要?|不建议|不推荐|不宜|不可以?|不�
 by spaces, the Chinese ones as alternatives of a pattern."""
 
 # Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
-_HARMLESS = re.compile(
+_HARMLESS = RarePattern(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
     # What is done so that something is avoided, or avoids it by itself.
@@ -55,10 +56,9 @@ _HARMLESS = re.compile(
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
-    re.IGNORECASE,
 )
 # "To avoid" behind an action is its purpose, and advice behind some words: "it is better to avoid milk".
-_PURPOSE = re.compile(
+_PURPOSE = RarePattern(
     r"^(?P<main>(?:(?:please|always|also|then|just|and|regularly|gently|slowly|(?:you|they|we|patients?|people) (?:should|can|may|must|could|need to|have to)|(?:try|make sure|remember|be sure) to"
     r"|it(?:['’]s| is) (?:best|better|important|advisable|recommended|a good idea) to) )*"
     # An action, what is given or used, or advice against something.
@@ -73,48 +73,41 @@ _PURPOSE = re.compile(
     r"[\w'’%/-]+){0,12}?)(?P<purpose> to avoid)(?= (?!(?:after|and|are|as|at|because|before|due|during|for|if|in|include[ds]?|including|is|like|on|or|such|the following|these|until|when|while|with)\b)\w)"
     # In Chinese, whatever precedes a hazard, unless it says who should avoid it, or when.
     rf"|^(?P<main_zh>(?:(?!避免)[^，,。；;：:]){{2,14}}?(?<![要应请需者人们您你时内前后中期间季天])(?<!建议|注意|尽量|必须|最好|务必|同时|患者|孕妇|儿童|宝宝|孩子|平时|日常|严格|继续))(?P<purpose_zh>避免)(?=(?:发生|出现|引起)?{CHINESE_HAZARD})",
-    re.IGNORECASE,
 )
 
-_UNLIKELY = re.compile(
+_UNLIKELY = RarePattern(
     r"\b(?:(?:very|highly|rather|quite) )?(?:unlikely|improbable|not (?:very |at all )?(?:likely|probable))\b"
     r"|\b(?:risk|chances?|probability|likelihood|odds)(?: of)?\b(?P<what>[^,.;]{0,40}?)\b(?:(?:very|extremely|rather|quite|is|are) )+(?:low|small|slim|remote|minimal|tiny)\b"
     r"|\b(?:low|small|little|minimal|slim|remote|tiny) (?:risk|chances?|probability|likelihood)\b|\b(?:hardly|scarcely|barely|seldom|rarely)\b"
     r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)",
-    re.IGNORECASE,
 )
-_HEDGE = re.compile(
+_HEDGE = RarePattern(
     r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
     r"|\b(?:suspected|suspicion of|suspicious (?:for|of)|suggests?|suggestive of|consistent with|indicative of|sounds like|looks like|seems?(?: to be)?|appears?(?: to be)?)\b"
-    r"|可能(?:是|为|有|会)?|也许|或许|大概|多半|疑似|怀疑(?:是|为)?|考虑(?:是|为)|像是|似乎|估计(?:是|为)?|有可能",
-    re.IGNORECASE,
+    r"|可能(?:是|为|有|会)?|也许|或许|大概|多半|疑似|怀疑(?:是|为)?|考虑(?:是|为)|像是|似乎|估计(?:是|为)?|有可能"
 )
-_CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
+_CERTAINTY: tuple[tuple[Certainty, RarePattern], ...] = (
     (
         "possible",
-        re.compile(
+        RarePattern(
             r"\b(?:can(?:not|['’]?t| not)|could(?:n['’]?t| not)|not possible to) (?:be )?(?:rule[d]? out|excluded?)\b"
             r"|(?:不|不能|不可|无法|尚不能)(?:完全)?排除",
-            re.IGNORECASE,
         ),
     ),
     ("unlikely", _UNLIKELY),
     (
         "possible",
-        re.compile(
-            rf"(?:\b(?:most|very|quite|highly) (?=likely|probabl)|[很极最](?=可能))?(?:{_HEDGE.pattern})", re.IGNORECASE
-        ),
+        RarePattern(rf"(?:\b(?:most|very|quite|highly) (?=likely|probabl)|[很极最](?=可能))?(?:{_HEDGE.pattern})"),
     ),
 )
 
 # Each match flips the polarity.
-_DENIAL = re.compile(
+_DENIAL = RarePattern(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|nothing|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\bundetect(?:ed|able|ably)\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
-    re.IGNORECASE,
 )
-_AGAINST = re.compile(
+_AGAINST = RarePattern(
     r"\b(?:avoid(?:s|ed|ing|ance(?: of)?)?|refrain(?:s|ed|ing)?(?: from)?|abstain(?:s|ed|ing)?(?: from)?|abstinence(?: from)?|(?:(?<!to )|(?<=ha[sd] to )|(?<=have to )|(?<=needs to )|(?<=need to )|(?<=told to )|(?<=advised to )|(?<=asked to )|(?<=best to )|(?<=important to )|(?<=necessary to ))stop(?:s|ped|ping)?|quit(?:s|ting)?"
     r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?"
     r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
@@ -122,7 +115,6 @@ _AGAINST = re.compile(
     r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|(?<![诊判推阻间隔])断(?=[药烟酒]|不[了掉])|远离|杜绝|拒绝|慎用|别(?=["
     + HAN
     + "])|不宜",
-    re.IGNORECASE,
 )
 # Advice to have less of something: close to advice against it, but not the opposite of either.
 _RESTRAINT = re.compile(
