@@ -9,8 +9,8 @@ nothing until a test uses the fixture.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isfinite
+from collections.abc import Generator, Mapping
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.report.thresholds import Threshold, Verdict, VerdictWord
+    from imapeval.report.thresholds import AnyVerdict, Threshold, VerdictWord
     from imapeval.scoring import Assessment, Scorer
     from imapeval.types import Lang, Turn
 
@@ -28,6 +28,13 @@ _VERDICT_PREFIX = "imapeval-verdict."
 """Prefix of the test properties that hold verdicts of `check` that are too close to call."""
 
 _TOO_CLOSE: VerdictWord = "too close to call"
+
+_TestScore = tuple[str, float | str, str, float | None]
+"""A score of a test: the metric, the score or "not scored: KIND", the question, and the contradictions if counted. They
+are plain values, because pytest-xdist serialises them."""
+
+_SCORES = pytest.StashKey[list[_TestScore]]()
+"""The scores of a test, which its last report takes to the summary."""
 
 _MAX_LISTED = 10
 """Maximum number of tests with unscored answers that the summary names; the others are only counted."""
@@ -47,12 +54,16 @@ class ImapScoreFixture:
     Args:
         scorer: The scorer.
         properties: Properties of the test, to which the scores are added.
+        scores: Scores for the summary, likewise.
         skip: Whether a check skips the test if an answer has no score; otherwise it fails the test.
     """
 
-    def __init__(self, scorer: Scorer, properties: list[tuple[str, object]], *, skip: bool) -> None:
+    def __init__(
+        self, scorer: Scorer, properties: list[tuple[str, object]], scores: list[_TestScore], *, skip: bool
+    ) -> None:
         self._scorer = scorer
         self._properties = properties
+        self._scores = scores
         self._skip = skip
 
     def __call__(
@@ -71,11 +82,12 @@ class ImapScoreFixture:
         assessment = self._scorer.score(
             response=response, question=question, reference=reference, turns=turns, lang=lang, id=id
         )
-        # Numbers and texts only, because pytest-xdist serialises them and JUnit XML shows them.
-        self._properties += [
-            (f"{_PROPERTY_PREFIX}{name}", float(o.value) if isinstance(o, Score) else f"not scored: {o.kind}")
-            for name, o in assessment.outcomes.items()
-        ]
+        asked = "" if assessment.sample is None else assessment.sample.question
+        for name, outcome in assessment.outcomes.items():
+            scored = isinstance(outcome, Score)
+            value = float(outcome.value) if scored else f"not scored: {outcome.kind}"
+            self._properties.append((f"{_PROPERTY_PREFIX}{name}", value))
+            self._scores.append((name, value, asked, outcome.parts.get("contradictions") if scored else None))
         return assessment
 
     def check(
@@ -156,57 +168,52 @@ class ImapScoreFixture:
                 direction = "lower" if least else "higher"
                 raise UsageError(f"{said} is given for {name}, of which {direction} is better. Give {other}.")
         found = [Threshold(name, value, least) for name, value in limits.items()]
-        check_ranges(found, metrics.values(), option=said)
+        check_ranges(found, {name: metric.range for name, metric in metrics.items()}, option=said)
         return found
 
 
 class _ScoreSummary:
-    """Collects the scores of all tests, those of pytest-xdist's workers included; shows them and checks their means."""
+    """Collects the scores of all tests, those of pytest-xdist's workers included; shows them and checks the limits."""
 
-    def __init__(self, thresholds: Sequence[Threshold]) -> None:
+    def __init__(self, thresholds: Sequence[Threshold], *, max_contradictions: int | None) -> None:
         self._thresholds = thresholds
-        self._by_test: dict[str, list[tuple[str, object]]] = {}
+        self._max_contradictions = max_contradictions
+        self._by_test: dict[str, Sequence[_TestScore]] = {}
         self._close: dict[str, list[str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # The teardown report, the last one, has all properties of the test, whether it passed or failed.
+        # The teardown report, the last one, has all scores and properties of the test, whether it passed or failed.
         if report.when == "teardown":
-            scores = [
-                (name.removeprefix(_PROPERTY_PREFIX), value)
-                for name, value in report.user_properties
-                if _is_score_property(name)
-            ]
-            if scores:
+            if scores := getattr(report, "imapeval_scores", ()):
                 self._by_test[report.nodeid] = scores
             close = [name for name, value in report.user_properties if value == _TOO_CLOSE and _is_verdict(name)]
             if close:
                 self._close[report.nodeid] = [name.removeprefix(_VERDICT_PREFIX) for name in close]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if session.exitstatus == pytest.ExitCode.OK and not all(
-            verdict.met for verdict in self._judge_means(session.config)
-        ):
+        if session.exitstatus == pytest.ExitCode.OK and not all(verdict.met for verdict in self._judge(session.config)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-        verdicts = self._judge_means(config)
+        verdicts = self._judge(config)
         if not (self._by_test or verdicts):
             return
         from statistics import fmean
 
         terminalreporter.section("imapeval")
         if terminalreporter.verbosity > 0:
-            for test, metric, value in self._list_unscored():
+            for test, (metric, value, *_) in self._list_scores():
                 terminalreporter.line(f"{_format_value(value)}  {metric}  {test}")
-        width = max((len(metric) for _, metric, _ in self._list_unscored()), default=0)
-        for metric, values in self._values_by_metric().items():
-            scored = [value for value in values if isinstance(value, float)]
+        by_metric = self._group_by_metric()
+        width = max(map(len, by_metric), default=0)
+        for metric, scores in by_metric.items():
+            scored = [value for _, value, *_ in scores if isinstance(value, float)]
             mean = f"{fmean(scored):.3f}" if scored else "–"
-            failed = len(values) - len(scored)
+            failed = len(scores) - len(scored)
             failed_note = f", not scored {failed}" if failed else ""
             terminalreporter.line(f"{metric:{width}}  mean {mean}, scored {len(scored)}{failed_note}")
         unscored: dict[tuple[str, object], list[str]] = {}
-        for test, metric, value in self._list_unscored():
+        for test, (metric, value, *_) in self._list_scores():
             if not isinstance(value, float):
                 unscored.setdefault((test, value), []).append(metric)
         for (test, reason), metrics in list(unscored.items())[:_MAX_LISTED]:
@@ -220,38 +227,52 @@ class _ScoreSummary:
         for verdict in verdicts:
             terminalreporter.line(f"threshold: {verdict}", green=verdict.met, red=not verdict.met)
 
-    def _judge_means(self, config: pytest.Config) -> list[Verdict]:
-        if not self._thresholds or config.getoption("collectonly"):
+    def _judge(self, config: pytest.Config) -> list[AnyVerdict]:
+        limited = self._thresholds or self._max_contradictions is not None
+        if not limited or config.getoption("collectonly"):
             return []
         from statistics import fmean
 
         from imapeval.metrics import registry
-        from imapeval.report.thresholds import Verdict
+        from imapeval.report.summary import CONTRADICTIONS_METRIC
+        from imapeval.report.thresholds import ContradictionVerdict, Verdict
+        from imapeval.study.intervals import ends_of
         from imapeval.study.intervals.bootstrap import mean_interval
 
-        values = self._values_by_metric()
-        verdicts: list[Verdict] = []
+        by_metric = self._group_by_metric()
+        verdicts: list[AnyVerdict] = []
         for limit in self._thresholds:
-            scored = [value for value in values.get(limit.metric, ()) if isinstance(value, float)]
-            known = next((known for known in registry.all_metrics() if known.name == limit.metric), None)
-            interval = mean_interval(scored, bounds=(None, None) if known is None else known.range)
-            ends = (None, None) if interval is None else (interval.low, interval.high)
-            verdicts.append(Verdict(limit, fmean(scored) if scored else None, len(scored), 0, *ends))
+            scores = by_metric.get(limit.metric, [])
+            scored = {n: value for n, (_, value, *_) in enumerate(scores) if isinstance(value, float)}
+            values, questions = list(scored.values()), [scores[n][2] for n in scored]
+            bounds = registry.get(limit.metric).range
+            ends = ends_of(mean_interval(values, clusters=questions, bounds=bounds))
+            mean = fmean(values) if values else None
+            verdicts.append(Verdict(limit, mean, len(values), 0, *ends, len(scores) - len(values)))
+        if self._max_contradictions is not None:
+            scores = by_metric.get(CONTRADICTIONS_METRIC, [])
+            counts = [count for *_, count in scores if count is not None]
+            # Rounded as in the summary of a run, so that a third and two thirds make one.
+            found = round(fsum(counts), 6) if counts else None
+            verdicts.append(
+                ContradictionVerdict(self._max_contradictions, found, len(counts), 0, len(scores) - len(counts))
+            )
         return verdicts
 
-    def _values_by_metric(self) -> dict[str, list[object]]:
-        values: dict[str, list[object]] = {}
-        for _, metric, value in self._list_unscored():
-            values.setdefault(metric, []).append(value)
-        return values
+    def _group_by_metric(self) -> dict[str, list[_TestScore]]:
+        by_metric: dict[str, list[_TestScore]] = {}
+        for _, score in self._list_scores():
+            by_metric.setdefault(score[0], []).append(score)
+        return by_metric
 
-    def _list_unscored(self) -> list[tuple[str, str, object]]:
-        return [(test, metric, value) for test, scores in self._by_test.items() for metric, value in scores]
+    def _list_scores(self) -> list[tuple[str, _TestScore]]:
+        return [(test, score) for test, scores in self._by_test.items() for score in scores]
 
 
 @pytest.fixture(scope="session")
 def imapeval_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
     """The `imapeval.Scorer` of the `--imapeval-` options. Define a fixture of this name for one of your own."""
+    from imapeval.report.thresholds import check_ranges
     from imapeval.scoring import Scorer
 
     with Scorer(
@@ -259,6 +280,10 @@ def imapeval_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
         llm=_read_setting(pytestconfig, "imapeval_llm") or None,
         base_url=_read_setting(pytestconfig, "imapeval_base_url") or None,
     ) as scorer:
+        # Here rather than at the start: a scorer of the user's own may have options on which ranges depend.
+        ranges = {metric.name: metric.range for metric in scorer.metrics}
+        limits = _parse_thresholds(pytestconfig.getoption("imapeval_mean") or [])
+        check_ranges(limits, ranges, option="--imapeval-mean")
         yield scorer
 
 
@@ -268,9 +293,20 @@ def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapSc
     properties: list[tuple[str, object]] = request.node.user_properties
     # Remove the scores of an earlier attempt, so that a test that is rerun counts once.
     properties[:] = [(name, value) for name, value in properties if not (_is_score_property(name) or _is_verdict(name))]
+    scores: list[_TestScore] = []
+    request.node.stash[_SCORES] = scores
     return ImapScoreFixture(
-        imapeval_scorer, properties, skip=_read_setting(request.config, "imapeval_unscored") == "skip"
+        imapeval_scorer, properties, scores, skip=_read_setting(request.config, "imapeval_unscored") == "skip"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the scores of a test to its reports."""
+    report = yield
+    if scores := item.stash.get(_SCORES, None):
+        report.__dict__["imapeval_scores"] = scores
+    return report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -286,6 +322,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="METRIC=VALUE",
         help="fail the session unless the mean of all scores is at least VALUE, or at most, where lower is better",
     )
+    group.addoption(
+        "--imapeval-max-contradictions",
+        type=int,
+        metavar="N",
+        help="fail the session if more than N facts in all answers contradict their reference",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -295,9 +337,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if _read_setting(config, "imapeval_base_url") and not _read_setting(config, "imapeval_llm"):
         raise pytest.UsageError("imapeval_base_url is given and imapeval_llm is not. Name the model, too.")
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(
-            _ScoreSummary(_parse_thresholds(config.getoption("imapeval_mean") or [])), "imapeval-summary"
+        summary = _ScoreSummary(
+            _parse_thresholds(config.getoption("imapeval_mean") or []),
+            max_contradictions=config.getoption("imapeval_max_contradictions"),
         )
+        config.pluginmanager.register(summary, "imapeval-summary")
 
 
 def _parse_thresholds(texts: Sequence[str]) -> list[Threshold]:

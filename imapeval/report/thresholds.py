@@ -18,7 +18,7 @@ from imapeval.types import Score
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.metrics.base import Metric
+    from imapeval.metrics.base import Metric, Range
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Outcome
 
@@ -146,6 +146,7 @@ class Verdict:
         scored: Number of answers with a score.
         pending: Number of answers that a stopped run has not reached.
         low, high: Ends of the mean's 95% interval (`imapeval.report.summary.SummaryRow`); None if there is none.
+        failed: Number of answers that were tried and have no score.
     """
 
     threshold: Threshold
@@ -154,6 +155,7 @@ class Verdict:
     pending: int = 0
     low: float | None = None
     high: float | None = None
+    failed: int = 0
 
     @property
     def met(self) -> bool:
@@ -180,7 +182,7 @@ class Verdict:
         shown, side = self.threshold.format_value(self.mean), self.threshold.describe_side(self.mean)
         interval = format_mean_interval(self.low, self.high, write=write_decimal)
         doubt = f", too close to call (95% interval {interval})" if self.too_close else ""
-        return f"{name}: the mean {shown} of {self.scored} scored is {side}{doubt}."
+        return f"{name}: the mean {shown} of {_format_scored(self.scored, self.failed)} is {side}{doubt}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -205,12 +207,14 @@ class ContradictionVerdict:
         found: Number of contradictions; None if no answer was scored.
         scored: Number of answers with a score.
         pending: Number of answers that a stopped run has not reached.
+        failed: Number of answers that were tried and have no score.
     """
 
     most: int
     found: float | None
     scored: int
     pending: int = 0
+    failed: int = 0
 
     @property
     def met(self) -> bool:
@@ -234,7 +238,7 @@ class ContradictionVerdict:
         shown = format_contradictions(self.found)
         if (float(shown) <= self.most) != (self.found <= self.most):
             shown = f"{self.found:g}"
-        return f"contradictions: {shown} in {self.scored} scored, {side}."
+        return f"contradictions: {shown} in {_format_scored(self.scored, self.failed)}, {side}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -261,7 +265,7 @@ def make_threshold(metric: Metric, value: Any) -> Threshold | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise UsageError(f"threshold is {value!r}. Give a number.")
     threshold = Threshold(metric.name, value, metric.higher_is_better)
-    check_ranges([threshold], [metric], option="threshold")
+    check_ranges([threshold], {metric.name: metric.range}, option="threshold")
     return threshold
 
 
@@ -303,7 +307,7 @@ def check_contradictions(most: int, rows: Sequence[SummaryRow], *, samples: int)
             f"--max-contradictions: the scores of {CONTRADICTIONS_METRIC} in this run have no number of "
             "contradictions: they were made by an earlier version. Score again."
         )
-    return ContradictionVerdict(most, row.contradictions, row.n, samples - row.n - row.failed)
+    return ContradictionVerdict(most, row.contradictions, row.n, samples - row.n - row.failed, row.failed)
 
 
 def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = None, *, option: str) -> list[Threshold]:
@@ -325,14 +329,14 @@ def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = No
     return list(found.values())
 
 
-def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, option: str) -> None:
+def check_ranges(thresholds: Iterable[Threshold], ranges: Mapping[str, Range], *, option: str) -> None:
     """Raise a UsageError if a limit is outside the range of its metric, such as 35 for 0.35.
 
-    Metrics have their options set, on which ranges may depend; the message names `option`, which set the limits.
+    The ranges, by metric, are those with the options that are set, on which they may depend; a metric that is not
+    among them is not checked. The message names `option`, which set the limits.
     """
-    ranges = {metric.name: metric.range for metric in metrics}
     for threshold in thresholds:
-        low, high = ranges[threshold.metric]
+        low, high = ranges.get(threshold.metric, (None, None))
         if (low is not None and threshold.value < low) or (high is not None and threshold.value > high):
             span = " ".join(
                 ([] if low is None else [f"from {low:g}"]) + (["upwards"] if high is None else [f"to {high:g}"])
@@ -344,7 +348,7 @@ def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow]
     """Return whether a run of so many samples meets the thresholds, over all systems together."""
     whole = {row.metric: row for row in rows if not row.system}
     return [
-        Verdict(threshold, row.mean, row.n, samples - row.n - row.failed, row.low, row.high)
+        Verdict(threshold, row.mean, row.n, samples - row.n - row.failed, row.low, row.high, row.failed)
         for threshold in thresholds
         for row in (whole[threshold.metric],)
     ]
@@ -359,6 +363,12 @@ def _parse_threshold(text: str, option: str) -> tuple[str, float]:
     if not (name.strip() and equals and math.isfinite(value)):
         raise UsageError(f"{option} {text!r} is not METRIC=VALUE. Example: {option} imapscore=0.35.")
     return name.strip(), value
+
+
+def _format_scored(scored: int, failed: int) -> str:
+    if not failed:
+        return f"{scored} scored"
+    return f"{scored} scored ({failed} of {scored + failed} {'has' if failed == 1 else 'have'} no score)"
 
 
 def _format_pending(pending: int) -> str:

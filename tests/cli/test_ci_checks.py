@@ -24,7 +24,8 @@ def test_the_mean_decides(imapeval: Command, write_data: WriteData, least: str, 
     data = write_data([*SAMPLES, WORDLESS])
     done = imapeval("score", data, "--metrics", "rouge1,bleu", "--threshold", f"rouge1={least}")
     assert done.returncode == code
-    said = f"threshold: rouge1: the mean 0.500 of 2 scored is {'below' if code else 'at least'} {least}."
+    side = "below" if code else "at least"
+    said = f"threshold: rouge1: the mean 0.500 of 2 scored (1 of 3 has no score) is {side} {least}."
     assert said in (done.stderr if code else done.stdout)
 
 
@@ -95,13 +96,15 @@ def test_files_for_a_ci_server_are_there_when_the_threshold_is_missed(
     assert root.attrib == {"name": "imapeval", "tests": "4", "failures": "1", "errors": "1"}
     assert [suite.attrib["name"] for suite in root] == ["my answers", "thresholds"]
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert summary.startswith("Of another step\n## imapeval: my answers\n\n- ❌ rouge1: the mean 0.500 of 2 scored")
+    assert summary.startswith(
+        "Of another step\n## imapeval: my answers\n\n- ❌ rouge1: the mean 0.500 of 2 scored (1 of 3 "
+    )
 
     again = imapeval(
         *("report", "run", "--threshold", "rouge1=0.9", "--junit", "again.xml", "--summary", "again.md"),
     )
     assert again.returncode == 1
-    assert "rouge1: the mean 0.500 of 2 scored is below 0.9." in again.stderr
+    assert "rouge1: the mean 0.500 of 2 scored (1 of 3 has no score) is below 0.9." in again.stderr
     assert (tmp_path / "again.xml").read_bytes() == (tmp_path / "new" / "scores.xml").read_bytes()
     assert (tmp_path / "again.md").read_text(encoding="utf-8") == summary.removeprefix("Of another step\n")
 
@@ -110,6 +113,8 @@ def test_a_report_alone_judges_nothing(imapeval: Command, write_data: WriteData)
     imapeval("score", write_data([WORDLESS]), "--metrics", "rouge1", "--out", "run")
     done = imapeval("report", "run")
     assert (done.returncode, done.stderr) == (0, "")
+    percentage = imapeval("report", "run", "--threshold", "rouge1=50")
+    assert (percentage.returncode, "--threshold rouge1=50: " in percentage.stderr) == (2, True)
     missing = imapeval("report", "run", "--threshold", "bleu=1")
     assert (missing.returncode, "'bleu' is not among the metrics: rouge1" in missing.stderr) == (2, True)
 

@@ -53,10 +53,10 @@ def test_a_name_that_comes_near():
 
 def test_a_percentage_is_noticed():
     with pytest.raises(UsageError, match=r"--t imapscore=35: .* 0 to 1"):
-        check_ranges(parse_thresholds(["imapscore=35"], IMAPSCORE, option="--t"), IMAPSCORE, option="--t")
-    perplexity = [registry.get("perplexity")]
+        check_ranges([Threshold("imapscore", 35)], {"imapscore": (0.0, 1.0)}, option="--t")
     with pytest.raises(UsageError, match=r"\d"):
-        check_ranges(parse_thresholds(["perplexity=-1"], perplexity, option="--t"), perplexity, option="--t")
+        check_ranges([Threshold("perplexity", -1)], {"perplexity": registry.get("perplexity").range}, option="--t")
+    check_ranges([Threshold("perplexity", 1e6), Threshold("other", 35)], {"perplexity": (1.0, None)}, option="--t")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,16 @@ def test_a_percentage_is_noticed():
             Verdict(Threshold("m", 0.35), 0.412, 30, 0, 0.36, 0.5),
             True,
             "m: the mean 0.412 of 30 scored is at least 0.35.",
+        ),
+        (
+            Verdict(Threshold("m", 0.35), 0.923, 1, failed=29),
+            True,
+            "m: the mean 0.923 of 1 scored (29 of 30 have no score) is at least 0.35.",
+        ),
+        (
+            Verdict(Threshold("m", 0.35), 0.3, 2, failed=1),
+            False,
+            "m: the mean 0.300 of 2 scored (1 of 3 has no score) is below 0.35.",
         ),
         (Verdict(Threshold("m", 0.0), None, 0), False, "m: no answer was scored, so the mean does not meet 0."),
         (Verdict(Threshold("m", 0.1), 0.9, 2, 1), False, "not known: 1 answer has not been tried yet."),
@@ -164,7 +174,7 @@ def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
         SummaryRow("n", "", 2, 0, 0.7, None, None),
     ]
     m, n = check_thresholds([Threshold("m", 0.4), Threshold("n", 0.4)], rows, samples=4)
-    assert (m.mean, m.scored, m.pending, m.met) == (0.5, 3, 0, True)
+    assert (m.mean, m.scored, m.failed, m.pending, m.met) == (0.5, 3, 1, 0, True)
     # Of two answers nothing is known of n: the run has stopped before them.
     assert (n.mean, n.pending, n.met) == (0.7, 2, False)
     assert n.to_dict() == {"metric": "n", "higher_is_better": True, "threshold": 0.4, "mean": 0.7, "met": False} | {
@@ -185,6 +195,11 @@ def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
         (ContradictionVerdict(3, 0.0, 8, 1), False, "at most 3 is not known: 1 answer has not been tried yet."),
         # What is still to come can make it no better.
         (ContradictionVerdict(3, 4.0, 8, 1), False, "contradictions: 4 in 8 scored, more than 3."),
+        (
+            ContradictionVerdict(3, 0.0, 1, failed=29),
+            True,
+            "contradictions: 0 in 1 scored (29 of 30 have no score), at most 3.",
+        ),
         (ContradictionVerdict(3, None, 0), False, "no answer was scored, so whether there are at most 3 is not known."),
     ],
 )
@@ -200,7 +215,7 @@ def test_contradictions_are_those_of_all_systems():
         SummaryRow("imapscore", "a", 2, 0, 0.2, None, None, 1.0),
     ]
     verdict = check_contradictions(4, rows, samples=5)
-    assert verdict == ContradictionVerdict(4, 5.0, 3, 1)
+    assert verdict == ContradictionVerdict(4, 5.0, 3, 1, 1)
     assert verdict.to_dict() == {
         "metric": "imapscore",
         "higher_is_better": False,

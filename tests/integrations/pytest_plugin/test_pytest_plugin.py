@@ -196,7 +196,7 @@ def test_good(imapscore):
     imapscore(question="What helps?", reference="Rest.", response="Rest.")
 
 def test_bad(imapscore):
-    imapscore(question="What helps?", reference="Rest.", response="Surgery.")
+    imapscore(question="What cures?", reference="Rest.", response="Surgery.")
 
 def test_unscored(imapscore):
     imapscore.check(question="What helps?", reference="", response="Rest.")
