@@ -26,8 +26,9 @@ from tests.rating.site import ANSWERS, Site, enter, serve
 NEVER_MISSING = ("cache-control", "content-security-policy", "referrer-policy", "x-content-type-options")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site_on_postgresql(postgresql: Server) -> Iterator[Site]:
+    """One for all tests: a rater saves one entry, and the rest is refused."""
     with serve(postgresql.make_database(), StudyContent(ANSWERS)) as site:
         yield site
 
