@@ -42,6 +42,19 @@ _NO_CELL = re.compile(
 _QUESTION = re.compile(
     r"^(?:is|are|was|were|does|do) (?:it|they|this|these|i|you|we)\b\s*|(?<![?？吗呢])[?？吗呢]++\s*+$", re.IGNORECASE
 )
+# A yes or no at the start of an answer, as a clause of its own.
+_VERDICT = re.compile(
+    r"\s*(?:(?P<yes>yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有)"
+    r"|(?P<no>no(?!\.\s?\d)|nope|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否))\s*(?=[,，。.;；:：!！\n]|$)",
+    re.IGNORECASE,
+)
+_INVERSION = re.compile(
+    r"^(?:do you (?:think|believe)(?: that)?"
+    r"|(?:can|could|may|should|must|is|are|was|were|do|does|did|will|would|has|have|had)\b"
+    r"(?: (?:i|we|he|she|it|they|this|that|there|these|those)\b)?|请问)\s*",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(r"^(?:can|could|will|would) you\b", re.IGNORECASE)
 _CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
 _MODAL = re.compile(r"^(?P<modal>can|may|should|must) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)
 
@@ -113,6 +126,44 @@ def _find_verb(question: str) -> str:
     if question == "是否":
         return ""
     return question.partition("不")[2] or question[0]
+
+
+def find_polar_question(sentence: str) -> str | None:
+    """Return the clause of a question that asks for a yes or no; None if there is none.
+
+    >>> find_polar_question("He has a fever, should I worry"), find_polar_question("发烧了，能洗澡吗")
+    ('should I worry', '能洗澡吗')
+    >>> find_polar_question("What is it") is find_polar_question("Could you explain it") is None
+    True
+    """
+    clause = re.split("[,，]", sentence)[-1].strip()
+    return clause if asks_yes_no(clause.lower()) and not _REQUEST.match(clause) else None
+
+
+def find_verdict(answer: str) -> re.Match[str] | None:
+    """Return the yes or no that an answer begins with, in the group "yes" or "no", if it is a clause of its own.
+
+    >>> find_verdict("No, it is not.")["no"], find_verdict("不可以。")["no"], find_verdict("No surgery.")
+    ('No', '不可以', None)
+    """
+    return _VERDICT.match(answer)
+
+
+def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str:
+    """Return the statement that a yes or no to a question stands for.
+
+    >>> answer_question("Can I fly with asthma", find_verdict("Yes."), lang="en")
+    'fly with asthma'
+    >>> answer_question("Is it cancer", find_verdict("No."), lang="en")
+    'cancer: no'
+    >>> answer_question("孕妇能不能吃海鲜", find_verdict("不能。"), lang="zh")
+    '孕妇能吃海鲜：不能'
+    """
+    statement = _INVERSION.sub("", question).strip()
+    if lang == "zh":
+        statement = strip_question(statement)
+        return f"{statement}：{verdict['no']}" if verdict["no"] else statement
+    return f"{statement}: no" if verdict["no"] else statement
 
 
 def answer_header(header: str, *, yes: bool, lang: Lang) -> str:

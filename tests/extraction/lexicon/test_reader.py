@@ -167,7 +167,6 @@ def test_a_restriction_applies_only_to_its_list(reader: LexiconReader) -> None:
         ("advice", "most people improve within weeks"),
     ]
     assert facts(reader, "Is it contagious?", "No, it is not contagious.", "en") == [
-        ("contagion", "No"),
         ("contagion", "not contagious"),
     ]
     assert facts(reader, "要注意什么？", "避免饮酒、熬夜，保持清洁", "zh") == [

@@ -1,0 +1,74 @@
+"""Answers to yes-no questions are facts; other repetitions of a question are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from imapeval.extraction.lexicon.question_content import QuestionContent
+from imapeval.text.language import has_chinese
+
+MASTITIS = "I have mastitis. Can I breastfeed with mastitis?"
+IBUPROFEN = "Is ibuprofen safe in the third trimester?"
+ASPIRIN = "孕妇可以吃阿司匹林吗？"
+
+
+def read(question: str, answer: str) -> list[str]:
+    content = QuestionContent(question, "zh" if has_chinese(question) else "en")
+    return [piece.text for piece in content.read_statements(answer)]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "statements"),
+    [
+        (MASTITIS, "Yes.", ["breastfeed with mastitis"]),
+        (MASTITIS, "No.", ["breastfeed with mastitis: no"]),
+        (MASTITIS, "You can breastfeed with mastitis.", ["breastfeed with mastitis"]),
+        (MASTITIS, "Yes. You can breastfeed with mastitis.", ["breastfeed with mastitis"]),
+        (MASTITIS, "No. You cannot breastfeed with mastitis.", ["cannot breastfeed with mastitis"]),
+        ("Can I do exercises?", "Do exercises.", ["Do exercises"]),
+        (MASTITIS, "You can breastfeed.", ["breastfeed"]),
+        (MASTITIS, "Yes, feed often.", ["breastfeed with mastitis", "feed often"]),
+        (IBUPROFEN, "Yes, ibuprofen is safe in the third trimester.", ["ibuprofen is safe in the third trimester"]),
+        (IBUPROFEN, "No, avoid it.", ["ibuprofen safe in the third trimester: no", "avoid it"]),
+        ("Does it hurt?", "No.", ["hurt: no"]),
+        ("My son has a fever, should I worry?", "No.", ["worry: no"]),
+        ("Do you think it is cancer?", "Yes.", ["it is cancer"]),
+        (ASPIRIN, "可以。", ["孕妇可以吃阿司匹林"]),
+        (ASPIRIN, "不可以。", ["孕妇可以吃阿司匹林：不可以"]),
+        (ASPIRIN, "可以吃阿司匹林。", ["吃阿司匹林"]),
+        ("发烧了，请问能不能洗澡？", "能，水不要太热。", ["能洗澡", "水不要太热"]),
+    ],
+)
+def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: list[str]):
+    assert read(question, answer) == statements
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "statements"),
+    [
+        # Without a question for a yes or no, with two of them, or with a request.
+        ("What helps against mastitis?", "Yes, rest.", ["rest"]),
+        ("Is it cancer? Should I see a doctor?", "No.", ["No"]),
+        ("Could you explain it?", "Yes. Rest.", ["Rest"]),
+        # Not a clause of its own.
+        (MASTITIS, "No surgery is needed.", ["No surgery is needed"]),
+    ],
+)
+def test_other_words_are_no_verdict(question: str, answer: str, statements: list[str]):
+    assert read(question, answer) == statements
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("I have asthma. Can I fly in winter with asthma?", "Asthma."),
+        (MASTITIS, "I have mastitis."),
+        (MASTITIS, MASTITIS),
+        (ASPIRIN, ASPIRIN),
+        (MASTITIS, "Can I breastfeed with mastitis"),
+        ("他是否也有可能患上恐怖症？", "他是否也有可能患上恐怖症"),
+        ("How is mastitis treated?", "Treated mastitis."),
+    ],
+)
+def test_a_repetition_is_no_fact(question: str, answer: str):
+    assert read(question, answer) == []
