@@ -28,7 +28,6 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.evaluate import evaluate
-from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs.reading import complete_lines, group_by_id
 from imapeval.evaluation.runs.schema import describe_validation_error
 from imapeval.files import open_private
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Run
     from imapeval.matching.protocol import Matcher
     from imapeval.metrics.base import Metric
@@ -202,7 +202,7 @@ async def apply_corrections(
             )
             relations[pair] = change.after
     if not imap.reference:
-        return ImapRecord(record.id, imap, ())
+        return replace(record, imap=imap, matches=())
     (compared,) = await matcher.match([imap], langs=[sample.lang], questions=[sample.question])
     if isinstance(compared, Failure):
         raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {compared.message}")
@@ -219,7 +219,7 @@ async def apply_corrections(
         elif new.isdisjoint(pair):
             match = replace(match, relation=Relation.UNMATCHED, decided_by=judge or match.decided_by, evidence={})
         matches.append(match)
-    return ImapRecord(record.id, imap, tuple(matches))
+    return replace(record, imap=imap, matches=tuple(matches))
 
 
 def _key_pair(match: Match) -> tuple[_Key, _Key]:

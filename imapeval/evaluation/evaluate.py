@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.evaluation.combine import COMBINED_PARTS, References, combine_readings, combine_references
 from imapeval.evaluation.extract import extract, find_rejection, guard_sample
-from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.imap_files import ImapRecord, hash_texts
 from imapeval.evaluation.pipeline import Pipeline
 from imapeval.evaluation.runs import Result, RunSettings
 from imapeval.evaluation.samples.spool import Mapped
@@ -248,7 +248,10 @@ async def _match_all(batch: Sequence[_SampleImaps], matcher: Matcher | None) -> 
     judged = iter(await _guard_batch("matching", match, [pair for pair in pairs if pair[1].reference]))
     for sample, imap in pairs:
         matches = next(judged) if imap.reference else ()
-        record = matches if isinstance(matches, Failure) else ImapRecord(sample.id, imap, matches)
+        if isinstance(matches, Failure):
+            record = matches
+        else:
+            record = ImapRecord(sample.id, imap, matches, hash_texts(sample, imap.reference_index))
         facts[sample.id][imap.reference_index].append(record)
     return facts
 

@@ -1,4 +1,4 @@
-"""Finds ids among millions."""
+"""Ids of answers: finds them among millions, and says which do not fit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from imapeval.types import Sample
+
+_NAMED = 3
+"""Maximum number of ids listed in a sentence."""
 
 
 class IdIndex:
@@ -49,3 +54,37 @@ class IdIndex:
         sought = hash(id_)
         found = bisect_left(self._hashes, sought)
         return self._order[found] if found < len(self._hashes) and self._hashes[found] == sought else None
+
+
+def list_first(ids: Sequence[str]) -> str:
+    """Return the first ids, and how many more there are."""
+    more = len(ids) - _NAMED
+    return ", ".join(id_[:60] for id_ in ids[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def contrast_ids(things: str, ids: Sequence[str], owner: str, samples: Sequence[Sample]) -> str:
+    """Return what the ids of things and those of samples look like, for a message that none of them are the same.
+
+    Args:
+        things: What has the ids, such as "ratings".
+        ids: The ids, at least one.
+        owner: Whose the samples are, such as "the run's".
+        samples: The samples, at least one.
+    """
+    return (
+        f"the {things} are of ids such as {ids[0][:60]!r}, and {owner} are such as {samples[0].id[:60]!r}"
+        f"{describe_added_systems(ids, samples)}"
+    )
+
+
+def describe_added_systems(ids: Sequence[str], samples: Sequence[Sample]) -> str:
+    """Return that the samples' ids were extended by their systems, if one of the given ids is such an id without it."""
+    wanted = set(ids)
+    for sample in samples:
+        plain = sample.id.removesuffix(f"/{sample.system}")
+        if plain != sample.id and plain in wanted:
+            return (
+                f" ({plain[:60]!r} became {sample.id[:60]!r} when the data were read, because ids repeat between "
+                "systems; if that is a mistake, correct the repeated ids in the data)"
+            )
+    return ""

@@ -2,33 +2,42 @@
 
 There is one line per sample, reference and reading:
 
-    {"id": "...", "reference_index": 1, "query": [{"term", "value"}], "constraint": [...], "reference": [...],
-     "response": [...], "relations": [{"term", "reference", "response", "relation"}]}
+    {"id": "...", "reference_index": 1, "texts_sha256": "...", "query": [{"term", "value"}], "constraint": [...],
+     "reference": [...], "response": [...], "relations": [{"term", "reference", "response", "relation"}]}
 
 `reference_index` is omitted for the first reference and `reading` for the first reading; `reference` is empty if the
-sample has none. A pair may have `span`, its [start, end) character offsets in the text that it was extracted from, and
-qualifiers: `polarity` ("denied"), `certainty` ("possible", "unlikely"), `condition` and `amounts`. Without `relations`,
-matching is still to be done; with it, pairs that are not listed are unmatched. `other_term` is the term of the
-response's value if it differs. Files that imapeval writes add `similarity`, `decided_by` and `evidence` to relations,
-and also list the unmatched pairs that are the most similar ones of a value, to show what came closest.
+sample has none. `texts_sha256`, which files from elsewhere need not have, is the hash of the texts that were read
+(`hash_texts`): the imap is used for these only, whatever else has the same id. A pair may have `span`, its [start, end)
+character offsets in the text that it was extracted from, and qualifiers: `polarity` ("denied"), `certainty`
+("possible", "unlikely"), `condition` and `amounts`. Without `relations`, matching is still to be done; with it, pairs
+that are not listed are unmatched. `other_term` is the term of the response's value if it differs. Files that imapeval
+writes add `texts_sha256`, and `similarity`, `decided_by` and `evidence` to relations, and also list the unmatched pairs
+that are the most similar ones of a value, to show what came closest.
 """
 
 import codecs
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import ExtractionError, InputError
-from imapeval.evaluation.extract import MAX_CHARACTERS
+from imapeval.evaluation.extract import MAX_CHARACTERS, refuse_reading
+from imapeval.evaluation.ids import contrast_ids, list_first
 from imapeval.files import refuse_stream
 from imapeval.parsing import parse_json
+from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation, Sample
+
+_log = get_logger(__name__)
+
+_FIX_TEXTS = "Extract the imaps of these texts, or give the data the ids that they had then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +49,20 @@ class ImapRecord:
         imap: The pairs, and `relations` as recorded.
         matches: The recorded relations as matches, with `similarity` 0 and `decided_by` "recorded" by default; None if
             matching is still to be done.
+        texts_sha256: The hash of the texts that were read, by `hash_texts`; "" if unknown.
     """
 
     id: str
     imap: Imap
     matches: tuple[Match, ...] | None
+    texts_sha256: str = ""
+
+
+def hash_texts(sample: Sample, reference_index: int = 0) -> str:
+    """Return a hash of the texts that an imap is read from: question, reference and response, but for white space."""
+    texts = (sample.question, *sample.references[reference_index : reference_index + 1], sample.response)
+    content = json.dumps([" ".join(text.split()) for text in texts])
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def parse_record(line: str | bytes, *, path: Path | None = None, number: int | None = None) -> ImapRecord:
@@ -98,6 +116,7 @@ def dump_record(record: ImapRecord) -> str:
         id=record.id,
         reference_index=imap.reference_index,
         reading=imap.reading,
+        texts_sha256=record.texts_sha256,
         query=list(imap.query),
         constraint=list(imap.constraint),
         reference=list(imap.reference),
@@ -138,6 +157,12 @@ def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a readable imap file.") from error
 
 
+class _RecordedLine(NamedTuple):
+    number: int
+    imap: Imap
+    texts_sha256: str
+
+
 class RecordedImaps:
     """An `Extractor` that returns recorded imaps from a file, by sample id. Recorded relations are used unchanged.
 
@@ -148,19 +173,18 @@ class RecordedImaps:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._imaps: dict[str, dict[tuple[int, int], Imap]] = {}
-        lines: dict[tuple[str, int, int], int] = {}
+        self._lines: dict[str, dict[tuple[int, int], _RecordedLine]] = {}
         for number, record in read_records(path):
             imap = record.imap
-            key = (record.id, imap.reading, imap.reference_index)
-            if key in lines:
+            own, key = self._lines.setdefault(record.id, {}), (imap.reading, imap.reference_index)
+            if key in own:
                 raise InputError(
-                    f"the imap of {_describe_key(*key)} is on line {lines[key]} and again on line {number}",
+                    f"the imap of {_describe_key(record.id, *key)} is on line {own[key].number} and again on line "
+                    f"{number}",
                     path=path,
                     line=number,
                     fix="Keep one of them, or number them with the field `reading`.",
                 )
-            lines[key] = number
             if any(len(pair.value) > MAX_CHARACTERS for pair in (*imap.reference, *imap.response)):
                 raise InputError(
                     f"a value has more than {MAX_CHARACTERS:,} characters",
@@ -168,10 +192,10 @@ class RecordedImaps:
                     line=number,
                     fix="Shorten it; longer texts are not scored.",
                 )
-            self._imaps.setdefault(record.id, {})[key[1:]] = imap
-        if not lines:
+            own[key] = _RecordedLine(number, imap, record.texts_sha256)
+        if not self._lines:
             raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")
-        self._readings = max(len({reading for reading, _ in imaps}) for imaps in self._imaps.values())
+        self._readings = max(len({reading for reading, _ in own}) for own in self._lines.values())
         self._sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
     @property
@@ -188,15 +212,63 @@ class RecordedImaps:
         """Return the recorded imaps of the sample, for all of its readings.
 
         Raises:
-            ExtractionError: There is none for a reference and reading (kind "no-imap").
+            ExtractionError: There is none for a reference and reading (kind "no-imap"), or one was read from other
+                texts (kind "other-texts").
         """
-        imaps = self._imaps.get(sample.id, {})
-        readings = sorted({reading for reading, _ in imaps}) or [0]
-        try:
-            return tuple(imaps[key] for key in product(readings, range(max(1, len(sample.references)))))
-        except KeyError as error:
-            missing = _describe_key(sample.id, *error.args[0])
-            raise ExtractionError(f"{self._path} has no imap of {missing}", kind="no-imap") from error
+        return self._find(sample)
+
+    def check(self, samples: Sequence[Sample]) -> None:
+        """Log which samples have no imap, or that of other texts.
+
+        Raises:
+            InputError: None has an imap of its texts.
+        """
+        readable = [sample for sample in samples if refuse_reading(sample) is None]
+        refused: dict[str, list[str]] = {}
+        for sample in readable:
+            try:
+                self._find(sample)
+            except ExtractionError as error:
+                refused.setdefault(error.kind, []).append(sample.id)
+        if readable and self._lines.keys().isdisjoint(sample.id for sample in readable):
+            compared = contrast_ids("imaps", list(self._lines), "those of the data", readable)
+            raise InputError(
+                f"there is no imap of any answer: {compared}",
+                path=self._path,
+                fix="Give the data the ids of the imaps; --map id=<column> says which column holds them.",
+            )
+        if "other-texts" in refused and sum(map(len, refused.values())) == len(readable):
+            raise InputError(
+                f"no imap was read from the texts of its answer, such as that of {refused['other-texts'][0][:60]!r}",
+                path=self._path,
+                fix=_FIX_TEXTS,
+            )
+        for kind, problem in (("no-imap", "no imap"), ("other-texts", "an imap of other texts")):
+            if ids := refused.get(kind):
+                _log.warning(
+                    "%s: %d of %d answers have %s: %s", self._path, len(ids), len(readable), problem, list_first(ids)
+                )
+        known = {sample.id for sample in samples}
+        if "no-imap" in refused and (unused := [id_ for id_ in self._lines if id_ not in known]):
+            _log.warning("%s: %d ids are not in the data: %s", self._path, len(unused), list_first(unused))
+
+    def _find(self, sample: Sample) -> tuple[Imap, ...]:
+        """Return the imaps of a sample; see `extract`."""
+        own = self._lines.get(sample.id, {})
+        readings = sorted({reading for reading, _ in own}) or [0]
+        found: list[Imap] = []
+        for key in product(readings, range(max(1, len(sample.references)))):
+            if key not in own:
+                raise ExtractionError(f"{self._path} has no imap of {_describe_key(sample.id, *key)}", kind="no-imap")
+            line = own[key]
+            if line.texts_sha256 not in ("", hash_texts(sample, line.imap.reference_index)):
+                raise ExtractionError(
+                    f"{self._path}, line {line.number}: the imap of {_describe_key(sample.id, *key)} was read from "
+                    f"other texts. {_FIX_TEXTS}",
+                    kind="other-texts",
+                )
+            found.append(line.imap)
+        return tuple(found)
 
 
 class _RelationLine(BaseModel):
@@ -228,6 +300,7 @@ class _RecordLine(BaseModel):
     id: str
     reference_index: int = Field(default=0, ge=0)
     reading: int = Field(default=0, ge=0)
+    texts_sha256: str = ""
     query: list[Pair]
     constraint: list[Pair]
     reference: list[Pair]
@@ -264,7 +337,7 @@ class _RecordLine(BaseModel):
                 for r in relations
             )
         )
-        return ImapRecord(self.id, imap, matches)
+        return ImapRecord(self.id, imap, matches, self.texts_sha256)
 
 
 def _not_an_imap(error: ValueError, path: Path | None, number: int | None) -> InputError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING
 
 from imapeval.evaluation.imap_files import ImapRecord, dump_record
@@ -78,7 +78,7 @@ class ImapWriter:
                 self.failures[result.id] = result.outcome
         while self.ids and self.ids[0] in self._ready:
             for record in self._ready.pop(self.ids.popleft()):
-                self.file.write(f"{dump_record(ImapRecord(record.id, record.imap, None))}\n")
+                self.file.write(f"{dump_record(replace(record, matches=None))}\n")
 
     def finish(self) -> None:
         """Go to the beginning of the file."""

@@ -1,10 +1,11 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from imapeval.errors import ExtractionError, InputError
-from imapeval.evaluation.imap_files import RecordedImaps
+from imapeval.evaluation.imap_files import RecordedImaps, hash_texts
 from imapeval.types import KnownRelation, Relation, Sample
 
 LINE = {
@@ -58,6 +59,51 @@ async def test_a_sample_without_reference(tmp_path: Path):
     path = write(tmp_path / "i.jsonl", LINE | {"reference": [], "relations": []})
     (imap,) = await RecordedImaps(path).extract(Sample("a", "q", (), ""))
     assert imap.reference == ()
+
+
+TEXTS = LINE | {"texts_sha256": hash_texts(Sample("a", "q", ("r",), "x  y"))}
+
+
+@pytest.mark.parametrize(
+    "other", [Sample("a", "Q", ("r",), "x y"), Sample("a", "q", ("R",), "x y"), Sample("a", "q", ("r",), "x")]
+)
+async def test_an_imap_of_other_texts_is_not_used(tmp_path: Path, other: Sample):
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", TEXTS))
+    assert await recorded.extract(Sample("a", "q\n", ("r",), "x y"))  # other white space
+    with pytest.raises(ExtractionError, match=r"i\.jsonl, line 1: .*'a', reference 0") as caught:
+        await recorded.extract(other)
+    assert caught.value.kind == "other-texts"
+
+
+async def test_each_reference_has_a_hash_of_its_own(tmp_path: Path):
+    sample = Sample("a", "q", ("r", "s"), "x y")
+    lines = [LINE | {"reference_index": n, "texts_sha256": hash_texts(sample, n)} for n in (0, 1)]
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", *lines))
+    assert len(await recorded.extract(sample)) == 2
+    with pytest.raises(ExtractionError, match="line 2"):
+        await recorded.extract(replace(sample, references=("r", "t")))
+
+
+def test_a_file_of_which_nothing_fits_is_refused(tmp_path: Path):
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", TEXTS))
+    for samples, told in (
+        ([Sample("b/M", "q", ("r",), "x y", system="M")], r"'a'.*'b/M'"),
+        ([Sample("a/M", "q", ("r",), "x y", system="M")], r"'a' became 'a/M'"),
+        ([Sample("a", "other", ("r",), "x y")], "'a'"),
+    ):
+        with pytest.raises(InputError, match=told) as caught:
+            recorded.check(samples)
+        assert caught.value.path == tmp_path / "i.jsonl"
+    # One who did not answer needs no imap.
+    recorded.check([Sample("b", "q", ("r",), "", answered=False)])
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", TEXTS, TEXTS | {"id": "b"}, LINE | {"id": "c"}))
+    recorded.check([Sample(id_, question, ("r",), "x y") for id_, question in zip("abx", "qzq", strict=True)])
+    told = [record.getMessage() for record in caplog.records]
+    assert [line.partition(": ")[2].partition(" ")[0] for line in told] == ["1", "1", "1"]
+    assert [line[-1] for line in told] == ["x", "b", "c"]
 
 
 def test_the_signature_follows_the_content(tmp_path: Path):

@@ -108,6 +108,7 @@ def score(
     """
     from imapeval.evaluation.evaluate import make_run_settings
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
+    from imapeval.evaluation.imap_files import RecordedImaps
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import (
         Run,
@@ -155,6 +156,8 @@ def score(
             device=choose_one(device, "--device", DEVICES),
         )
         ready = open_parts(llm=llm, progress=progress)
+    if isinstance(ready.extractor, RecordedImaps):
+        ready.extractor.check(samples)
     destination = out or f"runs/{make_file_stem(data[0])}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     output = Output(destination)
     identity = make_run_settings(ready, references=joined, seed=data_options.seed)

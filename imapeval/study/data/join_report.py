@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from imapeval.evaluation.ids import list_first
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-_NAMED = 3
-"""Maximum number of ids listed in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,6 @@ def describe_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: 
     if unread:
         sentences.append(f"Not read as ratings: {', '.join(map(repr, unread))}.")
     return (*sentences, *notes)
-
-
-def list_first(ids: Sequence[str]) -> str:
-    """Return the first ids, and how many more there are."""
-    more = len(ids) - _NAMED
-    return ", ".join(id_[:60] for id_ in ids[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _enumerate(numbers: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.ids import contrast_ids
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
@@ -233,10 +234,10 @@ def _refuse_unrated(given: Ratings, answers: _Answers, *, from_file: bool) -> Us
             "no sample of the run has a rating. Give them with --ratings, or score data with columns "
             "ratings.<dimension>."
         )
+    compared = contrast_ids("ratings", given.ids, "the run's", answers.samples)
     return UsageError(
-        f"no answer of the run is rated: the ratings are of ids such as {given.ids[0][:60]!r}, and the run's are such "
-        f"as {answers.samples[0].id[:60]!r}. Give the ratings the run's ids; --map id=<column> says which column holds "
-        "them."
+        f"no answer of the run is rated: {compared}. Give the ratings the run's ids; --map id=<column> says which "
+        "column holds them."
     )
 
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.ids import list_first
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
 from imapeval.files import refuse_stream
-from imapeval.study.data.join_report import list_first
 from imapeval.study.data.ratings.source import RatingsSource
 
 if TYPE_CHECKING:

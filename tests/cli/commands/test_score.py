@@ -157,6 +157,15 @@ def test_json_and_default_folder(imapeval: Command, write_data: WriteData, tmp_p
     assert (together["low"], together["high"]) == (None, None)  # one question: nothing to draw from
 
 
+def test_ready_imaps_are_not_those_of_other_rows(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    rows = [replace(sample, id="") for sample in SAMPLES]  # so that their numbers are the ids
+    assert imapeval("extract", write_data(rows), "--out", "imaps.jsonl").returncode == 0
+    scored = ("--metrics", "imapscore", "--imaps", "imaps.jsonl", "--out", "run")
+    refused = imapeval("score", write_data(rows[::-1]), *scored)
+    assert (refused.returncode, (tmp_path / "run").exists()) == (2, False)
+    assert imapeval("score", write_data(rows), *scored).returncode == 0
+
+
 def test_ready_imaps_with_their_relations(imapeval: Command, write_data: WriteData, tmp_path: Path):
     (tmp_path / "imaps.jsonl").write_text(json.dumps({"id": "a"} | IMAP) + "\n")
     data = write_data(SAMPLES)

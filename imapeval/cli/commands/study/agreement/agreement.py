@@ -78,8 +78,8 @@ def agreement(
 
 
 def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
+    from imapeval.evaluation.ids import list_first
     from imapeval.evaluation.runs import Run
-    from imapeval.study.data.join_report import list_first
     from imapeval.study.data.rated import rated_without_scores
 
     if run is None:
