@@ -25,6 +25,9 @@ FEW_ANSWERS = 100
 ENOUGH_FOR_CEILINGS = 200
 """Answers from which on the intervals of ceilings hold in 97% or less where they are rated yes or no."""
 
+FEW_FOR_MEANS = 10
+"""Questions below which the intervals of mean scores are too short whatever the scores."""
+
 ENOUGH_FOR_MEANS = 50
 """Questions from which on the intervals of mean scores hold in 93% or more."""
 
@@ -139,17 +142,24 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
 
 
 def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[str]:
-    """Return at most one sentence on the intervals of mean scores (coverage.py --means).
+    """Return sentences on the intervals of mean scores, of which at most one is on each size (coverage.py --means).
 
     Sizes are the numbers of questions that the intervals resample; 0 for intervals of shares. `of` is what the means
     are of, in the plural.
     """
-    if not any(0 < size < ENOUGH_FOR_MEANS for size in sizes):
-        return []
-    return [
-        "With fewer than 10 questions, intervals of means are too short (coverage 90 to 93%, not 95%); with fewer than "
-        f"{ENOUGH_FOR_MEANS} they are slightly too short where most {of} are equal (92 to 93%)."
-    ]
+    numbers = [size for size in sizes if size]
+    said: list[str] = []
+    if any(size < FEW_FOR_MEANS for size in numbers):
+        said.append(
+            f"With fewer than {FEW_FOR_MEANS} questions, intervals of means are too short (coverage 90 to 93%, not "
+            "95%)."
+        )
+    if any(FEW_FOR_MEANS <= size < ENOUGH_FOR_MEANS for size in numbers):
+        said.append(
+            f"With {FEW_FOR_MEANS} to {ENOUGH_FOR_MEANS - 1} questions, intervals of means are slightly too short "
+            f"where most {of} are equal (coverage 92 to 93%, not 95%)."
+        )
+    return said
 
 
 def describe_difference_limits(rows: Sequence[Difference], tests: Sequence[RunTest] = ()) -> list[str]:

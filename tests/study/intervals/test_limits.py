@@ -1,5 +1,6 @@
 """Where an interval was measured to hold more or less often than it says, that stands beside it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -56,9 +57,13 @@ def test_levels(level: Level, units: Units, count: int):
     assert len(describe_level_limits([(level, units), (level, units)])) == count
 
 
-@pytest.mark.parametrize(("sizes", "count"), [([5, 100], 1), ([49], 1), ([50, 400], 0), ([0, 50], 0), ([], 0)])
-def test_means(sizes: list[int], count: int):
-    assert len(describe_mean_limits(sizes)) == count
+@pytest.mark.parametrize(
+    ("sizes", "named"),
+    [([5, 100], ["10"]), ([10, 49], ["10 to 49"]), ([15, 5], ["10", "10 to 49"]), ([50, 400], []), ([0, 50], [])],
+)
+def test_means(sizes: list[int], named: list[str]):
+    found = [re.findall(r"([\d to]*\d) questions", sentence) for sentence in describe_mean_limits(sizes)]
+    assert [number.strip() for (number,) in found] == named
 
 
 @pytest.mark.parametrize(("wins", "losses", "count"), [(0, 0, 1), (5, 4, 1), (5, 5, 0), (90, 0, 0)])
