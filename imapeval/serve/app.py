@@ -3,14 +3,16 @@
 # Annotations are not postponed: FastAPI evaluates those of the functions in `_add_routes`.
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from imapeval import __version__
@@ -99,9 +101,8 @@ def make_app(loaded: LoadedScorer, limits: RequestLimits, *, token: str | None =
     # The server also logs these.
     app.add_exception_handler(Exception, _handle_error)
     _add_routes(app, loaded, work)
-    description = _make_openapi(app, loaded.scorer.metrics[0], with_token=token is not None)
-    posted = [path for path, operations in description["paths"].items() if "post" in operations]
-    _add_pages(app, description)
+    posted = [route.path for route in app.routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())]
+    _add_pages(app, cache(lambda: _make_openapi(app, loaded.scorer.metrics[0], with_token=token is not None)))
     return RequestGuard(app, limits, token=token, posted=posted)
 
 
@@ -166,16 +167,15 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         return _JsonResponse(_match_to_dict(found))
 
 
-def _add_pages(app: FastAPI, description: dict[str, Any]) -> None:
-    page = render_docs_page(description)
+def _add_pages(app: FastAPI, describe: Callable[[], dict[str, Any]]) -> None:
     # No scripts, and nothing from other servers.
     headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
     async def show_description(_: Request) -> Response:
-        return _JsonResponse(description)
+        return _JsonResponse(describe())
 
     async def show_page(_: Request) -> Response:
-        return HTMLResponse(page, headers=headers)
+        return HTMLResponse(render_docs_page(describe()), headers=headers)
 
     app.add_route("/openapi.json", show_description)
     app.add_route("/docs", show_page)

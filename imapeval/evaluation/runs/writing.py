@@ -9,6 +9,7 @@ import platform
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -333,6 +334,7 @@ def _failure_to_dict(failure: Failure) -> dict[str, str]:
     return fields if failure.raw is None else {**fields, "raw": failure.raw}
 
 
+@cache
 def _library_versions() -> dict[str, str]:
     versions: dict[str, str] = {}
     for name in _RECORDED_LIBRARIES:
