@@ -86,6 +86,29 @@ def test_the_same_in_other_words_earns_most(score, reference: str, response: str
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["sample-en", "sample-zh", "contrast-en", "contrast-zh"])
+def test_a_copy_of_the_reference_earns_everything(score, name: str):
+    first = {sample.references: sample for sample in read(name)}
+    copies = [change(sample, sample.references[0]) for sample in first.values()]
+    assert score(copies) == [1.0] * len(copies)
+
+
+YES_OR_NO = [
+    ("Can I breastfeed with mastitis?", "Yes, you can continue breastfeeding.", "You can breastfeed.", "No."),
+    ("Is ibuprofen safe in pregnancy?", "No, ibuprofen should be avoided.", "No.", "Yes, ibuprofen is safe."),
+    ("孕妇可以吃阿司匹林吗？", "不可以，孕妇禁用阿司匹林。", "不可以。", "可以吃阿司匹林。"),
+]
+
+
+@pytest.mark.parametrize(("question", "reference", "right", "wrong"), YES_OR_NO)
+def test_a_short_answer_to_a_yes_no_question_counts(score, question, reference, right, wrong):
+    samples = [Sample("x", question, (reference,), answer, detect_lang(question)) for answer in (right, wrong)]
+    above, below = score(samples)
+    assert above >= 0.5
+    assert below <= 0.1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "floor"), [("sample-en", 0.88), ("sample-zh", 0.88)])
 def test_a_reworded_answer_ranks_above_wrong_ones(score, name: str, floor: float):
     samples = read(name)

@@ -8,6 +8,8 @@
 6. text with names of the graph: names of one thing, or of something narrower, are made the same (with low confidence);
 7. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
+A fact that the reference states as well contradicts none of its other facts.
+
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
 in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
 which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
@@ -98,7 +100,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="19",
+            v="20",
         )
 
     async def match(
@@ -158,7 +160,7 @@ class HybridMatcher:
                 else:
                     match = self._match_pair(*reference, response[1], values, float(similarity))
                 matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
-        return matches
+        return matches if case.recorded is not None else _drop_shared_contradictions(matches)
 
     def _match_pair(self, term: str, reference: str, response: str, values: _BatchValues, similarity: float) -> Match:
         verdict = values.verdicts[reference, response]
@@ -293,6 +295,17 @@ def _combine(
     cosines: npt.NDArray[np.float64], overlaps: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     return np.round((np.clip(cosines, 0.0, 1.0) + overlaps) / 2 * weights, 4)
+
+
+def _drop_shared_contradictions(matches: list[Match]) -> list[Match]:
+    """Return the matches without contradictions by facts that the reference states as well: it says both."""
+    shared = {(match.response_term, match.response) for match in matches if match.relation is Relation.EXACT}
+    return [
+        replace(match, relation=Relation.UNMATCHED, decided_by="text", evidence={"why": "the reference states both"})
+        if match.relation is Relation.CONTRADICTION and (match.response_term, match.response) in shared
+        else match
+        for match in matches
+    ]
 
 
 def _relate_linked(graph: Graph, reference: _Linked, response: _Linked) -> tuple[Relation, dict[str, Any]] | None:

@@ -77,6 +77,20 @@ async def test_similarities_of_contradictions_and_unrelated_values(matcher, make
     assert 0 <= other < 0.5 < kind < 1
 
 
+async def test_what_the_reference_states_as_well_contradicts_none_of_its_facts(matcher, make_imap):
+    both = ["go within 72 hours", "go within two weeks"]
+    (matches,) = await matcher.match([make_imap(both, both)], langs=["en"])
+    assert [match.relation for match in matches] == [
+        Relation.EXACT,
+        Relation.UNMATCHED,
+        Relation.UNMATCHED,
+        Relation.EXACT,
+    ]
+    # A response that states a fact and its opposite still contradicts it.
+    (matches,) = await matcher.match([make_imap(both[:1], both)], langs=["en"])
+    assert [match.relation for match in matches] == [Relation.EXACT, Relation.CONTRADICTION]
+
+
 async def test_similarity_does_not_depend_on_the_rest_of_the_batch(matcher, make_imap):
     wanted = make_imap(["headache in the morning"], ["matutinal cephalalgia"])
     ((alone,),) = await matcher.match([wanted], langs=["en"])
