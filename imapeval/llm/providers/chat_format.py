@@ -237,7 +237,8 @@ def to_error(
     kind, hint = _classify(fault, request, from_model_server=fault.known or not answered)
     if kind == "auth" and not keyed:
         hint = "The server requires a key; set OPENAI_API_KEY."
-    message = f"{sender} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
+    outcome = "refused the key" if fault.status == 401 and keyed else "did not answer"
+    message = f"{sender} {outcome} (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
     if kind in ("auth", "not-found", "over-budget"):
         return ServiceError(message, kind=kind)
     return ProviderError(message, kind=kind, maybe_billed=fault.status in _LOST_BY_GATEWAY, retry_after=retry_after)

@@ -309,11 +309,17 @@ def _find_address(base_url: str | None) -> _Address:
         host, port, parts = None, None, urlsplit("")
     # An unescaped slash ends the password, and the rest of it would be shown as part of the path. A fragment is never
     # sent, so it is part of something else.
-    if parts.scheme not in ("http", "https") or not host or "@" in parts.path or "#" in given_url:
-        source = "--base-url" if base_url else "OPENAI_BASE_URL"
+    source = "--base-url" if base_url else "OPENAI_BASE_URL"
+    if "://" not in given_url:
+        # The address is not quoted: it may hold a password, which is recognised only behind the scheme.
         raise UsageError(
-            f"{source} is not a valid server address. Give one such as http://127.0.0.1:8000/v1, or "
-            "https://USER:PASSWORD@HOST/v1 with %2F for each slash in the password, %23 for each # and %40 for each @."
+            f"{source} does not begin with http:// or https://. Give the whole address, such as "
+            "http://127.0.0.1:8000/v1."
+        )
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.path or "#" in given_url:
+        raise UsageError(
+            f"{source} is not a valid server address. Give one such as http://127.0.0.1:8000/v1. In a user or password "
+            "write / as %2F, # as %23 and @ as %40."
         )
     register_url_secrets(given_url)
     login = None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))

@@ -145,6 +145,12 @@ def test_a_foreign_page_from_a_server_that_answered_before_does_not_end_the_run(
     )
 
 
+def test_a_refused_key_is_named():
+    for body in (error("Incorrect API key provided"), "<html>401</html>"):
+        fault = chat_format.ErrorReply.parse(401, body if isinstance(body, str) else json.dumps(body))
+        assert f"{SENDER} refused the key (status 401" in str(chat_format.to_error(fault, REQUEST, sender=SENDER))
+
+
 def test_a_missing_key_is_named():
     raised = chat_format.to_error(chat_format.ErrorReply.parse(401, "{}"), REQUEST, sender=SENDER, keyed=False)
     assert "OPENAI_API_KEY" in str(raised)

@@ -90,6 +90,14 @@ def test_an_invalid_address_is_rejected(url):
         OpenAIModel("m", base_url=url)
 
 
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "localhost:8000/v1", "ann:s3cret@host/v1"])
+def test_a_missing_scheme_is_named(url):
+    with pytest.raises(UsageError, match="--base-url does not begin with http:// or https://") as caught:
+        OpenAIModel("m", base_url=url)
+    assert "redacted" not in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
 ERROR = {"error": {"message": "the server says why", "type": "x", "code": None, "param": None}}
 FAULTS = [
     ((429, ERROR), "rate-limit", "the server says why"),
