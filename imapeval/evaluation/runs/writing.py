@@ -358,9 +358,12 @@ def _find_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[st
     if old["data"]["sha256"] != new["data"]["sha256"]:
         compare("the data", _describe_data(old["data"]), _describe_data(new["data"]))
     before, now = old["settings"], new["settings"]
-    compare("the list of metrics", ",".join(before["metrics"]), ",".join(now["metrics"]))
-    for name in ("extractor", "matcher", "seed", "resources"):
-        compare(name, before.get(name), now[name])
+    compare("seed", before.get("seed"), now["seed"])
+    metrics, wanted = list(before["metrics"]), list(now["metrics"])
+    compare("the list of metrics", ",".join(metrics), ",".join(wanted))
+    if metrics == wanted:  # other metrics may need no extractor, matcher and resources, or others
+        for name in ("extractor", "matcher", "resources"):
+            compare(name, before.get(name), now[name])
     if not found:  # the signatures of metrics include extractor and matcher: name each difference once
         for name, signature in now["metrics"].items():
             compare(name, before["metrics"][name], signature)

@@ -152,6 +152,8 @@ def test_an_outcome_of_another_run_is_named(folder: Path):
     [
         (SAMPLES[:1], SETTINGS, r"the data was 2 samples of data.jsonl \(sha256 \w{8}\), is now 1 samples of"),
         (SAMPLES, RunSettings({"m": "m|v:1"}), "the list of metrics was m,n, is now m"),
+        # Other metrics need another extractor: only what was chosen is named.
+        (SAMPLES, RunSettings({"m": "m|v:1"}, extractor="x"), r"settings: the list of metrics was m,n, is now m\. "),
         (SAMPLES, RunSettings({"m": "m|v:2", "n": "n|v:1"}), r"m was m\|v:1, is now m\|v:2"),
         (SAMPLES, RunSettings(SETTINGS.metrics, seed=7), "seed was 0, is now 7"),
         (SAMPLES, RunSettings(SETTINGS.metrics, extractor="x"), "extractor was , is now x"),
