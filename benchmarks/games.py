@@ -120,6 +120,8 @@ HONEST = Game(lambda s: s.response)
 RIGHT, WRONG = ("right", "reworded"), ("wrong",)
 READERS = ("offline", "scripted model")
 LANGS: tuple[Lang, ...] = ("en", "zh")
+OTHER = "(the next question's reference)"
+"""What the score of any answer in the style of the references is worth, even if it is about something else."""
 GAIN = 0.005
 """What changes a score, rather than its last digits."""
 
@@ -221,11 +223,17 @@ def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, ma
 
 def show(reader: str, graph: Graph, matcher: HybridMatcher) -> list[str]:
     """Return the lines of a reader's table: mean changes of right and of wrong answers, and how many answers gain."""
-    cells: dict[str, list[str]] = {name: [] for name in ("(the honest score)", *GAMES)}
+    bases = ("(the honest score)", *([OTHER] if reader == "offline" else []))
+    cells: dict[str, list[str]] = {name: [] for name in (*bases, *GAMES)}
     for lang in LANGS:
         samples = read(f"sample-{lang}")
         honest = play(samples, HONEST, reader=reader, graph=graph, matcher=matcher)
         cells["(the honest score)"] += [*show_means(honest, samples, ".3f"), ""]
+        if reader == "offline":
+            references = [sample.references[0] for sample in (*samples[2:], *samples[:2])]
+            others = [replace(one, response=text) for one, text in zip(samples, references, strict=True)]
+            values = asyncio.run(score(others, open_offline(graph), matcher))
+            cells[OTHER] += [*show_means(values, samples, ".3f"), ""]
         for name, game in GAMES.items():
             played = play(samples, game, reader=reader, graph=graph, matcher=matcher)
             changes = [after - before for after, before in zip(played, honest, strict=True)]
