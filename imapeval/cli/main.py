@@ -67,6 +67,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="Measure whether a generated medical answer agrees with a clinician's, fact by fact.",
     no_args_is_help=True,
     add_completion=False,

@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.cli.conftest import Command
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -14,6 +16,12 @@ DOCS = ROOT / "docs"
 def test_the_page_says_what_the_commands_say():
     written = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert written == runpy.run_path(str(DOCS / "write_cli.py"))["render"](), "run: python docs/write_cli.py"
+
+
+@pytest.mark.parametrize("command", [(), ("score",), ("study",), ("study", "correlate")])
+def test_help_has_a_short_option(imapeval: Command, command: tuple[str, ...]):
+    short = imapeval(*command, "-h")
+    assert (short.returncode, short.stdout) == (0, imapeval(*command, "--help").stdout)
 
 
 @pytest.mark.slow
