@@ -122,7 +122,9 @@ def write_sentence(rows: Sequence[FactRow]) -> str:
     }
     lacking = [row for row in rows if row.reference and not row.response]
     beyond = [row for row in rows if not row.reference]
-    sentence = f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
+    # Otherwise "it lacks" would look as if the response had been read and said something else.
+    sentence = "" if any(row.response for row in rows) else "No fact was read in the response. "
+    sentence += f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
     sentence += f"The response has {len(covered)} of {_count_facts(len(expected))} of the reference"
     if lacking:
         sentence += f"; it lacks {_list_facts(lacking)}"

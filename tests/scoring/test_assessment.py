@@ -142,6 +142,7 @@ def test_an_answer_without_facts_is_told_from_one_that_comes_nowhere_near():
         found = contradict(reference=(said[0],), response=response)
         assert found.rows[0].kind == "unmatched"
         assert found.rows[0].why.startswith(why)
+        assert ("No fact was read in the response. The response has 0 of 1 fact" in found.reason) is (not response)
 
 
 def test_why_there_is_no_score():
