@@ -107,28 +107,38 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
         )
     ).astype(np.float64)
 
-    def make(find: Callable[[Floats], Floats]) -> CeilingStatistic:
+    last: dict[bytes, Floats] = {}
+
+    def compute_both(found: Floats, covariance: Floats, sums: Floats) -> Floats:
+        # The two coefficients are asked for in turn with the same numbers, and share nearly all of the work.
+        key = b"".join(numbers.tobytes() for numbers in (found, covariance, sums))
+        if key not in last:
+            last.clear()
+            last[key] = _compute(design, found, covariance, sums)
+        return last[key]
+
+    def make(place: int) -> CeilingStatistic:
         def compute(data: Floats, weights: Floats) -> Floats:
             found = reliability.compute(data[:, :width], weights)
             sums = weights @ data[:, width:]
             if design.raters == 1:
-                return _compute(design, find, found, _find_pooled_covariance(design, found, sums), sums)
-            return _compute(design, find, found, found * _find_variance(sums), sums)
+                return compute_both(found, _find_pooled_covariance(design, found, sums), sums)[place]
+            return compute_both(found, found * _find_variance(sums), sums)[place]
 
         def compute_at(reliabilities: Floats) -> Floats:
             sums = np.tile(data[:, width:].sum(axis=0), (len(reliabilities), 1))
             if design.raters == 1:
                 covariance = _find_pooled_covariance(design, reliabilities, sums)
-                return _compute(design, find, reliabilities, covariance, sums)
+                return compute_both(reliabilities, covariance, sums)[place]
             variance = _find_variance(sums)
             # With the same frequencies, the variance of a mean of k ratings grows by (k - 1) / k of what they share.
             grows = 1 - float((counts > 0) @ (1 / np.maximum(counts, 1))) / reliability.n
             own = variance * (1 - grows * reliability.value)
-            return _compute(design, find, reliabilities, reliabilities * own / (1 - grows * reliabilities), sums)
+            return compute_both(reliabilities, reliabilities * own / (1 - grows * reliabilities), sums)[place]
 
         return CeilingStatistic(replace(reliability, data=data, compute=compute, bounds=(0.0, 1.0)), compute_at)
 
-    return {"spearman": make(_find_rho), "kendall_tau_b": make(_find_tau)}
+    return {"spearman": make(0), "kendall_tau_b": make(1)}
 
 
 def count_steps(ratings: Floats) -> int | None:
@@ -164,13 +174,13 @@ def _find_pooled_covariance(design: _Design, reliability: Floats, sums: Floats) 
     return reliability / (raters - (raters - 1) * reliability) * variance
 
 
-def _compute(
-    design: _Design, find: Callable[[Floats], Floats], reliability: Floats, covariance: Floats, sums: Floats
-) -> Floats:
-    """Return the ceiling for each row of sums, shape (m,); 0 where the mean rating is not reliable at all.
+def _compute(design: _Design, reliability: Floats, covariance: Floats, sums: Floats) -> Floats:
+    """Return the ceilings of rho and tau-b for each row of sums; 0 where the mean rating is not reliable at all.
 
-    `find` computes the coefficient from the result of `_spread_means`. `covariance` is that of two raters' ratings: the
-    reliable part of the variance of the mean rating.
+    `covariance` is that of two raters' ratings: the reliable part of the variance of the mean rating.
+
+    Returns:
+        Shape (2, m).
     """
     size, wanted = sums[:, 0], np.maximum(np.nan_to_num(covariance), 0.0)
     answers = sums[:, 3 : 3 + len(design.patterns)] / size[:, None]
@@ -179,14 +189,15 @@ def _compute(
     # Thresholds between neighbouring categories.
     limits = _to_limits(1 - shares.cumsum(axis=2)[:, :, :-1])
     correlation = _find_correlation(limits, wanted)
-    found = np.empty(len(sums))
+    found = np.empty((2, len(sums)))
     longest = max(map(len, design.patterns))
     at_once = max(1, _CELLS // (_NODES * len(design.patterns) * (longest * design.steps + 1)))
     for start in range(0, len(sums), at_once):
         block = slice(start, start + at_once)
         ratings = _spread_ratings(limits[block], correlation[block])
         given, order = _spread_means(design, ratings, answers[block])
-        found[block] = find(given[:, :, order])
+        ordered = given[:, :, order]
+        found[:, block] = _find_rho(ordered), _find_tau(ordered)
     return np.where(np.isnan(reliability), np.nan, np.where(reliability > 0, np.clip(found, 0.0, 1.0), 0.0))
 
 
