@@ -52,6 +52,7 @@ class Sample:
         answered: Whether there is a response, which may be empty. A sample without one is not scored.
         fault: Why the data of the sample cannot be read; None if they can. A sample with a fault is not scored, and has
             what could be read.
+        numbered: Whether the id is the number of the row, because the data have no ids.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Sample:
     turns: tuple[Turn, ...] = ()
     answered: bool = True
     fault: Failure | None = None
+    numbered: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

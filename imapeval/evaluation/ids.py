@@ -71,20 +71,21 @@ def contrast_ids(things: str, ids: Sequence[str], owner: str, samples: Sequence[
         owner: Whose the samples are, such as "the run's".
         samples: The samples, at least one.
     """
+    added = describe_added_systems(ids, samples)
     return (
         f"the {things} are of ids such as {ids[0][:60]!r}, and {owner} are such as {samples[0].id[:60]!r}"
-        f"{describe_added_systems(ids, samples)}"
+        f"{added and f'. {added}'}"
     )
 
 
 def describe_added_systems(ids: Sequence[str], samples: Sequence[Sample]) -> str:
-    """Return that the samples' ids were extended by their systems, if one of the given ids is such an id without it."""
+    """Return that the systems were added to the samples' ids, if one of the given ids is without; "" otherwise."""
     wanted = set(ids)
     for sample in samples:
         plain = sample.id.removesuffix(f"/{sample.system}")
         if plain != sample.id and plain in wanted:
             return (
-                f" ({plain[:60]!r} became {sample.id[:60]!r} when the data were read, because ids repeat between "
-                "systems; if that is a mistake, correct the repeated ids in the data)"
+                f"{plain[:60]!r} became {sample.id[:60]!r} when the data were read, because ids repeat between "
+                "systems; if that is a mistake, correct the repeated ids in the data"
             )
     return ""

@@ -44,6 +44,7 @@ class _Data(_StrictModel):
     source: str
     samples: _Count
     sha256: str
+    numbered: bool = False
 
 
 class _Settings(_StrictModel):

@@ -115,7 +115,12 @@ class RunWriter:
             "libraries": _library_versions(),
             "command": [redact(word) for word in command],
             "options": {name: _redact_option(value) for name, value in (options or {}).items()},
-            "data": {"source": redact(source), "samples": len(samples), "sha256": digest.hexdigest()},
+            "data": {
+                "source": redact(source),
+                "samples": len(samples),
+                "sha256": digest.hexdigest(),
+                "numbered": any(sample.numbered for sample in samples[:1]),
+            },
             "settings": asdict(settings),
             "started": _now(),
             "finished": None,

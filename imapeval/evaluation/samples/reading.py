@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 import sys
+from array import array
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from imapeval import _resources
 from imapeval.errors import InputError
-from imapeval.evaluation.ids import IdIndex
+from imapeval.evaluation.ids import IdIndex, list_first
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
 from imapeval.evaluation.samples.files.formats import is_data_file
@@ -220,13 +221,18 @@ def _assign_ids(
                 if strict:
                     raise refused
                 sample = replace(sample, fault=Failure("sample", "bad-input", str(refused)))
-            yield replace(sample, id=str(row.number) if numbered else f"{row.unit} {row.line}")
+            yield replace(sample, id=str(row.number) if numbered else f"{row.unit} {row.line}", numbered=numbered)
 
     samples = spool(number())
-    repeated = index_samples(samples).repeated
+    index = index_samples(samples)
+    repeated = index.repeated
     if repeated and IdIndex(Mapped(samples, lambda sample: repr((sample.id, sample.system)))).repeated is None:
         if not wide:
-            _log.warning("%s: ids repeat between systems, so they are ID/SYSTEM", source)
+            _log.warning(
+                "%s: ids repeat between systems, so they are ID/SYSTEM: %s",
+                source,
+                list_first(_find_repeated(samples, index)),
+            )
         samples = spool(
             replace(sample, id=f"{sample.id}/{sample.system}" if sample.system else sample.id) for sample in samples
         )
@@ -241,6 +247,16 @@ def _assign_ids(
             fix="Make ids unique, for example by adding the system's name.",
         )
     return samples
+
+
+def _find_repeated(samples: Sequence[Sample], index: IdIndex) -> Sequence[str]:
+    """Return the ids of several samples."""
+    is_repeated = bytearray(len(samples))
+    for position, sample in enumerate(samples):
+        first = index.get(sample.id)
+        if first is not None and first != position:
+            is_repeated[first] = True
+    return Mapped(array("Q", compress(range(len(samples)), is_repeated)), lambda position: samples[position].id)
 
 
 def index_samples(samples: Sequence[Sample]) -> IdIndex:

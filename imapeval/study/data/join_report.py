@@ -10,6 +10,8 @@ from imapeval.evaluation.ids import list_first
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from imapeval.evaluation.runs import Run
+
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
@@ -31,7 +33,7 @@ class JoinReport:
         unknown_metrics: Metrics that are not installed, so that it is unknown whether high scores are good.
         left_out: Numbers of skipped ratings, by a plural phrase that describes them.
         unread: Columns of the ratings that were not read.
-        notes: Remarks of the ratings reader.
+        notes: Remarks of the ratings reader, and about the ids of the runs.
     """
 
     runs: tuple[str, ...]
@@ -76,6 +78,17 @@ class JoinReport:
         if self.unknown_metrics:
             sentences.append(f"Not installed (high scores are assumed to be good): {', '.join(self.unknown_metrics)}.")
         return (*sentences, *describe_reading(self.left_out, self.unread, self.notes))
+
+
+def describe_numbered_ids(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return, as sentences, which runs have row numbers as ids: a file joined with them must count the same rows."""
+    return tuple(
+        f"The data of {run.folder} have no ids, so the row numbers are used: the first row of the data is '1'. If the "
+        "ids joined with them count the rows of another file, or in another order, the results are wrong. Give the "
+        "data a column `id`, or name one with --map id=<column>, and score them again."
+        for run in runs
+        if run.manifest["data"].get("numbered")
+    )
 
 
 def describe_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: Iterable[str]) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.ids import contrast_ids
+from imapeval.evaluation.ids import contrast_ids, describe_added_systems
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
-from imapeval.study.data.join_report import JoinReport
+from imapeval.study.data.join_report import JoinReport, describe_numbered_ids
 from imapeval.study.data.rated import Rated, choose_names
 from imapeval.study.data.ratings import Ratings, ratings_of_samples
 from imapeval.study.intervals.bootstrap import number_clusters
@@ -111,6 +111,9 @@ def join_ratings(
         facets=_read_facets(samples),
         covariates=_measure(samples, _read_imap_sizes(runs)),
     )
+    strays = tuple(id_ for id_, row in zip(given.ids, place.tolist(), strict=True) if row < 0)
+    added = describe_added_systems(strays, answers.samples)
+    notes = () if ratings is None else (*([f"{added}."] if added else []), *describe_numbered_ids(runs))
     account = JoinReport(
         runs=tuple(str(run.folder) for run in runs),
         answers=len(answers.samples),
@@ -120,13 +123,13 @@ def join_ratings(
         raters=len(seen),
         raters_per_answer={name: _count_raters(by_rater[name]) for name in named} if seen else {},
         rated_ids=len(given.ids),
-        strays=tuple(id_ for id_, row in zip(given.ids, place.tolist(), strict=True) if row < 0),
+        strays=strays,
         failures=_count(chosen, np.isnan(scores[kept]) & (found[kept] != _UNSEEN)),
         not_scored=_count(chosen, found[kept] == _UNSEEN),
         unknown_metrics=tuple(name for name in chosen if name not in registry.names()),
         left_out=given.left_out,
         unread=given.unread,
-        notes=given.notes,
+        notes=(*given.notes, *notes),
     )
     return rated, account
 

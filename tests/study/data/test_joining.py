@@ -238,6 +238,29 @@ def test_an_account_is_data(run: Run):
     json.dumps([account.to_sentences(), account.failures, account.not_rated])
 
 
+def test_row_numbers_as_ids(run: Run, tmp_path: Path):
+    given = read(tmp_path / "ratings.csv", "id,accuracy\nx1,2\n1,3\n")
+    numbered = write(tmp_path / "n", {"rouge1": [Score(1)]}, [Sample("1", "q", (), "r", numbered=True)])
+    notes = join_ratings([run, numbered], given, metrics=["rouge1"])[1].notes
+    assert [str(numbered.folder) in note and "--map id=" in note for note in notes] == [True]
+    rated = write(tmp_path / "r", {"rouge1": [Score(1)]}, [replace(SAMPLES[0], numbered=True)])
+    assert not join_ratings([rated])[1].notes
+
+
+def test_ids_to_which_the_system_was_added(tmp_path: Path):
+    samples = [replace(sample, id=f"a/{sample.system}") for sample in SAMPLES[:2]] + [SAMPLES[2]]
+    run = write(tmp_path / "run", {"rouge1": [Score(1)] * 3}, samples)
+    for text in ("id,accuracy\na,2\n", "id,accuracy\na,2\nx2,3\n"):
+        given = read(tmp_path / "ratings.csv", text)
+        if "x2" in text:
+            (told,) = join_ratings([run], given)[1].notes
+        else:
+            with pytest.raises(UsageError) as caught:
+                join_ratings([run], given)
+            told = str(caught.value)
+        assert "'a' became 'a/x'" in told
+
+
 def test_hundreds_of_ids_are_not_listed(tmp_path: Path):
     samples = [replace(SAMPLES[0], id=f"a{n}", ratings={"accuracy": 1} if n == 0 else {}) for n in range(300)]
     run = write(tmp_path / "run", {"rouge1": [Score(1)] * 300}, samples)

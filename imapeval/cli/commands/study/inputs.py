@@ -146,16 +146,21 @@ class StudyOptions:
     ) -> tuple[list["ImportedScores"], list[str] | None]:
         """Return the files of --scores, and which of the wanted metrics are those of the runs; None for all.
 
+        Without ratings, which have it in their report, it is printed to stderr which runs have row numbers as ids.
+
         Raises:
             UsageError: A metric is in neither.
             InputError: A file is malformed.
         """
+        from imapeval.study.data.join_report import describe_numbered_ids
         from imapeval.study.data.rated import choose_names
         from imapeval.study.data.scores_file import read_scores
 
         imported = [read_scores(path) for path in self.scores or ()]
         elsewhere = {name for one in imported for name in one.scores}
         if imported:
+            for sentence in () if self.ratings else describe_numbered_ids(runs):
+                echo(sentence, err=True)
             of_runs = (name for run in runs for name in run.manifest["settings"]["metrics"])
             choose_names("metric", wanted, tuple(dict.fromkeys((*of_runs, *elsewhere))))
         return imported, None if wanted is None else [name for name in wanted if name not in elsewhere]

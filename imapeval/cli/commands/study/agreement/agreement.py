@@ -80,11 +80,15 @@ def agreement(
 def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
     from imapeval.evaluation.ids import list_first
     from imapeval.evaluation.runs import Run
+    from imapeval.study.data.join_report import describe_numbered_ids
     from imapeval.study.data.rated import rated_without_scores
 
     if run is None:
         return rated_without_scores(given)
-    texts = {sample.id: sample.question for sample in Run(run).samples()}
+    opened = Run(run)
+    for sentence in describe_numbered_ids([opened]):
+        echo(sentence, err=True)
+    texts = {sample.id: sample.question for sample in opened.samples()}
     if strays := [id_ for id_ in given.ids if id_ not in texts]:
         echo(
             f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_first(strays)}. Each counts as an "
