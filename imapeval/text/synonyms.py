@@ -37,6 +37,7 @@ rectal: p.r.|per rectum|rectally|into the rectum
 topical: topically|on the skin|to the skin
 inhaled: by inhalation|via inhaler|by inhaler|with an inhaler
 cause: lead to|leads to
+not restricted: unrestricted|without restriction|without restrictions|without any restriction|without any restrictions
 hereditary: inherited
 normal: within normal limits|within the normal limits|within normal range|within the normal range|in the normal range|unremarkable|wnl
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink
@@ -177,6 +178,7 @@ _CHINESE = """
 小便: 尿液|排尿
 大便: 粪便|排便
 月经: 例假|大姨妈
+不限制: 不受限制|不加限制|不作限制|无限制|没有限制
 少喝水: 限制饮水|限水|控制饮水|减少饮水|少饮水
 辛辣: 吃辣|辣的食物
 已: 已经

@@ -109,6 +109,10 @@ OPPOSITE = [
     ("停药", "继续服药"),
     ("不宜饮酒或吸烟", "可以吸烟"),
     ("not uncommon", "uncommon"),
+    ("limit salt", "do not limit salt"),
+    ("reduce the dose", "do not reduce the dose"),
+    ("限制饮酒", "饮酒不受限制"),
+    ("restricted diet", "unrestricted diet"),
 ]
 OTHER_AMOUNT = [
     ("早3片晚1片", "早1片晚3片"),
@@ -247,6 +251,8 @@ OPEN = [
     ("肺癌III期", "肺癌III级"),
     ("stage IV melanoma", "oral melanoma"),
     ("慢性肾脏病4期", "慢性肾脏病"),
+    ("avoid salt", "limit salt"),
+    ("少吃盐", "不吃盐"),
 ]
 
 _TURNED: dict[WordingVerdict | None, WordingVerdict] = {
