@@ -57,6 +57,12 @@ LLM_METRICS = f"blend,judge,{DEFAULT_METRICS}"
 MAX_IDS = 10
 """Answers that are named as too close to call; `--json` has all."""
 
+MAX_KINDS = 3
+"""Kinds of failures of which a message is shown, the most frequent ones; `results.jsonl` has all."""
+
+_MAX_CHARACTERS = 500
+"""Characters of such a message that are shown: it may quote a reply or a text."""
+
 
 @expand_options
 def score(
@@ -229,12 +235,17 @@ def score(
         if failed:
             kinds = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
             file = output.show(folder / "results.jsonl")
-            echo(f"{failed} of {len(samples)} samples failed ({kinds}); see {file}.", err=True)
-            if reasons["no-reference"] == len(samples):
-                echo("No sample has a reference. Say which column holds it with --map reference=COLUMN.", err=True)
+            echo(f"{failed} of {len(samples)} samples failed ({kinds}); see {file}. The first of each kind:", err=True)
+            for kind, _ in reasons.most_common(MAX_KINDS):
+                echo(f"  {kind}: {_shorten(outcomes.find_message(kind))}", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
+
+
+def _shorten(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
 
 
 def _resume_command(destination: str) -> str:

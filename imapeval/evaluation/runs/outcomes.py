@@ -122,6 +122,10 @@ class Outcomes:
             kind: count_samples(message for failure_kind, message in every if failure_kind == kind) for kind in kinds
         }
 
+    def find_message(self, kind: str) -> str:
+        """Return the message of the first failure of a kind that there is."""
+        return next(message for (_, known), messages in self.failures.items() if known == kind for message in messages)
+
     def find_first_kinds(self) -> Sequence[str | None]:
         """Return the kind of failure of each sample's first metric without a score; None where all have one."""
         import numpy as np
