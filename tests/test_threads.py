@@ -13,7 +13,7 @@ from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.threads import LONG, run_in_thread
 from imapeval.types import Sample
 
-LONG_TEXT = "Take aspirin. " * (LONG // 10)
+LONG_TEXT = "Take aspirin. " * LONG
 
 
 @pytest.fixture

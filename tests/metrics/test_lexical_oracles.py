@@ -43,9 +43,8 @@ def cases(request: pytest.FixtureRequest) -> list[Case]:
     path = DEV if request.param == "imapscore-dev" else ROOT / "datasets" / f"{request.param}.jsonl"
     if not path.exists():
         pytest.skip(f"{path} is not here: the rated answers are no part of the project")
-    # Of the rated answers 20 of each of the four files that they come from.
-    first = 20 if path == DEV else 60
-    cases = [case for n, case in enumerate(read_cases(path)) if n % 100 < first]
+    # 60 answers of each of the four files that the rated answers come from.
+    cases = [case for n, case in enumerate(read_cases(path)) if n % 100 < 60]
     assert len(cases) >= 50
     return cases
 

@@ -139,7 +139,7 @@ def as_lists(*rows: dict[str, Any]) -> list[list[Any]]:
     return [list(row.values()) for row in rows]
 
 
-HUGE = "Rest. " * 400_000
+HUGE = "Rest. " * 2_000_000
 WIDE = [{"question": row["question"], "reference": row["reference"], "a": row["response"], "b": "No."} for row in ROWS]
 
 READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
