@@ -158,6 +158,7 @@ def test_what_is_under_way_is_finished_and_kept(
     assert len(slow.begun) == begun
     assert "repeat the command" in said or "To resume: imapeval score" in said
     assert sorted(slow.begun) == sorted(slow.answered)
+    assert command != SCORE or f"kept in the cache: {len(slow.answered)} calls; " in said
     assert len(slow.begun) < 2 * len(SAMPLES)
 
     slow.seconds = 0

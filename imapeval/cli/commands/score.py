@@ -192,7 +192,9 @@ def score(
                     progress=advance,
                 )
         except Interrupted as interrupted:
-            echo(f"Stopped. To resume: {_resume_command(destination)}", err=True)
+            # Results are written in batches, and so may all be missing although texts have been read.
+            kept = "" if ledger is None else f" Completions are kept in the cache: {format_report(ledger.report())}."
+            echo(f"Stopped.{kept} To resume: {_resume_command(destination)}", err=True)
             raise typer.Exit(interrupted.code) from interrupted
         except ServiceError as error:
             command = _resume_command(destination)
