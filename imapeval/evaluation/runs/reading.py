@@ -105,9 +105,9 @@ class Run:
         path = folder / MANIFEST
         content = _read_bytes(path)
         if content is None:
-            raise InputError(
-                "is not a run directory: it has no manifest.json", path=folder, fix="Give a run directory."
-            )
+            problem = "is a file" if folder.is_file() else "has no manifest.json"
+            fix = "Give a run directory; `imapeval score FILE` makes one from a file of answers."
+            raise InputError(f"is not a run directory: it {problem}", path=folder, fix=fix)
         try:
             manifest = parse_json(content)
             Manifest.model_validate(manifest)
@@ -320,7 +320,7 @@ def _read_bytes(path: Path) -> bytes | None:
     """Return the content of a file; None if it does not exist."""
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _unreadable_file_error(path, error) from error

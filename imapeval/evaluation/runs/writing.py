@@ -127,6 +127,8 @@ class RunWriter:
             "counts": None,
             "usage": None,
         }
+        if folder.is_file():
+            raise UsageError(f"{folder} is a file, and a run is a folder. Choose another with --out.")
         with report_write_errors(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             had_lock = (folder / _LOCK).exists()

@@ -4,8 +4,8 @@ A new source needs a loader (see `imapeval.evaluation.samples.loaders`) and its 
 """
 
 from imapeval.evaluation.samples.building import make_sample
-from imapeval.evaluation.samples.loaders import LOADERS, Loader
-from imapeval.evaluation.samples.reading import index_samples, read, resolve_source, shipped_samples, system_label
+from imapeval.evaluation.samples.loaders import LOADERS, Loader, shipped_samples
+from imapeval.evaluation.samples.reading import index_samples, read, resolve_source, system_label
 from imapeval.evaluation.samples.rows import Row
 from imapeval.text.language import detect_lang
 

@@ -7,10 +7,12 @@ question | turns, reference | references, response, system, lang, ratings.*`. Th
 
 from __future__ import annotations
 
+import difflib
 import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from imapeval import _resources
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.formats import FILE_LOADERS, SUFFIXES, is_data_file, read_file
@@ -133,6 +135,11 @@ LOADERS: Mapping[str, Loader] = {
 """All loaders by their name for `--loader`."""
 
 
+def shipped_samples() -> dict[str, Path]:
+    """Return the files of the sample data that ships with imapeval, by name."""
+    return {path.stem: path for path in sorted(_resources.find("datasets").glob("*.jsonl"))}
+
+
 def list_files(source: str, loader: str | None = None) -> list[str]:
     """Return the files of a source: those of a folder or a pattern; anything else is returned unchanged.
 
@@ -169,5 +176,7 @@ def choose_loader(source: str, name: str | None = None) -> Loader:
     if source.startswith(_HF_PREFIX):
         return load_hf
     if source != STDIN and not Path(source).exists():
-        raise InputError("no such file", path=source, fix="Check the path; `imapeval datasets` lists what ships.")
+        close = difflib.get_close_matches(source, shipped_samples(), n=1)
+        meant = f"Did you mean the shipped sample {close[0]}?" if close else "Check the path;"
+        raise InputError("no such file", path=source, fix=f"{meant} `imapeval datasets` lists what ships.")
     return load_inspect if Path(source).suffix.lower() == ".eval" else read_file

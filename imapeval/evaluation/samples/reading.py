@@ -13,14 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from imapeval import _resources
 from imapeval.errors import InputError
 from imapeval.evaluation.ids import IdIndex, list_first
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
 from imapeval.evaluation.samples.files.formats import is_data_file
 from imapeval.evaluation.samples.files.text_lines import SHOWN_STDIN, STDIN
-from imapeval.evaluation.samples.loaders import choose_loader, list_files
+from imapeval.evaluation.samples.loaders import choose_loader, list_files, shipped_samples
 from imapeval.evaluation.samples.rows import ReadOptions
 from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.redaction import get_logger
@@ -109,6 +108,7 @@ def read(
         raise cast("InputError", made[0][2])
     samples = _assign_ids(made, source=source, strict=strict, wide=bool(found.systems))
     _log_faults(samples, source=source)
+    _log_empty(samples, source=source)
     return samples if sample is None else _draw_questions(samples, sample, seed=seed, source=source)
 
 
@@ -164,6 +164,18 @@ def _log_faults(samples: Sequence[Sample], *, source: str) -> None:
         )
 
 
+def _log_empty(samples: Sequence[Sample], *, source: str) -> None:
+    empty = sum(sample.answered and sample.fault is None and not sample.response.strip() for sample in samples)
+    if empty:
+        _log.warning(
+            "%s: %d of %d responses are empty, and are scored as answers that say nothing. If they are missing, add "
+            '--missing ""',
+            source,
+            empty,
+            len(samples),
+        )
+
+
 def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: str) -> Sequence[Sample]:
     """Return the answers to some questions, in the order of the data."""
     # By their hashes of 64 bits, for millions.
@@ -180,11 +192,6 @@ def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: 
         seed,
     )
     return drawn
-
-
-def shipped_samples() -> dict[str, Path]:
-    """Return the files of the sample data that ships with imapeval, by name."""
-    return {path.stem: path for path in sorted(_resources.find("datasets").glob("*.jsonl"))}
 
 
 def resolve_source(path: str | Path) -> str:

@@ -155,6 +155,10 @@ def _read_scores(
     return scores
 
 
+_LANGUAGE = ("language", "lang")
+"""Names of the language: that of the groups, and that of the column."""
+
+
 def _read_groups(samples: Sequence[Sample], by: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
     """Return the group of each answer by column.
 
@@ -163,7 +167,7 @@ def _read_groups(samples: Sequence[Sample], by: Sequence[str] | None) -> dict[st
     """
     groups: dict[str, tuple[str, ...]] = {}
     for name in _COLUMNS if by is None else by:
-        values = [sample.lang if name == "language" else sample.meta.get(name) for sample in samples]
+        values = [sample.lang if name in _LANGUAGE else sample.meta.get(name) for sample in samples]
         groups[name] = tuple("" if value is None else str(value) for value in values)
         if by is not None and not any(groups[name]):
             columns = dict.fromkeys(("language", *(key for sample in samples for key in sample.meta)))

@@ -326,3 +326,13 @@ def test_what_a_killed_process_left_half_written_is_removed(folder: Path, tmp_pa
         with write(place):
             pass
         assert not list(place.glob(f".*{DRAFT_SUFFIX}"))
+
+
+def test_a_file_is_no_run(tmp_path: Path):
+    path = tmp_path / "data.csv"
+    path.write_text("question,response\n")
+    with pytest.raises(InputError, match="imapeval score") as caught:
+        Run(path)
+    assert caught.value.path == path
+    with pytest.raises(UsageError, match="file"):
+        RunWriter(path, [], settings=RunSettings({}))

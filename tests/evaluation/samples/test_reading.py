@@ -253,6 +253,44 @@ def test_absent_file_and_folder(tmp_path: Path):
         read(tmp_path / "e.jsonl")
 
 
+def test_a_name_that_is_nearly_that_of_a_shipped_sample():
+    with pytest.raises(InputError, match="sample-en"):
+        read("sampel-en")
+
+
+def test_a_file_without_sheets(tmp_path: Path):
+    path = write_jsonl(tmp_path / "d.jsonl", ROW)
+    with pytest.raises(InputError, match="--sheet") as caught:
+        read(path, sheet="answers")
+    assert caught.value.path == path
+
+
+def test_empty_answers_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    empty = {"id": "b", "question": "Why?", "response": ""}
+    path = write_jsonl(tmp_path / "d.jsonl", ROW, empty, empty | {"id": "c", "response": None})
+    assert len(read(path)) == 3
+    (note,) = caplog.messages
+    assert "1 of 3 responses are empty" in note
+    caplog.clear()
+    read(path, missing=[""])
+    assert not caplog.messages
+
+
+def test_rows_within_a_quotation(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    path = tmp_path / "d.csv"
+    header = "question,reference,response\n"
+    path.write_text(header + 'Why?,So.,Thus.\nWhy,So,"x\nWhat?,This.,That.\nWho?,You.,Me."\nHow?,So.,Thus.\n')
+    assert len(read(path)) == 3
+    (note,) = caplog.messages
+    assert f"{path}, line 3:" in note
+    assert "'response'" in note
+    assert "line 5" in note
+    caplog.clear()
+    path.write_text(header + 'Why?,So.,"Rest, drink,\n1,000 ml, sleep, and wait\n- so, yes, well"\n')
+    assert len(read(path)) == 1
+    assert not caplog.messages
+
+
 def test_shipped_samples_by_name():
     assert set(shipped_samples()) >= {"sample-en", "sample-zh"}
     assert {sample.lang for sample in read("sample-zh")} == {"zh"}

@@ -63,6 +63,7 @@ def test_groups_are_columns_with_several_values(write_run: Write):
     run = write_run("run", samples, {"m": [0, 1]})
     assert read_systems([run]).groups == {"task": ("a", "b")}
     assert read_systems([run], by=["ward"]).groups == {"ward": ("1", "1")}
+    assert read_systems([run], by=["lang"]).groups["lang"] == read_systems([run], by=["language"]).groups["language"]
     np.testing.assert_allclose(read_systems([run]).average("m", group=("task", "b")), [[np.nan] * 2, [np.nan, 1]])
     with pytest.raises(UsageError, match="'city'"):
         read_systems([run], by=["city"])

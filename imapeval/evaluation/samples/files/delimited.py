@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ _MAX_EMPTY = 1_048_576
 
 _HEAD_LINES = 50
 """Lines by which the delimiter is recognised."""
+
+_ROW_SEPARATOR = r"{}(?! |\d{{3}}(?!\d))"
+"""A separator between cells: in prose, a space follows a comma, or three digits that it groups."""
 
 _log = get_logger(__name__)
 
@@ -75,6 +79,7 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
     reader = csv.reader(measure(), strict=True, delimiter=delimiter)
     header: list[str] = []
     number = empty = 0
+    warned = False
     while True:
         line, size = reader.line_num + 1, 0
         try:
@@ -105,6 +110,8 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
             header = read_header(cells, path=file.path, line=line)
             continue
         number += 1
+        if not warned and reader.line_num > line:
+            warned = _warn_of_swallowed_rows(file, line, header, cells, delimiter)
         if len(cells) != len(header):
             error = InputError(
                 f"{len(cells)} fields where the header has {len(header)}",
@@ -116,6 +123,28 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
             continue
         fields = name_cells(header, cells, path=file.path, line=line)
         yield Row(number, line, fields, has_null=False, decimal_comma=delimiter == ";")
+
+
+def _warn_of_swallowed_rows(
+    file: SourceFile, line: int, header: Sequence[str], cells: Sequence[str], delimiter: str
+) -> bool:
+    """Warn of a cell in which another line holds as many separators as a row, and return whether there is one."""
+    separator = re.compile(_ROW_SEPARATOR.format(re.escape(delimiter)))
+    for name, cell in zip(header, cells, strict=False):
+        end = line + cell.count("\n")
+        if any(len(separator.findall(text)) >= len(header) - 1 for text in cell.splitlines()[1:]):
+            _log.warning(
+                "%s, line %d: the quotation mark that opens the column %r closes on line %d, and what is between looks "
+                "like rows, which are then part of this cell. If they are rows, remove the quotation mark or double it "
+                "(other places are not named)",
+                file.path,
+                line,
+                name,
+                end,
+            )
+            return True
+        line = end
+    return False
 
 
 def _find_delimiter(head: Sequence[str], usual: str) -> str:

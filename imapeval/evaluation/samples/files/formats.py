@@ -70,7 +70,14 @@ def read_file(source: str, options: ReadOptions = DEFAULT_OPTIONS, *, kind: File
         MissingExtraError: A required package is not installed.
     """
     with open_source(source) as file:
-        yield from _READERS[kind or _recognise(file)](file, options)
+        read_as = kind or _recognise(file)
+        if options.sheet is not None and read_as != "xlsx":
+            raise InputError(
+                f"is read as {read_as}, which has no sheets such as {options.sheet!r}",
+                path=file.path,
+                fix="Leave out --sheet, or give an Excel file.",
+            )
+        yield from _READERS[read_as](file, options)
 
 
 FILE_LOADERS: Mapping[str, Callable[..., Iterator[Row]]] = {name: partial(read_file, kind=name) for name in _READERS}
