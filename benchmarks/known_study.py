@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from imapeval.report.study.page import write_study
-from imapeval.study.compute import compute_study
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.ratings.collection import average_exactly
 from imapeval.study.data.scales import RatingScale
+from imapeval.study.summary.compute import compute_study
 
 SYSTEMS, RATERS = 3, 3
 METRICS = ("knows-accuracy", "knows-completeness", "knows-both", "noise", "length", "system")

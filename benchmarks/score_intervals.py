@@ -27,8 +27,8 @@ from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.closed.comparison import compare_runs
 from imapeval.study.closed.drbenchmark.results import summarise_values
-from imapeval.study.closed.estimate import count_effective, estimate_metrics
-from imapeval.study.closed.labels import measure_labels
+from imapeval.study.closed.metrics.estimate import count_effective, estimate_metrics
+from imapeval.study.closed.metrics.labels import measure_labels
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.shares import score_interval, share_interval

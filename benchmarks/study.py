@@ -26,9 +26,9 @@ import numpy as np
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.report.study.page import write_study
 from imapeval.report.study.tables import write_tables
-from imapeval.study.compute import compute_study
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
+from imapeval.study.summary.compute import compute_study
 from imapeval.types import Sample, Score
 
 if TYPE_CHECKING:

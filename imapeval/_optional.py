@@ -1,4 +1,4 @@
-"""Optional packages: whether one is installed, and importing it with an error that names the extra.
+"""Optional packages: whether one is installed, importing it with an error that names the extra, and what others offer.
 
 `import datasets` succeeds in a checkout even without Hugging Face's package, because the repository has a
 top-level folder of that name. So extras are detected by their distribution metadata, not by trying to import them.
@@ -7,12 +7,14 @@ top-level folder of that name. So extras are detected by their distribution meta
 from __future__ import annotations
 
 import importlib
+from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from imapeval.errors import MissingExtraError
+from imapeval.errors import ImapEvalError, MissingExtraError, ResourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from types import ModuleType
 
 
@@ -35,3 +37,22 @@ def require(module: str, *, distribution: str, extra: str, needed_for: str) -> M
     if not installed(distribution):
         raise MissingExtraError(distribution, extra=extra, needed_for=needed_for)
     return importlib.import_module(module)
+
+
+@contextmanager
+def name_entry_point(entry: metadata.EntryPoint) -> Generator[None]:
+    """Name the entry point and its package in the error if code of another package fails.
+
+    Raises:
+        ResourceError: It failed, with whatever error; our own errors stay the same.
+    """
+    try:
+        yield
+    except ImapEvalError:
+        raise
+    except Exception as error:  # the import of another package may raise anything
+        package = "" if entry.dist is None else f" of the package {entry.dist.name} {entry.dist.version}"
+        raise ResourceError(
+            f"the entry point {entry.name} = {entry.value}{package} cannot be used ({type(error).__name__}: {error}). "
+            "Repair, update or uninstall the package."
+        ) from error

@@ -13,7 +13,7 @@ from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any
 
 # Before numpy is loaded: test processes that use all cores each wait for one another, which took a sixth of the CPU
-# time of tests/study/test_compute.py.
+# time of tests/study/summary/test_compute.py.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest

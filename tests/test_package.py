@@ -218,7 +218,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Metr
     """Give an example of CONTRIBUTING.md, and return its metric from the registry, as an entry point of a package."""
 
     def register(name: str) -> Metric:
-        entry = SimpleNamespace(value=name, load=lambda: example(name)["build"])
+        entry = SimpleNamespace(name=name, value=name, dist=None, load=lambda: example(name)["build"])
         monkeypatch.setattr(metadata, "entry_points", lambda *, group: [entry] if group == "imapeval.metrics" else [])
         # Alone, so that the example may also be added here as it is printed.
         monkeypatch.setattr(registry, "_BUILTIN_MODULES", ())

@@ -14,6 +14,7 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
+from imapeval._optional import name_entry_point
 from imapeval.errors import ResourceError, UsageError
 from imapeval.llm.middleware.budget import BudgetedModel, CountingModel
 from imapeval.llm.middleware.cache import CachedModel
@@ -125,7 +126,8 @@ def _open_bare(spec: str, *, base_url: str | None, concurrency: int | None) -> M
             f"unknown model {spec!r}. Give a provider and a name: {known}. 'openai' also works with any server that "
             "has an OpenAI-compatible API, together with its address (--base-url)."
         )
-    open_bare = cast("Provider", providers[provider].load())
+    with name_entry_point(providers[provider]):
+        open_bare = cast("Provider", providers[provider].load())
     return open_bare(name.strip(), base_url=base_url, concurrency=concurrency)
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
+from imapeval._optional import name_entry_point
 from imapeval.errors import ResourceError, UsageError, unknown_name
 from imapeval.metrics.base import Metric
 from imapeval.metrics.on_imaps import MetricOnImaps, make_imap_variants
@@ -54,12 +55,17 @@ _LLM_REQUIREMENTS = frozenset({"llm", "logprobs"})
 
 def names() -> list[str]:
     """Return the names of all metrics, the built-in ones first."""
-    return list(_registered())
+    return list(_registered()[0])
 
 
 def all_metrics() -> list[Metric]:
     """Return all metrics, the built-in ones first."""
-    return list(_registered().values())
+    return list(_registered()[0].values())
+
+
+def unavailable() -> dict[str, str]:
+    """Return why nothing is available of an entry point of another package, by its name."""
+    return _registered()[1]
 
 
 def all_offline() -> list[Metric]:
@@ -72,14 +78,17 @@ def get(name: str) -> Metric:
 
     Raises:
         UsageError: There is none; the message has the three nearest names.
+        ResourceError: The entry point of that name cannot be used.
         InputError: The prompt file cannot be read or is invalid.
     """
     if name.startswith(GEVAL_FILE):
         from imapeval.metrics.judges.custom import open_prompt_metric
 
         return open_prompt_metric(name.removeprefix(GEVAL_FILE))
-    registered = _registered()
+    registered, unusable = _registered()
     if name not in registered:
+        if (reason := unusable.get(name.partition("+")[0])) is not None:
+            raise ResourceError(reason)
         # Variants on imaps would be the nearest to most names.
         known = [other for other in registered if "+" in name or "+" not in other]
         raise unknown_name("metric", name, known, fix="`imapeval metrics` lists all.")
@@ -98,7 +107,7 @@ def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | 
     Raises:
         UsageError: There is no such metric or option; or an option of a metric that is not requested; or two prompts
             have the same name.
-        InputError: See `get`.
+        ResourceError, InputError: See `get`.
     """
     named = options or {}
     found: dict[str, Metric] = {}
@@ -129,15 +138,31 @@ def _is_offline(metric: Metric) -> bool:
 
 
 @cache
-def _registered() -> dict[str, Metric]:
+def _registered() -> tuple[dict[str, Metric], dict[str, str]]:
+    """Return the metrics by name, and why entry points cannot be used, by their names."""
     metrics: dict[str, Metric] = {}
+    unusable: dict[str, str] = {}
     for module in _BUILTIN_MODULES:
         _add(metrics, import_module(f"imapeval.metrics.{module}").build(), source="imapeval")
     for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
-        _add(metrics, entry.load()(), source=entry.value)
+        try:
+            added = _load(entry)
+        except ResourceError as error:
+            unusable[entry.name] = str(error)
+        else:
+            _add(metrics, added, source=entry.value)
     for metric in make_imap_variants(list(metrics.values())):
         metrics.setdefault(metric.name, metric)
-    return metrics
+    return metrics, unusable
+
+
+def _load(entry: metadata.EntryPoint) -> list[object]:
+    with name_entry_point(entry):
+        offered: list[object] = list(entry.load()())
+        for metric in offered:
+            if isinstance(metric, Metric) and not (metric.name and metric.summary):
+                raise ValueError(f"{type(metric).__name__} has no name or no summary")
+        return offered
 
 
 def _add(metrics: dict[str, Metric], added: Iterable[object], *, source: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from imapeval.rating.model import Dimension
     from imapeval.rating.store import RatingStudy
-    from imapeval.study.data.findings import Agreement
+    from imapeval.study.agreement.measure import Agreement
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,13 @@ async def test_another_package_adds_a_provider(entry_points, monkeypatch):
         open_model("unknown:x")
 
 
+def test_a_provider_that_cannot_be_loaded_is_named(entry_points):
+    entry_points["absent"] = "absent_package:open"
+    with pytest.raises(ResourceError, match="absent = absent_package:open"):
+        open_model("absent:m")
+    assert open_model("openai:m", base_url="http://127.0.0.1:1/v1").identity == "openai:m@http://127.0.0.1:1/v1"
+
+
 def test_two_providers_of_one_name_are_an_error(entry_points):
     entry_points["openai"] = "other_package:open"
     with pytest.raises(ResourceError, match="other_package:open"):

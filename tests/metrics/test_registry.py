@@ -62,6 +62,10 @@ def build_theirs() -> list[Metric]:
 def offer(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     class Entry:
         value = f"their_package:{name}"
+        dist = None
+
+        def __init__(self) -> None:
+            self.name = name
 
         def load(self) -> object:
             return globals()[name]
@@ -76,6 +80,34 @@ def offer(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 def test_metrics_of_other_packages(monkeypatch: pytest.MonkeyPatch):
     offer(monkeypatch, "build_theirs")
     assert registry.get("theirs").name == "theirs"
+
+
+@dataclass(frozen=True)
+class Nameless(Metric):
+    """A metric whose author forgot its name."""
+
+    summary = "1"
+
+    def score(self, case: Case) -> float:
+        return 1.0
+
+
+def build_nameless() -> list[Metric]:
+    return [Nameless()]
+
+
+def build_failing() -> list[Metric]:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("name", ["build_nameless", "build_failing", "absent"])
+def test_an_entry_point_that_cannot_be_used_leaves_the_others(monkeypatch: pytest.MonkeyPatch, name: str):
+    offer(monkeypatch, name)
+    assert registry.get("rouge1+imap").name == "rouge1+imap"
+    assert list(registry.unavailable()) == [name]
+    for metric in (name, f"{name}+imap"):
+        with pytest.raises(ResourceError, match=f"their_package:{name}"):
+            registry.get(metric)
 
 
 def build_functions() -> list[object]:

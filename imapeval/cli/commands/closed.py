@@ -14,7 +14,7 @@ from imapeval.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.closed.estimate import MetricEstimate
+    from imapeval.study.closed.metrics.estimate import MetricEstimate
     from imapeval.study.data.scales import RatingScale
 
 
@@ -166,7 +166,7 @@ def closed(
         raise UsageError("--data has the right answers. Leave out --gold and --predicted, or leave it out.")
     if page is not None:
         raise UsageError("--html is for logs. Leave out --gold and --predicted, or leave it out.")
-    from imapeval.study.closed.estimate import estimate_metrics
+    from imapeval.study.closed.metrics.estimate import estimate_metrics
     from imapeval.study.closed.reading import TASKS, AnswerColumns, read_closed_answers
 
     if len(files) != 1:

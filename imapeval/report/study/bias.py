@@ -20,8 +20,8 @@ from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_decimal, format_percent, write_decimal
 
 if TYPE_CHECKING:
-    from imapeval.study.data.findings import Study
     from imapeval.study.subgroups.bias import Bias
+    from imapeval.study.summary.compute import Study
 
 
 def render_bias(study: Study) -> Markup:

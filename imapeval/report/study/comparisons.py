@@ -32,7 +32,9 @@ from imapeval.report.study.selection import main_correlations, order_dimensions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import CoefficientName, Comparison, Level, MetricMatrix, Study
+    from imapeval.study.correlation.metric_matrix import MetricMatrix
+    from imapeval.study.data.findings import CoefficientName, Comparison, Level
+    from imapeval.study.summary.compute import Study
 
 MAX_ROWS = 120
 """Comparisons that the page lists; the CSV table has all."""

@@ -47,7 +47,10 @@ from imapeval.study.subgroups.outlier_systems import CUT_OFF
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Ceiling, CoefficientName, Correlation, Level, Slice, Study
+    from imapeval.study.agreement.noise_ceiling import Ceiling
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
+    from imapeval.study.subgroups.slices import Slice
+    from imapeval.study.summary.compute import Study
 
 
 def render_correlations(study: Study) -> Markup:

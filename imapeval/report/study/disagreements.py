@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Result, Run
-    from imapeval.study.data.findings import Disagreement, Study
+    from imapeval.study.subgroups.disagreements import Disagreement
+    from imapeval.study.summary.compute import Study
     from imapeval.types import Sample
 
 MAX_ROWS = 60

@@ -20,7 +20,8 @@ from imapeval.study.number_format import format_p_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Comparison, Correlation, Study
+    from imapeval.study.data.findings import Comparison, Correlation
+    from imapeval.study.summary.compute import Study
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

@@ -12,7 +12,8 @@ from imapeval.study.intervals.limits import describe_level_limits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.study.data.findings import Comparison, Study, Units
+    from imapeval.study.data.findings import Comparison, Units
+    from imapeval.study.summary.compute import Study
 
 _DEUTSCH_2021 = (
     "Deutsch, Dror and Roth 2021, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods, "

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.evaluation.runs import Run
-    from imapeval.study.data.findings import Study
+    from imapeval.study.summary.compute import Study
 
 
 def write_study(study: Study, path: Path, *, runs: Sequence[Run] = ()) -> None:

@@ -32,8 +32,11 @@ from imapeval.study.number_format import format_percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.study.agreement.measure import Agreement
+    from imapeval.study.agreement.noise_ceiling import Ceiling
+    from imapeval.study.agreement.rater_differences import Differences
     from imapeval.study.comparison.raters import MetricVsRater
-    from imapeval.study.data.findings import Agreement, Ceiling, Differences, Study
+    from imapeval.study.summary.compute import Study
 
 
 def render_raters(study: Study) -> Markup:

@@ -9,7 +9,8 @@ from imapeval.study.data.findings import ALL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.study.data.findings import CoefficientName, Correlation, Level, Study
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
+    from imapeval.study.summary.compute import Study
 
 TOP_METRICS = 4
 """Metrics in scatter and group plots; more lines cannot be distinguished in one plot."""

@@ -39,7 +39,8 @@ from imapeval.study.data.findings import ALL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Slice, Study
+    from imapeval.study.subgroups.slices import Slice
+    from imapeval.study.summary.compute import Study
 
 
 def render_scatters(study: Study) -> Markup:

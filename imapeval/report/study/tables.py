@@ -9,27 +9,25 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_csv, dump_records
 from imapeval.files import private_folder, replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
+from imapeval.study.agreement.measure import Agreement
+from imapeval.study.agreement.noise_ceiling import Ceiling, Corrected
 from imapeval.study.comparison.raters import MetricVsRater, WorthInRaters
 from imapeval.study.correlation.baseline import MetricVsBaseline
-from imapeval.study.data.findings import (
-    Agreement,
-    Ceiling,
-    Comparison,
-    Corrected,
-    Correlation,
-    Disagreement,
-    Heterogeneity,
-    Slice,
-)
+from imapeval.study.data.findings import Comparison, Correlation
 from imapeval.study.subgroups.bias import Bias
+from imapeval.study.subgroups.disagreements import Disagreement
+from imapeval.study.subgroups.heterogeneity import Heterogeneity
 from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 from imapeval.study.subgroups.shifts import Shift
+from imapeval.study.subgroups.slices import Slice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from imapeval.study.data.findings import Differences, MetricMatrix, Study
+    from imapeval.study.agreement.rater_differences import Differences
+    from imapeval.study.correlation.metric_matrix import MetricMatrix
+    from imapeval.study.summary.compute import Study
 
 
 def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:

@@ -15,7 +15,6 @@ from imapeval.study.agreement.rater_correlation import measure_pearson, measure_
 from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
 from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, count_raters, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
-from imapeval.study.data.findings import Agreement
 from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import number_clusters
 
@@ -26,6 +25,30 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.scales import RatingScale
     from imapeval.study.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement among raters in one dimension, by one statistic.
+
+    Attributes:
+        statistic: Name of the statistic, such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic",
+            "exact", "mad".
+        value: Value of the statistic; None where it is undefined.
+        low, high: Bounds of the 95% interval.
+        n: Number of answers used.
+        raters: Number of raters used.
+        reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
+    """
+
+    dimension: str
+    statistic: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    raters: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ that r under a bivariate normal distribution: rho = 6/pi asin(r / 2) (Pearson 19
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isclose, isnan, sqrt
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from imapeval.study.agreement.rank_ceiling import MOST_STEPS, CeilingStatistic, 
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
-from imapeval.study.data.findings import ALL, Ceiling, Corrected
+from imapeval.study.data.findings import ALL
 from imapeval.study.number_format import format_number, format_percent
 
 if TYPE_CHECKING:
@@ -50,6 +50,58 @@ _OF_NORMAL: Mapping[CoefficientName, Callable[[Floats], Floats]] = {
 _MOST_TIED = 0.1
 """Largest share of tied mean ratings for which `_OF_NORMAL` holds: with a tenth of normal numbers cut off at their
 upper end, rho of the truth is .01 below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How well a perfect metric could agree with the mean rating of these raters.
+
+    Attributes:
+        reliability: Reliability of the mean over raters, at most 1.
+        value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
+            with it and with the ratings' frequencies.
+        low, high: Bounds of its 95% interval.
+        n: Number of answers with two or more raters.
+        raters: Mean number of raters per answer.
+        reason: Why there is no ceiling, such as that only averages are known.
+        level: Level of the coefficients that the ceiling applies to.
+    """
+
+    dimension: str
+    coefficient: CoefficientName
+    reliability: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    raters: float = 0.0
+    reason: str | None = None
+    level: Level = "global"
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A correlation corrected for attenuation: what it would be with ratings without noise.
+
+    Attributes:
+        value: The measured correlation; None where it is undefined.
+        ceiling: Coefficient that a perfect metric is expected to reach; None where it is unknown.
+        corrected: The value divided by the ceiling, which may exceed 1 by chance; None where it is undefined.
+        low, high: Bounds of its 95% interval.
+        n: Answers with a rating and a score.
+        reason: Why there is no corrected value or no interval, or a remark on one above 1.
+    """
+
+    metric: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None = None
+    ceiling: float | None = None
+    corrected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    reason: str | None = None
 
 
 def find_ceilings(rated: Rated) -> list[Ceiling]:

@@ -7,17 +7,18 @@ there to below 3/5; to below 4/5; to below the whole; and the whole.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.study.agreement.raw_agreement import MOST_CATEGORIES, STEP_TOLERANCE
-from imapeval.study.data.findings import ALL, Differences
+from imapeval.study.data.findings import ALL
 from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
@@ -27,6 +28,25 @@ EDGES = (0.4, 0.6, 0.8, 1.0)
 
 _MOST_LISTED = 4
 """Maximum number of differences listed in a bin's name; a bin with more is named by its ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How far two raters lie apart, in bins of the absolute difference (Wang et al. 2024, their agreement table).
+
+    Attributes:
+        first, second: The raters.
+        bins: Share of answers in each bin, by the bin's name, in order; they sum to 1.
+        mean_absolute: Mean absolute difference, on the rating scale.
+        n: Number of answers that both rated.
+    """
+
+    dimension: str
+    first: str
+    second: str
+    bins: Mapping[str, float]
+    mean_absolute: float
+    n: int
 
 
 def count_differences(rated: Rated) -> list[Differences]:

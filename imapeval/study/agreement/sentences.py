@@ -11,7 +11,9 @@ from imapeval.study.number_format import format_interval, format_number, format_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.study.data.findings import Agreement, Ceiling, CoefficientName, Level
+    from imapeval.study.agreement.measure import Agreement
+    from imapeval.study.agreement.noise_ceiling import Ceiling
+    from imapeval.study.data.findings import CoefficientName, Level
     from imapeval.study.data.rated import Rated
 
 _HEADLINES = ("krippendorff_alpha_interval", "krippendorff_alpha_ordinal", "krippendorff_alpha_nominal", "fleiss_kappa")

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from imapeval.evaluation.runs import Run
     from imapeval.study.closed.logs import ClosedAnswer
     from imapeval.study.closed.open_questions import FormCounts
-    from imapeval.study.data.findings import Correlation, MetricMatrix
+    from imapeval.study.correlation.metric_matrix import MetricMatrix
+    from imapeval.study.data.findings import Correlation
     from imapeval.study.robustness.measures import Robustness
     from imapeval.study.systems.ranking import Standing
 

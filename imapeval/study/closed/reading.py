@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.loaders import choose_loader
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
-from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels, measure_sequences
-from imapeval.study.closed.ordinal import measure_grades, measure_order, measure_rankings
+from imapeval.study.closed.metrics.labels import NO_ANSWER, measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order, measure_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.samples.rows import Row
-    from imapeval.study.closed.estimate import MetricFamily
+    from imapeval.study.closed.metrics.estimate import MetricFamily
     from imapeval.study.data.scales import RatingScale
 
 ClosedTask = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]

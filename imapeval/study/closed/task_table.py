@@ -10,7 +10,7 @@ from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
-from imapeval.study.closed.labels import NO_ANSWER
+from imapeval.study.closed.metrics.labels import NO_ANSWER
 from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:

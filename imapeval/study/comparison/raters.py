@@ -26,8 +26,9 @@ from imapeval.study.number_format import find_digits, write_score
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.study.agreement.noise_ceiling import Ceiling
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.findings import Ceiling, CoefficientName, Correlation, Level
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
 EPSILON = 0.2

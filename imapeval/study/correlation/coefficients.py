@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval._optional import name_entry_point
 from imapeval.errors import ResourceError, UsageError
+from imapeval.redaction import get_logger
 from imapeval.study.correlation.base import MIN_ROWS, Coefficient, InfluencedCoefficient
 from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairsInOrder, PairwiseAccuracy
 from imapeval.study.correlation.product_moment import Pearson, Spearman
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
 
 GROUP = "imapeval.statistics"
+
+_log = get_logger(__name__)
 
 
 class SoftPairwiseAccuracy(Coefficient):
@@ -84,20 +88,26 @@ _OURS: tuple[type[Coefficient], ...] = (
 
 @cache
 def all_coefficients() -> Mapping[CoefficientName, Coefficient]:
-    """Return every coefficient by its name, ours first.
+    """Return every coefficient by its name, ours first; one that cannot be loaded is logged and left out.
 
     Raises:
         ResourceError: Two packages have a coefficient of one name.
     """
     found: dict[CoefficientName, Coefficient] = {cls.name: cls() for cls in _OURS}
     for entry in metadata.entry_points(group=GROUP):
-        coefficient = entry.load()()
-        if coefficient.name in found:
+        try:
+            with name_entry_point(entry):
+                coefficient: Coefficient = entry.load()()
+                name = coefficient.name
+        except ResourceError as error:
+            _log.warning("%s", error)
+            continue
+        if name in found:
             raise ResourceError(
-                f"the coefficient {coefficient.name!r} of {entry.value} has the name of another one. Uninstall one of "
+                f"the coefficient {name!r} of {entry.value} has the name of another one. Uninstall one of "
                 "the packages."
             )
-        found[coefficient.name] = coefficient
+        found[name] = coefficient
     return found
 
 

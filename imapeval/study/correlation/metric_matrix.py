@@ -7,6 +7,7 @@ LLMs Beyond Question-Answering", NAACL, draw such a matrix).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +15,38 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
-from imapeval.study.data.findings import MetricMatrix
 from imapeval.study.data.rated import choose_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.data.findings import CoefficientName
     from imapeval.study.data.rated import Rated
 
 UNDEFINED_DISTANCE = 1.0
 """Distance of two metrics whose correlation is undefined: that of uncorrelated ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricMatrix:
+    """Correlations among metrics, with similar metrics next to each other.
+
+    Attributes:
+        metrics: Names of the m metrics, in the order of the clustering.
+        values: Coefficients, m rows of m; None where undefined.
+        merges: Merges of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance,
+            size).
+        n: Number of answers that all metrics scored.
+        smallest: Smallest number of answers behind a coefficient: those that both of its metrics scored.
+    """
+
+    metrics: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    merges: tuple[tuple[int, int, float, int], ...]
+    n: int
+    coefficient: CoefficientName = "spearman"
+    smallest: int = 0
 
 
 def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> MetricMatrix:

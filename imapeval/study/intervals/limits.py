@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from imapeval.study.agreement.measure import Agreement
+    from imapeval.study.agreement.noise_ceiling import Ceiling
     from imapeval.study.calibration.curve import Method
     from imapeval.study.closed.comparison import RunTest
     from imapeval.study.closed.drbenchmark.results import TaskResult
-    from imapeval.study.closed.estimate import MetricEstimate
+    from imapeval.study.closed.metrics.estimate import MetricEstimate
     from imapeval.study.closed.models import ModelResult
-    from imapeval.study.data.findings import Agreement, Ceiling, Correlation, Level, Units
+    from imapeval.study.data.findings import Correlation, Level, Units
     from imapeval.study.data.rated import Rated
     from imapeval.study.systems.differences import Difference
 

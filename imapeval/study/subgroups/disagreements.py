@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.study.correlation.product_moment import average_ranks
-from imapeval.study.data.findings import Disagreement
 from imapeval.study.data.rated import choose_names
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An answer that a metric and the raters rank very differently.
+
+    Attributes:
+        score, rating: Score by the metric and mean rating.
+        score_rank, rating_rank: Relative rank among the answers with both, 0 (worst) to 1 (best).
+    """
+
+    id: str
+    metric: str
+    dimension: str
+    score: float
+    rating: float
+    score_rank: float
+    rating_rank: float
 
 
 def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int = 20) -> list[Disagreement]:

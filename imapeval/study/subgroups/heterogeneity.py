@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.comparison.holm import holm_adjust
-from imapeval.study.data.findings import ALL, CoefficientName, Heterogeneity
+from imapeval.study.data.findings import ALL, CoefficientName
 from imapeval.study.number_format import format_interval, format_p
 from imapeval.study.subgroups.slices import BINS, MIN_QUESTIONS, UNKNOWN, count_answers, find_slices
 
@@ -26,6 +26,38 @@ SIGNIFICANCE_LEVEL = 0.05
 
 _NEGLIGIBLE = 1e-10
 """Share of all variance up to which a variance is rounding: groups that hold the same numbers cannot differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heterogeneity:
+    """Whether a metric's coefficients in the groups of a facet differ by more than chance.
+
+    Attributes:
+        metric, facet, dimension, coefficient: As in `Slice`.
+        groups: Number of groups that were compared.
+        lowest, highest: The smallest and the largest of their coefficients.
+        statistic, freedom: The test statistic Q and its degrees of freedom.
+        p: The p-value, above 0.
+        p_adjusted: The p-value after Holm's correction over the table that the row belongs to.
+        n: Number of answers in the groups that were compared.
+        reason: Why there is no result.
+        sentence: The result in plain words.
+    """
+
+    metric: str
+    facet: str
+    dimension: str
+    coefficient: CoefficientName
+    groups: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+    statistic: float | None = None
+    freedom: int = 0
+    p: float | None = None
+    p_adjusted: float | None = None
+    n: int = 0
+    reason: str | None = None
+    sentence: str = ""
 
 
 def compare_slices(

@@ -14,7 +14,7 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import comparable_coefficients, find_coefficient
-from imapeval.study.data.findings import ALL, CoefficientName, Slice
+from imapeval.study.data.findings import ALL, CoefficientName
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.coefficients import jackknife_intervals
@@ -37,6 +37,30 @@ BINS = 4
 MIN_QUESTIONS = 4
 """Fewest questions that a system must have in a group for its coefficient to count. Fisher's variance of a correlation
 is 1 / (n - 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A metric's coefficient among some of the answers.
+
+    Attributes:
+        facet: Property by which the answers are divided: "task", "language", "system", "response characters",
+            "compression" ...
+        group: The group, or a range of numbers such as "120 to 340".
+        dimension: The rating dimension; `ALL` for the mean over them.
+        value, low, high, n, reason: As in `Correlation`.
+    """
+
+    metric: str
+    facet: str
+    group: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.rating import Entry, RatingStudy
-from imapeval.study.data.findings import Agreement
+from imapeval.study.agreement.measure import Agreement
 from imapeval.study.intervals.limits import describe_agreement_limits
 from imapeval.types import Imap, Pair, Sample
 

@@ -16,20 +16,16 @@ from scipy.stats import spearmanr
 
 from imapeval.evaluation.runs import Run
 from imapeval.report.study import comparisons, correlations, slices
-from imapeval.study.data.findings import (
-    ALL,
-    Agreement,
-    Ceiling,
-    Comparison,
-    Correlation,
-    Differences,
-    Disagreement,
-    MetricMatrix,
-    Slice,
-    Study,
-)
+from imapeval.study.agreement.measure import Agreement
+from imapeval.study.agreement.noise_ceiling import Ceiling
+from imapeval.study.agreement.rater_differences import Differences
+from imapeval.study.correlation.metric_matrix import MetricMatrix
+from imapeval.study.data.findings import ALL, Comparison, Correlation
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from imapeval.study.subgroups.disagreements import Disagreement
+from imapeval.study.subgroups.slices import Slice
+from imapeval.study.summary.compute import Study
 
 DIMENSIONS = ("accuracy", "completeness", "specificity")
 SYSTEMS = ("HMedQA/GPT-4", "HMedQA/PaLM2", "iCliniq/ChatGPT", "iCliniq/GPT-4")

@@ -2,10 +2,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from imapeval.report.study.bias import render_bias
-from imapeval.study.data.findings import Study
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.shifts import measure_shifts
+from imapeval.study.summary.compute import Study
 
 
 def test_what_was_altered(small: Study, draw_answers: Callable[..., Rated]):

@@ -13,9 +13,9 @@ from playwright.sync_api import Page
 
 from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import write_study
-from imapeval.study.checklist import ChecklistItem
-from imapeval.study.data.findings import Study
 from imapeval.study.subgroups.outlier_systems import WithoutOutliers
+from imapeval.study.summary.checklist import ChecklistItem
+from imapeval.study.summary.compute import Study
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [

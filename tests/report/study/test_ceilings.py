@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from imapeval.report.study.page import render_study
-from imapeval.study.data.findings import Ceiling, Level, Study
+from imapeval.study.agreement.noise_ceiling import Ceiling
+from imapeval.study.data.findings import Level
+from imapeval.study.summary.compute import Study
 
 
 def ceilings(study: Study) -> tuple[Ceiling, ...]:

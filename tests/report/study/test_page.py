@@ -15,11 +15,14 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import render_study, write_study
 from imapeval.report.study.selection import select_top_metrics
-from imapeval.study.checklist import ChecklistItem
+from imapeval.study.agreement.noise_ceiling import Corrected
 from imapeval.study.correlation.baseline import compare_with_baseline
-from imapeval.study.data.findings import ALL, Corrected, Heterogeneity, Study
+from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
+from imapeval.study.subgroups.heterogeneity import Heterogeneity
 from imapeval.study.subgroups.outlier_systems import WithoutOutliers
+from imapeval.study.summary.checklist import ChecklistItem
+from imapeval.study.summary.compute import Study
 
 # A page has dozens of drawings; one is made in a second or two.
 pytestmark = pytest.mark.slow

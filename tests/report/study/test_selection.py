@@ -2,8 +2,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from imapeval.report.study.selection import describe_selection, rank_metrics, select_top_metrics
-from imapeval.study.data.findings import Study
 from imapeval.study.data.rated import Rated
+from imapeval.study.summary.compute import Study
 
 
 def test_what_is_shown_is_called_what_it_is(build: Callable[..., Study], draw_answers: Callable[..., Rated]):

@@ -9,7 +9,9 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.report.study.latex import escape_latex, write_comparisons, write_correlations
 from imapeval.report.study.tables import write_tables
-from imapeval.study.data.findings import ALL, Disagreement, Study
+from imapeval.study.data.findings import ALL
+from imapeval.study.subgroups.disagreements import Disagreement
+from imapeval.study.summary.compute import Study
 
 
 def read(folder: Path, name: str) -> list[dict[str, str]]:

@@ -24,10 +24,10 @@ from scipy import stats
 
 from imapeval.report.study.page import render_study
 from imapeval.report.study.tables import write_tables
-from imapeval.study.compute import compute_study
+from imapeval.study.summary.compute import compute_study
 
 if TYPE_CHECKING:
-    from imapeval.study.data.findings import Study
+    from imapeval.study.summary.compute import Study
 
 ROOT = Path(__file__).parents[3]
 RESAMPLES = 1000

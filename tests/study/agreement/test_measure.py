@@ -5,12 +5,11 @@ import pytest
 from scipy import optimize, stats
 
 from imapeval.errors import UsageError
-from imapeval.study.agreement.measure import STATISTICS, choose_statistics, measure_agreement
+from imapeval.study.agreement.measure import STATISTICS, Agreement, choose_statistics, measure_agreement
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
-from imapeval.study.data.findings import Agreement
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings, find_ratio_interval
+from imapeval.study.agreement.noise_ceiling import Ceiling, correct_for_attenuation, find_ceilings, find_ratio_interval
 from imapeval.study.arrays import Floats
-from imapeval.study.data.findings import ALL, Ceiling, Correlation
+from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.data.rated import Rated
 
 Build = Callable[..., Rated]

@@ -214,7 +214,9 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Coefficien
     """Install a package that has a coefficient."""
 
     class Entry:
+        name = "theirs"
         value = "their_package:Theirs"
+        dist = None
 
         def __init__(self, coefficient: type[Coefficient]) -> None:
             self.load = lambda: coefficient

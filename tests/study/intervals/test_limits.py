@@ -6,11 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from imapeval.study.agreement.measure import Agreement
+from imapeval.study.agreement.noise_ceiling import Ceiling
 from imapeval.study.closed.comparison import RunTest
 from imapeval.study.closed.drbenchmark.results import TaskResult
-from imapeval.study.closed.estimate import MetricEstimate
+from imapeval.study.closed.metrics.estimate import MetricEstimate
 from imapeval.study.closed.models import ModelResult
-from imapeval.study.data.findings import Agreement, Ceiling, Level, Units
+from imapeval.study.data.findings import Level, Units
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.limits import (
     describe_accuracy_limits,

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.study.data.findings import ALL, Slice
+from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
-from imapeval.study.subgroups.slices import UNKNOWN, divide_answers, slice_answers
+from imapeval.study.subgroups.slices import UNKNOWN, Slice, divide_answers, slice_answers
 
 N = 60
 

@@ -43,6 +43,8 @@ def list_all(
     from imapeval.metrics.on_imaps import MetricOnImaps
 
     found = registry.all_offline() if offline else registry.all_metrics()
+    for reason in registry.unavailable().values():
+        echo(f"unavailable: {reason}", err=True)
     if json_output:
         emit_json([_metric_to_dict(metric) for metric in found])
         return

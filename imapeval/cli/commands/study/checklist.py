@@ -19,8 +19,8 @@ def checklist(
 ) -> None:
     """List what a paper on these ratings should report (GRRAS, HEDS): what the data says, and what is missing."""
     from imapeval.study.agreement.measure import measure_agreement
-    from imapeval.study.checklist import fill_checklist
     from imapeval.study.data.rated import rated_without_scores
+    from imapeval.study.summary.checklist import fill_checklist
 
     stated = read_about_study(about, Path(file).parent)
     given = options.read_ratings(file, report=True)

@@ -67,9 +67,9 @@ def report(
     from imapeval.evaluation.runs import Run
     from imapeval.report.study.page import write_study
     from imapeval.report.study.tables import write_tables
-    from imapeval.study.compute import compute_study
     from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level
+    from imapeval.study.summary.compute import compute_study
 
     chosen_level = None if level is None else choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())

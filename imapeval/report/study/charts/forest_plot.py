@@ -10,7 +10,8 @@ from imapeval.report.study.formatting import format_coefficient, format_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Ceiling, Correlation
+    from imapeval.study.agreement.noise_ceiling import Ceiling
+    from imapeval.study.data.findings import Correlation
 
 _ROW = 15.0
 _LABELS, _PLOT, _GAP, _COLUMN = 158.0, 148.0, 6.0, 33.0

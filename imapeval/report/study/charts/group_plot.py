@@ -10,7 +10,7 @@ from imapeval.report.study.formatting import format_coefficient, format_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.data.findings import Slice
+    from imapeval.study.subgroups.slices import Slice
 
 _LEFT, _TOP, _WIDTH, _HEIGHT, _BOTTOM = 30.0, 8.0, 290.0, 150.0, 46.0
 

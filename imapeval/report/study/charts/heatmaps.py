@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.report.study.charts.canvas import Canvas
-    from imapeval.study.data.findings import MetricMatrix
+    from imapeval.study.correlation.metric_matrix import MetricMatrix
 
 _LABELS, _NUMBERS, _MATRIX, _TREE, _TOP = 158.0, 18.0, 214.0, 62.0, 18.0
 _ROW, _MAX_CELL = 13.0, 26.0

@@ -16,9 +16,9 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.closed.comparison import compare_runs, find_variance
-from imapeval.study.closed.estimate import MetricFamily, average_over_answers
-from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
-from imapeval.study.closed.ordinal import measure_grades, measure_rankings
+from imapeval.study.closed.metrics.estimate import MetricFamily, average_over_answers
+from imapeval.study.closed.metrics.labels import measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.metrics.ordinal import measure_grades, measure_rankings
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.intervals.bootstrap import number_clusters

@@ -8,8 +8,11 @@ from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limi
 from imapeval.report.study.charts.group_plot import draw_group_plot
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter, jitter
-from imapeval.study.data.findings import Ceiling, Correlation, MetricMatrix, Slice
+from imapeval.study.agreement.noise_ceiling import Ceiling
+from imapeval.study.correlation.metric_matrix import MetricMatrix
+from imapeval.study.data.findings import Correlation
 from imapeval.study.data.scales import RatingScale
+from imapeval.study.subgroups.slices import Slice
 
 
 def read_texts(drawing: str) -> list[str]:

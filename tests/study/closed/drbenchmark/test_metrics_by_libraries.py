@@ -20,14 +20,14 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.drbenchmark.runs import TaskRun
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
-from imapeval.study.closed.estimate import estimate_metrics
-from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
-from imapeval.study.closed.ordinal import measure_rankings
+from imapeval.study.closed.metrics.estimate import estimate_metrics
+from imapeval.study.closed.metrics.labels import measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.metrics.ordinal import measure_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.closed.estimate import MetricFamily
+    from imapeval.study.closed.metrics.estimate import MetricFamily
 
 ITEMS = 120
 TAGS = ("O", "B-DISO", "I-DISO", "B-CHEM", "I-CHEM", "B-ANAT")

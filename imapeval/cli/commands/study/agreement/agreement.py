@@ -14,7 +14,9 @@ from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Agreement, Ceiling, Differences
+    from imapeval.study.agreement.measure import Agreement
+    from imapeval.study.agreement.noise_ceiling import Ceiling
+    from imapeval.study.agreement.rater_differences import Differences
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.ratings.collection import Ratings
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
-    from imapeval.study.data.findings import Disagreement
+    from imapeval.study.subgroups.disagreements import Disagreement
     from imapeval.types import Match, Sample
 
 _SHOWN = 400

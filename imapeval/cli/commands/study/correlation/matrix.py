@@ -7,7 +7,7 @@ from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
-    from imapeval.study.data.findings import MetricMatrix
+    from imapeval.study.correlation.metric_matrix import MetricMatrix
 
 
 @expand_options

@@ -11,7 +11,8 @@ from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Heterogeneity, Slice
+    from imapeval.study.subgroups.heterogeneity import Heterogeneity
+    from imapeval.study.subgroups.slices import Slice
 
 
 @expand_options

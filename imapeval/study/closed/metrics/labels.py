@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from imapeval._optional import require
-from imapeval.study.closed.estimate import MetricFamily, average_over_answers, count_effective
-from imapeval.study.closed.ordinal import volume_under_roc_surface
+from imapeval.study.closed.metrics.estimate import MetricFamily, average_over_answers, count_effective
+from imapeval.study.closed.metrics.ordinal import volume_under_roc_surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence, Set

@@ -16,8 +16,9 @@ from imapeval.study.subgroups.outlier_systems import MATTERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Heterogeneity, Level
+    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level
     from imapeval.study.data.rated import Rated
+    from imapeval.study.subgroups.heterogeneity import Heterogeneity
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 
 MIN_COMPARED_SYSTEMS = 3

@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.study.closed.estimate import (
+from imapeval.study.closed.metrics.estimate import (
     MetricEstimate,
     MetricFamily,
     average_over_answers,
     count_effective,
     estimate_metrics,
 )
-from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
-from imapeval.study.closed.ordinal import measure_grades, measure_order
+from imapeval.study.closed.metrics.labels import measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order
 from imapeval.study.data.scales import RatingScale
 
 RIGHT = [True, True, False, True, False, True, True, True, False, True]

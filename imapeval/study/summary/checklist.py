@@ -21,7 +21,7 @@ from imapeval.study.number_format import format_percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.data.findings import Agreement
+    from imapeval.study.agreement.measure import Agreement
     from imapeval.study.data.rated import Rated
 
 

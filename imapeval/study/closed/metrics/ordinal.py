@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.study.closed.estimate import MetricFamily, average_over_answers, count_effective
+from imapeval.study.closed.metrics.estimate import MetricFamily, average_over_answers, count_effective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imapeval.study.closed.estimate import estimate_metrics
-from imapeval.study.closed.labels import measure_labels
-from imapeval.study.closed.ordinal import (
+from imapeval.study.closed.metrics.estimate import estimate_metrics
+from imapeval.study.closed.metrics.labels import measure_labels
+from imapeval.study.closed.metrics.ordinal import (
     MAX_CLASSES,
     measure_grades,
     measure_order,

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.study.compute import available_levels, compute_study
-from imapeval.study.conclusions import rank_metrics, write_conclusions
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL, Comparison, Correlation, Level, Study
+from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
 from imapeval.study.number_format import format_number
+from imapeval.study.summary.compute import Study, available_levels, compute_study
+from imapeval.study.summary.conclusions import rank_metrics, write_conclusions
 
 
 def rate(
@@ -338,8 +338,8 @@ def test_a_study_has_a_checklist(small: Study):
 
 
 def test_every_metric_has_its_bias_and_each_accuracy_its_own_best(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("imapeval.study.compute.MAX_METRICS_BY_ACCURACY", 2)
-    monkeypatch.setattr("imapeval.study.compute.MAX_METRICS_BY_GROUP", 1)
+    monkeypatch.setattr("imapeval.study.summary.compute.MAX_METRICS_BY_ACCURACY", 2)
+    monkeypatch.setattr("imapeval.study.summary.compute.MAX_METRICS_BY_GROUP", 1)
     rated = keep_means(rate(metrics=("good", "poor", "twin")))
     systems = np.repeat([0.0, 1.0, 2.0], 80)
     order = np.argsort(np.argsort([rated.ratings[systems == number].mean() for number in range(3)]))

@@ -3,10 +3,10 @@ from collections.abc import Callable
 import numpy as np
 
 from imapeval.study.agreement.measure import measure_agreement
-from imapeval.study.checklist import ChecklistItem, fill_checklist
 from imapeval.study.data.about import KEYS
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from imapeval.study.summary.checklist import ChecklistItem, fill_checklist
 
 nan = np.nan
 GIVEN = np.array([[1, 2, nan], [2, 2, 2], [3, 3, nan], [1, nan, nan], [3, 2, 3]], dtype=np.float64)

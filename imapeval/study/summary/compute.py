@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,25 +11,13 @@ from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.agreement.rater_differences import count_differences
 from imapeval.study.agreement.sentences import describe_agreement, find_headline
-from imapeval.study.checklist import fill_checklist
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test
-from imapeval.study.conclusions import (
-    MIN_COMPARED_SYSTEMS,
-    describe_group_differences,
-    describe_leaders,
-    describe_missing_levels,
-    describe_outliers,
-    describe_undefined,
-    explain_no_comparison,
-    rank_metrics,
-    write_conclusions,
-)
 from imapeval.study.correlation.baseline import compare_with_baseline, describe_baseline
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
-from imapeval.study.data.findings import ALL, Study
+from imapeval.study.data.findings import ALL
 from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES
 from imapeval.study.intervals.limits import (
@@ -43,14 +32,37 @@ from imapeval.study.subgroups.heterogeneity import compare_slices
 from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
 from imapeval.study.subgroups.shifts import measure_shifts
 from imapeval.study.subgroups.slices import slice_answers
+from imapeval.study.summary.checklist import fill_checklist
+from imapeval.study.summary.conclusions import (
+    MIN_COMPARED_SYSTEMS,
+    describe_group_differences,
+    describe_leaders,
+    describe_missing_levels,
+    describe_outliers,
+    describe_undefined,
+    explain_no_comparison,
+    rank_metrics,
+    write_conclusions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.study.agreement.measure import Agreement
+    from imapeval.study.agreement.noise_ceiling import Ceiling, Corrected
+    from imapeval.study.agreement.rater_differences import Differences
     from imapeval.study.comparison.raters import AlternativeAnnotator, MetricVsRater, WorthInRaters
+    from imapeval.study.correlation.baseline import MetricVsBaseline
+    from imapeval.study.correlation.metric_matrix import MetricMatrix
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level
     from imapeval.study.data.rated import Rated
+    from imapeval.study.subgroups.bias import Bias
+    from imapeval.study.subgroups.disagreements import Disagreement
+    from imapeval.study.subgroups.heterogeneity import Heterogeneity
     from imapeval.study.subgroups.outlier_systems import WithoutOutliers
+    from imapeval.study.subgroups.shifts import Shift
+    from imapeval.study.subgroups.slices import Slice
+    from imapeval.study.summary.checklist import ChecklistItem
 
 _COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
 
@@ -69,6 +81,58 @@ MAX_METRICS_BY_GROUP = 6
 
 _PRINTED = 10
 """Disagreements of each metric and direction that a page shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All results of a study, as shown in a report.
+
+    Attributes:
+        rated: The answers.
+        signatures: Signatures of the metrics, by name.
+        account: Sentences on what was read and what could not be joined.
+        correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
+            shifts, outliers, disagreements, checklist, baselines, metric_vs_raters, alternative_annotators,
+            worth_in_raters: See the types; the last three are for the metrics that agree best.
+        matrix: Correlations among the metrics; None with fewer than two.
+        level: The level that conclusions are drawn at.
+        coefficient: The coefficient that conclusions are drawn from.
+        against: The metric that each other one was compared with; None if all pairs were.
+        margin: Difference below which coefficients count as equally good; None if none was stated.
+        seed, resamples, confidence: Settings of the intervals.
+        conclusions: Sentences, the most important first.
+    """
+
+    title: str
+    rated: Rated
+    signatures: Mapping[str, str]
+    account: tuple[str, ...]
+    correlations: tuple[Correlation, ...]
+    comparisons: tuple[Comparison, ...]
+    agreements: tuple[Agreement, ...]
+    differences: tuple[Differences, ...]
+    ceilings: tuple[Ceiling, ...]
+    slices: tuple[Slice, ...]
+    disagreements: tuple[Disagreement, ...]
+    matrix: MetricMatrix | None
+    level: Level
+    coefficient: CoefficientName
+    seed: int
+    resamples: int
+    confidence: float
+    conclusions: tuple[str, ...]
+    corrected: tuple[Corrected, ...] = ()
+    heterogeneities: tuple[Heterogeneity, ...] = ()
+    biases: tuple[Bias, ...] = ()
+    shifts: tuple[Shift, ...] = ()
+    outliers: tuple[WithoutOutliers, ...] = ()
+    checklist: tuple[ChecklistItem, ...] = ()
+    against: str | None = None
+    margin: float | None = None
+    baselines: tuple[MetricVsBaseline, ...] = ()
+    metric_vs_raters: tuple[MetricVsRater, ...] = ()
+    alternative_annotators: tuple[AlternativeAnnotator, ...] = ()
+    worth_in_raters: tuple[WorthInRaters, ...] = ()
 
 
 def compute_study(

@@ -9,8 +9,8 @@ from seqeval.metrics import f1_score, precision_score, recall_score
 
 from imapeval import _optional
 from imapeval.errors import MissingExtraError
-from imapeval.study.closed.estimate import MetricFamily, estimate_metrics
-from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.metrics.estimate import MetricFamily, estimate_metrics
+from imapeval.study.closed.metrics.labels import measure_label_sets, measure_labels, measure_sequences
 
 GOLD = ["a", "a", "a", "b", "b", "c"]
 PREDICTED = ["a", "a", "b", "b", "c", "c"]
