@@ -207,7 +207,9 @@ def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: M
     missing = {
         "--scale": [name for name in scales if name not in dimensions and name not in passed],
         "--map": [
-            n for n, column in source.columns.items() if n not in {*COLUMN_ROLES, *dimensions} and column not in passed
+            n
+            for n, column in source.columns.items()
+            if n not in {*COLUMN_ROLES, *dimensions, *passed} and column not in passed
         ],
     }
     known = (*dimensions, *source.unread)

@@ -8,26 +8,38 @@
           id,dimension,rating                id,rater,dimension,rating
           a1,accuracy,4.5                    a1,anna,accuracy,4
 
+    wide, with a column per dimension and rater: with --map accuracy=anna:anna_accuracy,ben:ben_accuracy
+          id,anna_accuracy,ben_accuracy
+          a1,4,5
+
 Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings, so a
 data file that contains ratings can be read directly.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from imapeval.errors import InputError
+from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.rows import list_columns, short_repr
 from imapeval.study.data.ratings.source import COLUMN_ROLES, RatingEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.study.data.ratings.source import RatingsSource
 
 _PREFIX = "ratings."
+
+_SEPARATORS = "_- .:"
+"""What stands between a rater and a dimension in the name of a column."""
+
+_NUMBERED = re.compile(r"\D{0,20}\d+")
+"""Names such as "r1" and "Rater 2": of raters rather than dimensions."""
 
 
 def recognise_table(fields: Mapping[str, Any]) -> bool:
@@ -45,8 +57,13 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
     if any(isinstance(row.fields.get("ratings"), dict) for row in source.rows):
         _require_objects(source)
     found = dict.fromkeys(name for row in rows for name in row.fields)
+    by_rater = {
+        name: raters
+        for name, text in source.columns.items()
+        if name not in COLUMN_ROLES and (raters := _split_raters(text, found))
+    }
     for name, column in source.columns.items():
-        if column not in found:
+        if name not in by_rater and column not in found:
             raise InputError(
                 f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_columns(found)}",
                 path=source.path,
@@ -64,7 +81,8 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
             fix="Name the column of the numbers with --map rating=<column>.",
         )
     else:
-        yield from _read_wide(source, rows, found, rater)
+        cells = _find_cells_by_rater(source, found, by_rater) if by_rater else _find_cells(source, found, rater)
+        yield from _read_wide(source, rows, cells, None if by_rater else rater)
 
 
 def _read_long(
@@ -88,8 +106,18 @@ def _read_long(
 
 
 def _read_wide(
-    source: RatingsSource, rows: list[Row], found: Mapping[str, None], rater: str | None
+    source: RatingsSource, rows: list[Row], cells: Mapping[str, tuple[str, str]], rater: str | None
 ) -> Iterator[RatingEntry]:
+    for row in rows:
+        id_ = source.read_id(row.fields, row)
+        who = _read_rater(source, row, rater)
+        for column, (dimension, of_column) in cells.items():
+            value = source.read_value(row.fields.get(column), row, what=dimension)
+            yield RatingEntry(id_, dimension, of_column or who, value, row)
+
+
+def _find_cells(source: RatingsSource, found: Mapping[str, None], rater: str | None) -> dict[str, tuple[str, str]]:
+    """Return the dimension of each column, and "" for its rater."""
     id_column = source.columns.get("id", "id")
     # A column without a name is the index that pandas writes, never a rating.
     source.unread.update((name, None) for name in found if not name)
@@ -98,13 +126,70 @@ def _read_wide(
     if any(name.startswith(_PREFIX) for name in marked):
         source.unread.update((name, None) for name in columns if name not in marked)
         columns = marked
-    dimensions = {column: dimension for column in columns if (dimension := source.dimension_of(column)) is not None}
-    for row in rows:
-        id_ = source.read_id(row.fields, row)
-        who = _read_rater(source, row, rater)
-        for column, dimension in dimensions.items():
-            value = source.read_value(row.fields.get(column), row, what=dimension)
-            yield RatingEntry(id_, dimension, who, value, row)
+    cells = {column: (dimension, "") for column in columns if (dimension := source.dimension_of(column)) is not None}
+    if rater is None and (note := _describe_grid(list(cells))):
+        source.notes[note] = None
+    return cells
+
+
+def _find_cells_by_rater(
+    source: RatingsSource, found: Mapping[str, None], by_rater: Mapping[str, Mapping[str, str]]
+) -> dict[str, tuple[str, str]]:
+    """Return the dimension and the rater of each column; others are not read.
+
+    Raises:
+        UsageError: A role, or another dimension, is mapped in another way.
+    """
+    cells: dict[str, tuple[str, str]] = {}
+    for name, column in source.columns.items():
+        if name == "id":
+            continue
+        if name not in by_rater:
+            raise UsageError(
+                f"--map {name}={column}: other dimensions have a column for each rater. Write all as "
+                f"--map {next(iter(by_rater))}=RATER:COLUMN,RATER:COLUMN."
+            )
+        cells |= {own: (name, rater) for own, rater in by_rater[name].items()}
+    id_column = source.columns.get("id", "id")
+    source.unread.update((name, None) for name in found if name != id_column and name not in cells)
+    if source.wanted is not None:
+        source.unread.update((name, None) for name in by_rater if name not in source.wanted)
+        cells = {column: cell for column, cell in cells.items() if cell[0] in source.wanted}
+    return cells
+
+
+def _split_raters(text: str, found: Mapping[str, None]) -> dict[str, str]:
+    """Return the rater of each column in a text such as "anna:anna_accuracy,ben:ben_accuracy"; {} for other texts."""
+    parts = [part.strip().partition(":") for part in text.split(",")]
+    if text in found or not all(rater.strip() and column in found for rater, _, column in parts):
+        return {}
+    return {column: rater.strip() for rater, _, column in parts}
+
+
+def _describe_grid(columns: Sequence[str]) -> str:
+    """Return how to read columns that are named after raters and dimensions, as in "anna_accuracy"; "" for others."""
+    for separator in _SEPARATORS:
+        named = [column for column in columns if separator in column.removeprefix(_PREFIX) and "," not in column]
+        for split in (str.partition, str.rpartition):
+            parts = {column: split(column.removeprefix(_PREFIX), separator)[::2] for column in named}
+            first, last = (
+                (list(dict.fromkeys(names)) for names in zip(*parts.values(), strict=True)) if parts else ((), ())
+            )
+            if min(len(first), len(last)) < 2 or len(parts) != len(first) * len(last) or "" in (*first, *last):
+                continue
+            if all(map(_NUMBERED.fullmatch, last)) and not all(map(_NUMBERED.fullmatch, first)):
+                parts = {column: pair[::-1] for column, pair in parts.items()}
+                first, last = last, first
+            options = (
+                f"{dimension}="
+                + ",".join(f"{rater}:{column}" for column, (rater, of) in parts.items() if of == dimension)
+                for dimension in last
+            )
+            return (
+                f"The columns are named after {', '.join(first)} and {', '.join(last)}. If {' and '.join(first)} are "
+                f"raters, read their ratings as such with {' '.join(f'--map {shlex.quote(text)}' for text in options)}."
+            )
+    return ""
 
 
 def _read_rater(source: RatingsSource, row: Row, column: str | None) -> str:

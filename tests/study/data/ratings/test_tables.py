@@ -271,3 +271,39 @@ def test_means_over_different_numbers_of_raters_tie():
 def _read_cells(table: str) -> tuple[np.ndarray, np.ndarray]:
     rows = [line.split(",") for line in table.splitlines()[1:]]
     return np.array([float(row[2]) for row in rows]), np.array(["abcd".index(row[0]) for row in rows])
+
+
+GRID = {"accuracy": "anna:anna_accuracy,ben:ben_accuracy", "safety": "anna:anna_safety, ben:ben_safety"}
+
+
+def test_a_column_for_each_rater_and_dimension(write: Write):
+    path = write("r.csv", "id,anna_accuracy,anna_safety,ben_accuracy,ben_safety,x\na,4,,5,,?\n7,3,1,3,,?\n")
+    found = read_ratings(path, columns=GRID)
+    assert content(found) == content(read_ratings(write("rated.csv", RATED)))
+    assert found.unread == ("x",)
+    chosen = read_ratings(path, columns=GRID, dimensions=["safety"])
+    assert content(chosen) == {("7", "safety", "anna"): 1}
+    with pytest.raises(UsageError, match="safety=anna_safety"):
+        read_ratings(path, columns=GRID | {"safety": "anna_safety"})
+    with pytest.raises(InputError, match="carl_safety"):
+        read_ratings(path, columns=GRID | {"safety": "carl:carl_safety"})
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("li_accuracy,li_safety,dr_li_accuracy,dr_li_safety", "--map accuracy=li:li_accuracy,dr_li:dr_li_accuracy"),
+        ("accuracy.R1,accuracy.R2,safety.R1,safety.R2", "--map safety=R1:safety.R1,R2:safety.R2"),
+        ("li accuracy,li safety,wu accuracy,wu safety,total", "--map 'accuracy=li:li accuracy,wu:wu accuracy'"),
+        ("ratings.li:a,ratings.wu:a,ratings.li:b,ratings.wu:b", "--map a=li:ratings.li:a,wu:ratings.wu:a"),
+        ("li_accuracy,li_safety,wu_accuracy", ""),
+        ("li_accuracy,wu_accuracy", ""),
+        ("accuracy,safety", ""),
+    ],
+)
+def test_raters_in_the_names_of_columns_are_noted(write: Write, header: str, told: str):
+    count = header.count(",") + 1
+    found = read_ratings(write("r.csv", f"id,{header}\na{',1' * count}\n"))
+    assert len(found.dimensions) == count
+    assert bool(found.notes) == bool(told)
+    assert all(told in note for note in found.notes)
