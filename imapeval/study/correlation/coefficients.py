@@ -104,8 +104,7 @@ def all_coefficients() -> Mapping[CoefficientName, Coefficient]:
             continue
         if name in found:
             raise ResourceError(
-                f"the coefficient {name!r} of {entry.value} has the name of another one. Uninstall one of "
-                "the packages."
+                f"the coefficient {name!r} of {entry.value} has the name of another one. Uninstall one of the packages."
             )
         found[name] = coefficient
     return found

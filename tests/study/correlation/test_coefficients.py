@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from imapeval.errors import ResourceError
+from imapeval.errors import ResourceError, UsageError
 from imapeval.study.arrays import Floats
 from imapeval.study.comparison.compare import compare
 from imapeval.study.correlation.base import Coefficient
@@ -262,6 +262,18 @@ def test_influences_of_another_package_are_those_of_the_jackknife(offer):
     assert theirs.value == pytest.approx(ours.value)
     assert theirs.rows == pytest.approx(ours.rows, abs=1e-3)
     assert (theirs.rows**2).sum() == pytest.approx((ours.rows**2).sum(), rel=0.1)
+
+
+def test_a_coefficient_that_fails_leaves_the_others(offer, caplog: pytest.LogCaptureFixture):
+    class Failing(MeanProduct):
+        def __init__(self) -> None:
+            raise ZeroDivisionError
+
+    offer(Failing)
+    assert find_coefficient("spearman").name == "spearman"
+    assert "theirs = their_package:Theirs" in caplog.text
+    with pytest.raises(UsageError, match="'mean_product'"):
+        find_coefficient("mean_product")
 
 
 def test_a_name_that_is_taken(offer):

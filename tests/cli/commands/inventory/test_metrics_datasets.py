@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from imapeval import __version__
+from imapeval.metrics import registry
 from tests.cli.conftest import Command
 
 
@@ -19,6 +20,26 @@ def test_metrics_for_machines_and_people(imapeval: Command):
         "range": [0.0, 1.0],
     }
     assert {name: rouge[name] for name in expected} == expected
+
+
+def test_a_package_that_cannot_be_used_is_named(imapeval: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "broken_metric.py").write_text("def build(:\n")
+    about = tmp_path / "their_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[imapeval.metrics]\ntheirs = broken_metric:build\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry._registered.cache_clear()
+    try:
+        listed = imapeval("metrics", "--json")
+        shown = imapeval("metrics", "show", "theirs")
+    finally:
+        registry._registered.cache_clear()
+    assert (listed.returncode, shown.returncode) == (0, 2)
+    assert any(row["name"] == "rouge1" for row in json.loads(listed.stdout))
+    for said in (listed.stderr, shown.stderr):
+        assert "theirs = broken_metric:build of the package their-package 1.0" in said
+        assert "SyntaxError" in said
 
 
 def test_the_list_of_metrics_fits_a_screen(imapeval: Command):
