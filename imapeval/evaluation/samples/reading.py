@@ -236,7 +236,7 @@ def _assign_ids(
     if repeated and IdIndex(Mapped(samples, lambda sample: repr((sample.id, sample.system)))).repeated is None:
         if not wide:
             _log.warning(
-                "%s: ids repeat between systems, so they are ID/SYSTEM: %s",
+                "%s: ids repeat between systems (%s), so all ids are ID/SYSTEM",
                 source,
                 list_first(_find_repeated(samples, index)),
             )

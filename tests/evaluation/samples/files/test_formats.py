@@ -290,7 +290,7 @@ READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
         content(lines([{"id": "q1", "question": "Why?", "response": "So.", "system": name} for name in "ab"])),
         {},
         [("Why?", (), "So.")] * 2,
-        "ID/SYSTEM: q1",
+        "(q1), so all ids are ID/SYSTEM",
     ),
     "a huge cell": (
         "d.csv",
