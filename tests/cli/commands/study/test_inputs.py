@@ -46,6 +46,21 @@ def test_a_file_of_ratings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "Not read as ratings: 'note'." in err
 
 
+def test_scores_joined_by_row_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    sample = Sample("1", "q?", ("r",), "response", ratings={"accuracy": 1}, numbered=True)
+    with RunWriter(tmp_path / "run", [sample], settings=RunSettings({"rouge1": "rouge1|v:1"})) as writer:
+        writer.add(imaps=[], results=[Result("1", "rouge1", Score(0.5), "rouge1|v:1")])
+    (tmp_path / "own.csv").write_text("id,own\n1,0.5\n")
+    (tmp_path / "r.csv").write_text("id,tone\n1,2\n")
+    for options, times in (
+        (StudyOptions(), 0),
+        (StudyOptions(scores=[tmp_path / "own.csv"]), 1),
+        (StudyOptions(scores=[tmp_path / "own.csv"], ratings=str(tmp_path / "r.csv")), 1),
+    ):
+        options.read([tmp_path / "run"])
+        assert capsys.readouterr().err.count("row numbers") == times
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -73,7 +73,7 @@ def test_all_statistics(imapeval: Command, file: Path):
 
 
 def test_questions_of_a_run_are_drawn_together(imapeval: Command, file: Path, tmp_path: Path):
-    samples = [Sample(f"a{n}", f"question {n // 2}?", ("r",), "a", "en") for n in range(38)]
+    samples = [Sample(f"a{n}", f"question {n // 2}?", ("r",), "a", numbered=True) for n in range(38)]
     with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         writer.add(imaps=[], results=[])
         writer.finish()
@@ -82,6 +82,7 @@ def test_questions_of_a_run_are_drawn_together(imapeval: Command, file: Path, tm
         for more in ((), ("--questions", tmp_path / "run"))
     )
     assert f"2 of 40 rated ids are not in {tmp_path / 'run'}: a38, a39." in together.stderr
+    assert ("row numbers" in alone.stderr, "row numbers" in together.stderr) == (False, True)
     first, second = (json.loads(done.stdout)["agreement"] for done in (alone, together))
     assert [row["value"] for row in first] == [row["value"] for row in second]
     assert first != second
