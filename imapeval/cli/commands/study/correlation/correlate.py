@@ -81,10 +81,15 @@ def correlate(
         # The comparison with the baseline is a table of `study report`.
         emit_json(rows)
         return
-    for one in levels:
-        for name in coefficients:
-            _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
-    _print_notes(rows, seed=seed, resamples=resamples)
+    if all(row.value is None for row in rows):
+        # Of means only where there is nothing else: they repeat the others.
+        reasons = dict.fromkeys(row.reason for row in [row for row in rows if row.groups] or rows if row.reason)
+        echo(f"No coefficient can be computed: {'; '.join(reasons)}.")
+    else:
+        for one in levels:
+            for name in coefficients:
+                _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
+        _print_notes(rows, seed=seed, resamples=resamples)
     if not has_groups(rated):
         return
     beside = {name: compare_with_baseline(rated, name, correlations=rows, seed=seed) for name in coefficients}
@@ -128,7 +133,7 @@ def _print_metric_vs_baseline(rows: "Sequence[MetricVsBaseline]") -> None:
     from imapeval.study.correlation.baseline import describe_baseline
     from imapeval.study.correlation.coefficients import find_coefficient
 
-    if not rows:
+    if all(row.value is None for row in rows):
         return
 
     columns = [

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -118,7 +119,19 @@ def test_what_intervals_are_about(imapeval: Command, run: Path):
 
 def test_what_is_undefined_is_said(imapeval: Command, run: Path):
     done = imapeval("study", "correlate", run, "--level", "system", "--coefficient", "spearman")
-    assert "Undefined: m, all, accuracy: 2 systems have scores and ratings; at least 3 are needed." in done.stdout
+    said = "No coefficient can be computed: 2 systems have scores and ratings; at least 3 are needed."
+    assert done.stdout.startswith(said)
+    mixed = imapeval("study", "correlate", run, "--level", "system,within-system", "--resamples", "50")
+    assert "Undefined: m, all, accuracy: 2 systems have scores and ratings; at least 3 are needed." in mixed.stdout
+
+
+def test_two_ratings_are_too_few_for_any_table(imapeval: Command, run: Path, tmp_path: Path):
+    (tmp_path / "two.csv").write_text("id,rater,accuracy\nx0,r,1\ny1,r,2\n")
+    for levels in ("within-system", "global", "within-question", "system", "global,within-system,within-question"):
+        done = imapeval("study", "correlate", run, "--ratings", "two.csv", "--level", levels)
+        assert done.returncode == 0
+        (line,) = done.stdout.splitlines()
+        assert re.fullmatch(r"No coefficient can be computed: [^:]*\d.*\w\.", line), line
 
 
 def test_ratings_from_a_file(imapeval: Command, run: Path, tmp_path: Path):
