@@ -36,6 +36,7 @@ from imapeval.text.normalise import is_short_name
 from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
 
 if TYPE_CHECKING:
+    from imapeval.text.comparison.gist import Gist
     from imapeval.text.phrases import Phrase
 
 _WORD = re.compile(rf"[a-z]+|[{HAN}]")
@@ -221,7 +222,6 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if _CLAUSES.search(a.core) or _CLAUSES.search(b.core):
         return None
     ours, theirs = find_gist(a.core), find_gist(b.core)
-    same_words = ours.words == theirs.words
     denies = a.stance.denies != ours.reversed
     same_stance = denies == (b.stance.denies != theirs.reversed)
     opposed = are_opposed(ours.opposites, theirs.opposites)
@@ -229,8 +229,6 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return WordingVerdict.OTHER_SIDE
     if measure_overlap(ours.words, theirs.words) < SAME_SUBJECT or name_other_codes(ours.words, theirs.words):
         return None
-    amounts = compare_amounts(a.amounts, b.amounts)
-    agree = amounts in (None, AmountRelation.SAME)
     named = (
         bool(ours.words)
         or ours.standalone == theirs.standalone != frozenset()
@@ -241,20 +239,21 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     )
     if not named and (opposed or same_stance):
         return None
-    if not same_stance:
-        if a.stance.asks_for_less or b.stance.asks_for_less:
-            return None
-        if opposed:
-            same = same_words and agree and are_complements(ours.opposites, theirs.opposites) and denies_side(a, b)
-            return WordingVerdict.SAME if same else None
-        denied, affirmed = (ours, theirs) if denies else (theirs, ours)
-        # Who denies something denies its kinds, but not the reverse.
-        sides = denied.opposites.sides
-        broader = denied.words <= affirmed.words and sides.items() <= affirmed.opposites.sides.items()
-        # "No cure" does not deny "surgery can cure it", but "no alcohol" denies "alcohol is safe".
-        about = denied.words or (sides and affirmed.standalone - {SAFETY} <= denied.standalone)
-        return WordingVerdict.OPPOSITE if broader and about else None
+    if same_stance:
+        return _compare_gists_of_one_stance(a, b, ours, theirs)
+    if a.stance.asks_for_less or b.stance.asks_for_less:
+        return None
     if opposed:
+        # "Not harmful" is "safe".
+        same = ours.words == theirs.words and compare_amounts(a.amounts, b.amounts) in (None, AmountRelation.SAME)
+        complements = are_complements(ours.opposites, theirs.opposites) and denies_side(a, b)
+        return WordingVerdict.SAME if same and complements else None
+    return WordingVerdict.OPPOSITE if _denies(*((ours, theirs) if denies else (theirs, ours))) else None
+
+
+def _compare_gists_of_one_stance(a: Phrase, b: Phrase, ours: Gist, theirs: Gist) -> WordingVerdict | None:
+    """Compare the gists of two phrases about the same, both or neither of which deny it."""
+    if are_opposed(ours.opposites, theirs.opposites):
         open_ = are_twice_opposed(ours.opposites, theirs.opposites) or are_change_and_state(a, b)
         return None if open_ else WordingVerdict.OTHER_SIDE
     sides, other_sides = (
@@ -267,6 +266,7 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
         or _rank_amounts(a) != _rank_amounts(b)
     ):
         return None
+    amounts = compare_amounts(a.amounts, b.amounts)
     if amounts is AmountRelation.DIFFERENT:
         # What should be reached may differ from what is.
         aims = [_TARGET.search(phrase.text) is not None for phrase in (a, b)]
@@ -274,7 +274,17 @@ def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     # Stages differ in more than their numbers: IIIA and III.
     if any(number >= DIMENSION_COUNT for number in sides):
         return None
-    return WordingVerdict.SAME if agree else _compare_by_amounts(a, b, amounts)
+    return WordingVerdict.SAME if amounts in (None, AmountRelation.SAME) else _compare_by_amounts(a, b, amounts)
+
+
+def _denies(denied: Gist, affirmed: Gist) -> bool:
+    """Return whether who denies one gist denies the other: one denies the kinds of a thing with it, but not the reverse.
+
+    "No cure" does not deny "surgery can cure it", but "no alcohol" denies "alcohol is safe".
+    """
+    sides = denied.opposites.sides
+    broader = denied.words <= affirmed.words and sides.items() <= affirmed.opposites.sides.items()
+    return broader and bool(denied.words or (sides and affirmed.standalone - {SAFETY} <= denied.standalone))
 
 
 def _may_be_about_the_same(a: Phrase, b: Phrase) -> bool:
