@@ -123,13 +123,14 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownRelation:
-    """A relation that was recorded with an imap and is used unchanged; `other_term` as in `Match`."""
+    """A relation that was recorded with an imap and is used unchanged; `other_term` and `decided_by` as in `Match`."""
 
     term: str
     reference: str
     response: str
     relation: Relation
     other_term: str = ""
+    decided_by: Decider = "recorded"
 
 
 @dataclass(frozen=True, slots=True)

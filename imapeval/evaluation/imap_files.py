@@ -318,7 +318,10 @@ class _RecordLine(BaseModel):
             reading=self.reading,
             relations=None
             if relations is None
-            else tuple(KnownRelation(r.term, r.reference, r.response, r.relation, r.other_term) for r in relations),
+            else tuple(
+                KnownRelation(r.term, r.reference, r.response, r.relation, r.other_term, r.decided_by)
+                for r in relations
+            ),
         )
         matches = (
             None

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from imapeval.graph.model import Link, LinkKind
     from imapeval.graph.store.graph import Graph
     from imapeval.text.phrases import Phrase
+    from imapeval.types import Decider, KnownRelation
 
     Vectors = npt.NDArray[np.float32]
 
@@ -155,8 +156,9 @@ class HybridMatcher:
         for reference, row in zip(case.reference, similarities, strict=True):
             for response, similarity in zip(case.response, row, strict=True):
                 if case.recorded is not None:
-                    relation = case.recorded.get((reference, response), Relation.UNMATCHED)
-                    match = Match(*reference, response[1], relation, float(similarity), "recorded")
+                    known = case.recorded.get((reference, response))
+                    decision = (known.relation, known.decided_by) if known else (Relation.UNMATCHED, case.unlisted)
+                    match = Match(*reference, response[1], decision[0], float(similarity), decision[1])
                 else:
                     match = self._match_pair(*reference, response[1], values, float(similarity))
                 matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
@@ -232,24 +234,32 @@ class _FactSets:
     Attributes:
         reference, response: Their facts, as term and value.
         recorded: The relations that came with the imap, by the two facts; None if there are none.
+        unlisted: Who decided that pairs without a recorded relation are unmatched.
     """
 
     reference: Sequence[_Fact]
     response: Sequence[_Fact]
-    recorded: Mapping[tuple[_Fact, _Fact], Relation] | None
+    recorded: Mapping[tuple[_Fact, _Fact], KnownRelation] | None
+    unlisted: Decider = "recorded"
 
 
 def _collect_facts(imap: Imap) -> _FactSets:
-    recorded = None
-    if imap.relations is not None:
-        recorded = {
-            ((known.term, known.reference), (known.other_term or known.term, known.response)): known.relation
-            for known in imap.relations
-        }
     reference, response = (
         list(dict.fromkeys((pair.term, pair.value) for pair in pairs)) for pairs in (imap.reference, imap.response)
     )
-    return _FactSets(reference, response, recorded)
+    if imap.relations is None:
+        return _FactSets(reference, response, None)
+    recorded = {
+        ((known.term, known.reference), (known.other_term or known.term, known.response)): known
+        for known in imap.relations
+    }
+    return _FactSets(reference, response, recorded, _find_unlisted_decider(imap.relations))
+
+
+def _find_unlisted_decider(relations: Sequence[KnownRelation]) -> Decider:
+    """Return who left the pairs without a recorded relation unmatched: a model that read all, or the encoder."""
+    deciders = {known.decided_by for known in relations} - {"recorded"}
+    return "llm" if "llm" in deciders else "encoder" if deciders else "recorded"
 
 
 class _BatchValues:

@@ -183,6 +183,16 @@ def test_ready_imaps_with_their_relations(imapeval: Command, write_data: WriteDa
     assert again.returncode == 0, again.stderr
 
 
+def test_the_imaps_of_a_run_give_its_scores_again(imapeval: Command, tmp_path: Path):
+    # Also to the pairs that only their similarity gives credit, which are not listed in the file.
+    scored = ("--sample", "8", "--metrics", "imapscore")
+    assert imapeval("score", "sample-en", *scored, "--out", "run").returncode == 0
+    assert imapeval("score", "sample-en", *scored, "--imaps", "run/imaps.jsonl", "--out", "again").returncode == 0
+    first, second = ([(r.id, r.outcome) for r in Run(tmp_path / run).results()] for run in ("run", "again"))
+    assert len(first) == 16
+    assert first == second
+
+
 def test_without_a_reference_there_is_a_reason_and_no_score(imapeval: Command, write_data: WriteData, tmp_path: Path):
     data = write_data([*SAMPLES, Sample("c", "What helps?", (), "Rest.")])
     done = imapeval("score", data, "--metrics", "imapscore,rouge1", "--out", "run")
