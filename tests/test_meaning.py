@@ -136,6 +136,7 @@ def plain(score, request):
     return samples, score(samples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layout_changes_no_score(score, plain, layout: str):
     samples, scores = plain

@@ -129,15 +129,13 @@ COMMANDS = [("extract", "--out", "imaps.jsonl"), SCORE]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "number"),
     [
-        pytest.param(SCORE, signal.SIGINT, id="score", marks=pytest.mark.slow),
+        pytest.param(SCORE, signal.SIGINT, id="score"),
         pytest.param(COMMANDS[0], signal.SIGINT, id="extract"),
-        *[
-            pytest.param(COMMANDS[0], number, id=f"extract-{number.name}", marks=pytest.mark.slow)
-            for number in SIGNALS[1:]
-        ],
+        *[pytest.param(COMMANDS[0], number, id=f"extract-{number.name}") for number in SIGNALS[1:]],
     ],
 )
 def test_what_is_under_way_is_finished_and_kept(

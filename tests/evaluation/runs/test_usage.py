@@ -117,6 +117,7 @@ with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as 
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_knows_what_it_cost(tmp_path: Path):
     folder, answers = tmp_path / "run", tmp_path / "answers"
     command = [sys.executable, "-c", KILLED, str(folder), str(answers)]

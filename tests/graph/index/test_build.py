@@ -177,6 +177,7 @@ def start_build(graph, path, *more):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_killed_build_is_resumed(graph, encoder, built, tmp_path):
     path = tmp_path / "names.faiss"
     with start_build(graph, path) as process:
@@ -223,6 +224,7 @@ def test_two_processes_make_one_index(graph, encoder, built, tmp_path):
     assert sorted(file.name for file in path.parent.iterdir()) == ["names.faiss", "names.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_a_full_disk_is_reported_with_the_folder(graph, tmp_path, share):
