@@ -31,7 +31,7 @@ PASSWORD = "pass-word-1"
 SIGNATURE = "long-value-0123456789"
 BASIC = base64.b64encode(f"somebody:{PASSWORD}".encode()).decode()
 SECRETS = (KEY, PASSWORD, SIGNATURE, BASIC)
-SHORT = ("quark", "zebra", "4711")
+SHORT = ("quark", "zebra", "47k1")  # no digits of a hash or of a time
 """User, password and value of a query."""
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
 COMMAND = (sys.executable, "-m", "imapeval")
