@@ -1,9 +1,9 @@
 """The offline reader: cues, clauses and the names of the graph. Deterministic; no model, no API key, no network.
 
 Queries come from cue phrases (`cues`). Constraints are the question's concept mentions, and age, sex and duration. The
-facts of an answer are its statements (`statements`), without greetings, disclaimers and repetitions of the question. A
-statement that consists of one name of the graph and fillers gives that name; any other gives its own wording, with its
-negation and its condition.
+facts of an answer are its statements (`statements`), without greetings, disclaimers and repetitions of the question,
+and the statement that a yes or no stands for (`question_content`). A statement that consists of one name of the graph
+and fillers gives that name; any other gives its own wording, with its negation and its condition.
 """
 
 from __future__ import annotations
