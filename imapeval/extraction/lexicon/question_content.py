@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
-from imapeval.extraction.lexicon.statements import read_statements
-from imapeval.text.negation.yes_no import answer_question, find_polar_question, find_verdict
+from imapeval.extraction.lexicon.statements import MAX_STATEMENT_CHARACTERS, read_statements
+from imapeval.text.negation.yes_no import answer_question, find_polar_question, find_verdict, strip_question
 from imapeval.text.normalise import normalise
 from imapeval.text.phrases import parse_phrase
 
@@ -30,6 +30,14 @@ _REPEATED_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"\s*[?？]")
+# The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
+_PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
+_DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
+
+
+def drop_doctor_turns(question: str) -> str:
+    """Return a dialogue without the doctor's turns: the doctor's questions are not the patient's."""
+    return _DOCTOR.sub("", question) if _PATIENT.search(question) else question
 
 
 class QuestionContent:
@@ -64,7 +72,11 @@ class QuestionContent:
         found = find_verdict(answer)
         if found is None or len(self._polar_questions) != 1:
             return None
-        statement = answer_question(self._polar_questions[0], found, lang=self._lang)
+        question = self._polar_questions[0]
+        # "Should I not drive?" may be answered by yes or no in the same sense.
+        if len(question) > MAX_STATEMENT_CHARACTERS or parse_phrase(strip_question(question)).stance.denies:
+            return None
+        statement = answer_question(question, found, lang=self._lang)
         return Piece(statement, *found.span("no" if found["no"] else "yes"))
 
     def _repeats(self, statement: str) -> bool:
@@ -81,11 +93,12 @@ class QuestionContent:
 
     @cached_property
     def _polar_questions(self) -> list[str]:
-        """The sentences that ask for a yes or no."""
+        """The clauses that ask for a yes or no."""
+        text = drop_doctor_turns(self._question)
         found = (
             find_polar_question(piece.text)
-            for piece in split_sentences(self._question)
-            if self._lang == "zh" or _QUESTION_END.match(self._question, piece.end)
+            for piece in split_sentences(text)
+            if self._lang == "zh" or _QUESTION_END.match(text, piece.end)
         )
         return [question for question in found if question]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from imapeval.errors import ExtractionError
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
-from imapeval.extraction.lexicon.question_content import QuestionContent
+from imapeval.extraction.lexicon.question_content import QuestionContent, drop_doctor_turns
 from imapeval.extraction.lexicon.statements import read_items
 from imapeval.extraction.protocols import MAX_FACTS
 from imapeval.graph.linking.mentions import Mention, MentionScanner
@@ -50,9 +50,6 @@ _NOT: Mapping[Lang, str] = {"en": "not ", "zh": "未"}
 _NO: Mapping[Lang, str] = {"en": "no ", "zh": "无"}
 _DENIAL_WINDOW = 40
 """Characters before a word that are searched for a negator."""
-# The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
-_PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
-_DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
 _CONSTRAINT_TERMS = {
     "disease": ("disease", "疾病"),
     "symptom": ("symptom", "症状"),
@@ -99,7 +96,7 @@ class LexiconReader:
     def _read_question(self, question: str, lang: Lang) -> QuestionImap:
         if not any(char.isalpha() for char in question):
             raise ExtractionError("the question has no words", kind="no-query", raw=question)
-        plain = PlainText(_drop_doctor_turns(question)).text
+        plain = PlainText(drop_doctor_turns(question)).text
         query = tuple(Pair(term.label(lang), "?") for term in find_asked_terms(plain, lang=lang))
         return QuestionImap(query, tuple(dict.fromkeys(self._find_constraints(question, lang))))
 
@@ -144,11 +141,6 @@ class LexiconReader:
 def _locate(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
     """Return a pair with its position in the original text and the fields parsed from its value."""
     return replace(annotate_pair(pair), span=plain.to_original(start, end))
-
-
-def _drop_doctor_turns(question: str) -> str:
-    """Return a dialogue without the doctor's turns: the doctor's questions are not the patient's."""
-    return _DOCTOR.sub("", question) if _PATIENT.search(question) else question
 
 
 def _choose_value(piece: Piece, mentions: Sequence[Mention], term: QueryTerm) -> tuple[str, tuple[int, int]]:

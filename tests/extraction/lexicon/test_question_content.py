@@ -50,6 +50,9 @@ def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: 
         ("What helps against mastitis?", "Yes, rest.", ["rest"]),
         ("Is it cancer? Should I see a doctor?", "No.", ["No"]),
         ("Could you explain it?", "Yes. Rest.", ["Rest"]),
+        ("Should I not take aspirin?", "Yes, rest.", ["rest"]),
+        ("Doctor: Is it painful?\nPatient: A bit. What is it?", "No, rest.", ["No", "rest"]),
+        ("Is it " + "very " * 50 + "bad?", "Yes, rest.", ["rest"]),
         # Not a clause of its own.
         (MASTITIS, "No surgery is needed.", ["No surgery is needed"]),
     ],
