@@ -309,10 +309,11 @@ def _combine(
 
 def _drop_shared_contradictions(matches: list[Match]) -> list[Match]:
     """Return the matches without contradictions by facts that the reference states as well: it says both."""
-    shared = {(match.response_term, match.response) for match in matches if match.relation is Relation.EXACT}
+    stated = {(match.term, match.reference) for match in matches}
+    why = {"why": "the reference states both"}
     return [
-        replace(match, relation=Relation.UNMATCHED, decided_by="text", evidence={"why": "the reference states both"})
-        if match.relation is Relation.CONTRADICTION and (match.response_term, match.response) in shared
+        replace(match, relation=Relation.UNMATCHED, similarity=0.0, decided_by="text", evidence=why)
+        if match.relation is Relation.CONTRADICTION and (match.response_term, match.response) in stated
         else match
         for match in matches
     ]

@@ -86,6 +86,12 @@ async def test_what_the_reference_states_as_well_contradicts_none_of_its_facts(m
         Relation.UNMATCHED,
         Relation.EXACT,
     ]
+    # Neither of the two is evidence for the other.
+    assert [match.similarity for match in matches] == [1, 0, 0, 1]
+    # Another term makes it another fact.
+    warfarin = Imap((), (), (Pair("drug", "warfarin"), Pair("advice", "stop warfarin")), (Pair("advice", "warfarin"),))
+    (others,) = await matcher.match([warfarin], langs=["en"])
+    assert [match.relation for match in others] == [Relation.EXACT, Relation.CONTRADICTION]
     # A response that states a fact and its opposite still contradicts it.
     (matches,) = await matcher.match([make_imap(both[:1], both)], langs=["en"])
     assert [match.relation for match in matches] == [Relation.EXACT, Relation.CONTRADICTION]

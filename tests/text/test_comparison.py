@@ -113,6 +113,7 @@ OPPOSITE = [
     ("reduce the dose", "do not reduce the dose"),
     ("限制饮酒", "饮酒不受限制"),
     ("restricted diet", "unrestricted diet"),
+    ("活动受限制", "活动不受限"),
 ]
 OTHER_AMOUNT = [
     ("早3片晚1片", "早1片晚3片"),
@@ -253,6 +254,7 @@ OPEN = [
     ("慢性肾脏病4期", "慢性肾脏病"),
     ("avoid salt", "limit salt"),
     ("少吃盐", "不吃盐"),
+    ("limit salt to 5 g a day", "do not limit salt to 2 g a day"),
 ]
 
 _TURNED: dict[WordingVerdict | None, WordingVerdict] = {

@@ -193,7 +193,8 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two phrases of which only one denies its subject."""
     if a.stance.asks_for_less or b.stance.asks_for_less:
         # "Do not limit salt" denies "limit salt", but "avoid salt" does not.
-        return WordingVerdict.OPPOSITE if a.words == b.words != frozenset() else None
+        agree = compare_amounts(a.amounts, b.amounts) in (None, AmountRelation.SAME)
+        return WordingVerdict.OPPOSITE if agree and a.words == b.words != frozenset() else None
     ours, theirs = (find_opposites(phrase.stance.subject) for phrase in (a, b))
     if are_opposed(ours, theirs) or differ_by_antonym(a.words, b.words):
         # "Not harmful" is "safe", but "not on the left" is not "on the right".
