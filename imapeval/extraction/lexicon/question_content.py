@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.statements import MAX_STATEMENT_CHARACTERS, read_statements
-from imapeval.text.negation.yes_no import answer_question, find_polar_question, find_verdict, strip_question
+from imapeval.text.negation.yes_no import (
+    answer_question,
+    count_polar_questions,
+    find_polar_question,
+    find_verdict,
+    mentions_assent,
+    strip_question,
+)
 from imapeval.text.normalise import normalise
-from imapeval.text.phrases import parse_phrase
+from imapeval.text.phrases import is_condition, parse_phrase, split_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +32,21 @@ _RESTATED_SHARE = 0.5
 
 # The start of a statement such as "is it contagious", but not of advice such as "do exercises".
 _REPEATED_QUESTION = re.compile(
-    r"^(?:is|are|can|could|should|do|does|may|will|would|has|have) (?:i|we|you|he|she|it|they|this|that|there|my|the)\b"
-    "|是否|是不是|能否|能不能|可否|可不可以|吗$",
+    r"^(?:(?:so|well|and|but|then)\b[, ]*)?(?:is|are|can|could|should|do|does|may|will|would|has|have)"
+    r" (?:i|we|you|he|she|it|they|this|that|there|my|the)\b|是否|是不是|能否|能不能|可否|可不可以|吗$",
     re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"\s*[?？]")
+_HEADING_END = re.compile(r"\s*[?？:：]")
+_TOPIC_END = re.compile(r"\s*[,，]")
+# What limits a yes or no in the same sentence, as in "no, unless it swells".
+_LIMIT = re.compile(
+    r"[\s,，;；:：]*(?:but )?(?:(?:only |not )?(?:if|unless|when|except|provided|as long as|until)\b"
+    r"|(?:但|不过)?(?:除非|除了|如果?|只有|只要|要是|当|若))",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(r"\bor\b|还是|或者?", re.IGNORECASE)
+_CHINESE_NEGATION = re.compile("[不没别勿未]")
 # The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
 _PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
@@ -55,52 +72,81 @@ class QuestionContent:
     def read_statements(self, answer: str) -> Iterator[Piece]:
         """Yield the statements of an answer in plain text, without repetitions of the question.
 
-        A yes or no at the start of the answer to a single yes-no question is the statement that it stands for, unless
-        the answer goes on to make that statement.
+        A yes or no at the start of the answer is the statement that it stands for, unless the answer goes on to make
+        that statement.
         """
-        statements = [piece for piece in read_statements(answer, self._lang) if not self._repeats(piece.text)]
+        statements = [piece for piece in read_statements(answer, self._lang) if not self._repeats(piece, answer)]
         if (verdict := self._read_verdict(answer)) is not None:
             statements = [piece for piece in statements if piece.end > verdict.end]
             phrase = parse_phrase(verdict.text)
             others = (parse_phrase(piece.text) for piece in statements)
-            if all(one.tokens != phrase.tokens or one.stance.denies != phrase.stance.denies for one in others):
+            if all(other.tokens != phrase.tokens or other.stance.denies != phrase.stance.denies for other in others):
                 yield verdict
         yield from statements
 
     def _read_verdict(self, answer: str) -> Piece | None:
-        """Return what a yes or no at the start of an answer states; None if there is none, or several questions."""
+        """Return what a yes or no at the start of an answer states; None if there is none or it is not certain."""
         found = find_verdict(answer)
-        if found is None or len(self._polar_questions) != 1:
+        if found is None or self._single_question is None or _LIMIT.match(answer, found.end()):
             return None
-        question = self._polar_questions[0]
-        # "Should I not drive?" may be answered by yes or no in the same sense.
-        if len(question) > MAX_STATEMENT_CHARACTERS or parse_phrase(strip_question(question)).stance.denies:
-            return None
+        question, condition = split_condition(self._single_question)
         statement = answer_question(question, found, lang=self._lang)
+        if statement is None:
+            return None
+        if condition:
+            statement += f"（{condition}）" if self._lang == "zh" else f" ({condition})"
+        if parse_phrase(statement).stance.denies != (found["no"] is not None):
+            return None
         return Piece(statement, *found.span("no" if found["no"] else "yes"))
 
-    def _repeats(self, statement: str) -> bool:
+    def _repeats(self, piece: Piece, answer: str) -> bool:
         """Return whether a statement has only words of the question, and no answer, negation or amount."""
-        phrase = parse_phrase(statement)
+        phrase = parse_phrase(piece.text)
         if not phrase.tokens <= self._tokens:
             return False
-        if normalise(statement) in self._statements or _REPEATED_QUESTION.search(statement):
+        if normalise(piece.text) in self._statements or _REPEATED_QUESTION.search(piece.text):
             return True
         if phrase.stance.denies or phrase.amounts.items:
             return False
-        asked = (parse_phrase(question).tokens for question in self._polar_questions)
+        if _HEADING_END.match(answer, piece.end):
+            return True
+        # 孕妇吃螃蟹，容易流产 states only the second half; what the piece lost at its start may be 可以.
+        is_topic = self._lang == "zh" and _TOPIC_END.match(answer, piece.end)
+        if is_topic and not mentions_assent(answer[max(0, piece.start - 4) : piece.end]):
+            return True
+        asked = (parse_phrase(question).tokens for _, question in self._polar_questions)
         return not any(len(phrase.tokens & tokens) >= _RESTATED_SHARE * len(tokens) > 0 for tokens in asked)
 
     @cached_property
-    def _polar_questions(self) -> list[str]:
-        """The clauses that ask for a yes or no."""
+    def _single_question(self) -> str | None:
+        """The clause that a yes or no answers.
+
+        None if there are several, or if yes and no may mean the same: in a question that denies something ("should I
+        not drive?"), has its condition in another clause ("if I rest, will it heal?"), or offers a choice.
+        """
+        count = sum(count_polar_questions(piece.text, lang=self._lang) for piece in self._questions)
+        if count != 1 or len(self._polar_questions) != 1:
+            return None
+        ((before, question),) = self._polar_questions
+        statement = strip_question(question)
+        if len(question) > MAX_STATEMENT_CHARACTERS or _CHOICE.search(question) or not parse_phrase(statement).words:
+            return None
+        if self._lang == "zh" and _CHINESE_NEGATION.search(statement):
+            return None
+        denies = parse_phrase(statement).stance.denies or parse_phrase(before).stance.denies
+        return None if denies or is_condition(before) else question
+
+    @cached_property
+    def _polar_questions(self) -> list[tuple[str, str]]:
+        """The clauses that ask for a yes or no, each behind what comes before it in its sentence."""
+        found = ((piece.text, find_polar_question(piece.text)) for piece in self._questions)
+        return [(sentence.removesuffix(clause), clause) for sentence, clause in found if clause]
+
+    @cached_property
+    def _questions(self) -> list[Piece]:
+        """The sentences that may be questions: in Chinese all, as a question mark is often omitted."""
         text = drop_doctor_turns(self._question)
-        found = (
-            find_polar_question(piece.text)
-            for piece in split_sentences(text)
-            if self._lang == "zh" or _QUESTION_END.match(text, piece.end)
-        )
-        return [question for question in found if question]
+        return [piece for piece in split_sentences(text) if self._lang == "zh" or _QUESTION_END.match(text, piece.end)]
 
     @cached_property
     def _statements(self) -> frozenset[str]:

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from imapeval.types import Lang
 
 # A yes or no to the question, before the statement itself.
@@ -54,7 +56,23 @@ _INVERSION = re.compile(
     r"(?: (?:i|we|he|she|it|they|this|that|there|these|those)\b)?|请问)\s*",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"^(?:can|could|will|would) you\b", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"^(?:(?:can|could|will|would) (?:you|anyone|someone|anybody|somebody) (?:please |kindly )?"
+    r"(?:help|tell|explain|advise|suggest|recommend|look|check|read|give|let|say|share)"
+    r"|(?:do you|does anyone) know|(?:may|can|could) i ask)\b|帮|咨询|请教|问一下|解释|看看",
+    re.IGNORECASE,
+)
+# A question that may be answered by yes or no, whether or not `find_polar_question` can restate it.
+_RIVAL: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?:^|[,;] *)(?:and |or |but |so )?(?:(?:can|could|may|might|should|must|shall|will|would|is|are|am|was|were|do|does|did|has|have|had)"
+        r"(?:n['’]?t)?|whether)\b(?! not\b)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"吗|[么嘛吧呀](?=$|[？?])|(.)不\1|是否|能否|可否|有无|有没有"),
+}
+# What a Chinese verdict other than 是, 对, 不 and 否 repeats of its question.
+_VERDICT_VERB = re.compile("可以|[会能要有]|需要")
 _CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
 _MODAL = re.compile(r"^(?P<modal>can|may|should|must) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)
 
@@ -140,6 +158,19 @@ def find_polar_question(sentence: str) -> str | None:
     return clause if asks_yes_no(clause.lower()) and not _REQUEST.match(clause) else None
 
 
+def count_polar_questions(sentence: str, *, lang: Lang) -> int:
+    """Return how many clauses of a question may be answered by yes or no.
+
+    >>> count_polar_questions("Is it viral, and should I rest", lang="en")
+    2
+    >>> count_polar_questions("吃了头孢能喝酒吗", lang="zh")
+    1
+    """
+    if lang == "en":
+        return sum(1 for _ in _RIVAL["en"].finditer(sentence))
+    return sum(_RIVAL["zh"].search(clause) is not None for clause in re.split("[,，]", sentence))
+
+
 def find_verdict(answer: str) -> re.Match[str] | None:
     """Return the yes or no that an answer begins with, in the group "yes" or "no", if it is a clause of its own.
 
@@ -149,8 +180,8 @@ def find_verdict(answer: str) -> re.Match[str] | None:
     return _VERDICT.match(answer)
 
 
-def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str:
-    """Return the statement that a yes or no to a question stands for.
+def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str | None:
+    """Return the statement that a yes or no to a question stands for; None if it may answer something else.
 
     >>> answer_question("Can I fly with asthma", find_verdict("Yes."), lang="en")
     'fly with asthma'
@@ -158,12 +189,19 @@ def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str
     'cancer: no'
     >>> answer_question("孕妇能不能吃海鲜", find_verdict("不能。"), lang="zh")
     '孕妇能吃海鲜：不能'
+    >>> answer_question("孕妇能不能吃海鲜", find_verdict("没有。"), lang="zh") is None
+    True
     """
+    no = verdict["no"]
     statement = _INVERSION.sub("", question).strip()
-    if lang == "zh":
-        statement = strip_question(statement)
-        return f"{statement}：{verdict['no']}" if verdict["no"] else statement
-    return f"{statement}: no" if verdict["no"] else statement
+    if lang == "en":
+        return f"{statement}: no" if no else statement
+    verb = _VERDICT_VERB.search(verdict[0])
+    if verb and verb[0] not in question:
+        return None
+    statement = strip_question(statement)
+    # 否 alone is no negation to the reader of phrases.
+    return f"{statement}：{no.replace('否', '不')}" if no else statement
 
 
 def answer_header(header: str, *, yes: bool, lang: Lang) -> str:
