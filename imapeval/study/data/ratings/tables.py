@@ -28,7 +28,7 @@ from imapeval.evaluation.samples.rows import list_columns, short_repr
 from imapeval.study.data.ratings.source import COLUMN_ROLES, RatingEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.study.data.ratings.source import RatingsSource
@@ -62,13 +62,15 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
         for name, text in source.columns.items()
         if name not in COLUMN_ROLES and (raters := _split_raters(text, found))
     }
-    for name, column in source.columns.items():
-        if name not in by_rater and column not in found:
-            raise InputError(
-                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_columns(found)}",
-                path=source.path,
-                fix=f"Correct --map {name}={column}.",
-            )
+    for name, text in source.columns.items():
+        for column in [column for column, _ in by_rater.get(name, ())] or [text]:
+            if column not in found:
+                raise InputError(
+                    f"{name!r} is mapped to the column {column!r}, which no row has; the columns are "
+                    f"{list_columns(found)}",
+                    path=source.path,
+                    fix=f"Correct --map {name}={text}.",
+                )
     roles = {role: source.columns.get(role, role) for role in COLUMN_ROLES}
     rater = roles["rater"] if roles["rater"] in found else None
     if roles["dimension"] in found and roles["rating"] in found:
@@ -133,12 +135,12 @@ def _find_cells(source: RatingsSource, found: Mapping[str, None], rater: str | N
 
 
 def _find_cells_by_rater(
-    source: RatingsSource, found: Mapping[str, None], by_rater: Mapping[str, Mapping[str, str]]
+    source: RatingsSource, found: Mapping[str, None], by_rater: Mapping[str, Sequence[tuple[str, str]]]
 ) -> dict[str, tuple[str, str]]:
     """Return the dimension and the rater of each column; others are not read.
 
     Raises:
-        UsageError: A role, or another dimension, is mapped in another way.
+        UsageError: A role, or another dimension, is mapped in another way, or a column is named twice.
     """
     cells: dict[str, tuple[str, str]] = {}
     for name, column in source.columns.items():
@@ -149,7 +151,14 @@ def _find_cells_by_rater(
                 f"--map {name}={column}: other dimensions have a column for each rater. Write all as "
                 f"--map {next(iter(by_rater))}=RATER:COLUMN,RATER:COLUMN."
             )
-        cells |= {own: (name, rater) for own, rater in by_rater[name].items()}
+        for own, rater in by_rater[name]:
+            if own in cells:
+                dimension, other = cells[own]
+                raise UsageError(
+                    f"--map names the column {own!r} twice: for {dimension!r} by {other!r} and for {name!r} by "
+                    f"{rater!r}. Keep one."
+                )
+            cells[own] = (name, rater)
     id_column = source.columns.get("id", "id")
     source.unread.update((name, None) for name in found if name != id_column and name not in cells)
     if source.wanted is not None:
@@ -158,12 +167,11 @@ def _find_cells_by_rater(
     return cells
 
 
-def _split_raters(text: str, found: Mapping[str, None]) -> dict[str, str]:
-    """Return the rater of each column in a text such as "anna:anna_accuracy,ben:ben_accuracy"; {} for other texts."""
-    parts = [part.strip().partition(":") for part in text.split(",")]
-    if text in found or not all(rater.strip() and column in found for rater, _, column in parts):
-        return {}
-    return {column: rater.strip() for rater, _, column in parts}
+def _split_raters(text: str, found: Collection[str]) -> list[tuple[str, str]]:
+    """Return each column and its rater in a text such as "anna:anna_accuracy,ben:ben_accuracy"; [] for other texts."""
+    parts = [part.partition(":") for part in text.split(",")]
+    pairs = [(column.strip(), rater.strip()) for rater, _, column in parts]
+    return pairs if text not in found and all(map(all, pairs)) else []
 
 
 def _describe_grid(columns: Sequence[str]) -> str:
@@ -180,11 +188,14 @@ def _describe_grid(columns: Sequence[str]) -> str:
             if all(map(_NUMBERED.fullmatch, last)) and not all(map(_NUMBERED.fullmatch, first)):
                 parts = {column: pair[::-1] for column, pair in parts.items()}
                 first, last = last, first
-            options = (
-                f"{dimension}="
-                + ",".join(f"{rater}:{column}" for column, (rater, of) in parts.items() if of == dimension)
-                for dimension in last
-            )
+            options: list[str] = []
+            for dimension in last:
+                pairs = [(column, rater) for column, (rater, of) in parts.items() if of == dimension]
+                text = ",".join(f"{rater}:{column}" for column, rater in pairs)
+                # --map cannot express all names.
+                if dimension in COLUMN_ROLES or "=" in dimension or _split_raters(text, columns) != pairs:
+                    return ""
+                options.append(f"{dimension}={text}")
             return (
                 f"The columns are named after {', '.join(first)} and {', '.join(last)}. If {' and '.join(first)} are "
                 f"raters, read their ratings as such with {' '.join(f'--map {shlex.quote(text)}' for text in options)}."

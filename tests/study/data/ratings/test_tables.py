@@ -285,8 +285,23 @@ def test_a_column_for_each_rater_and_dimension(write: Write):
     assert content(chosen) == {("7", "safety", "anna"): 1}
     with pytest.raises(UsageError, match="safety=anna_safety"):
         read_ratings(path, columns=GRID | {"safety": "anna_safety"})
-    with pytest.raises(InputError, match="carl_safety"):
-        read_ratings(path, columns=GRID | {"safety": "carl:carl_safety"})
+    with pytest.raises(InputError, match=r"column 'ben_savety'"):
+        read_ratings(path, columns=GRID | {"safety": "anna:anna_safety,ben:ben_savety"})
+    blank = {"accuracy": "anna: anna_accuracy, ben: ben_accuracy", "safety": "anna : anna_safety"}
+    assert content(read_ratings(path, columns=blank)) == content(found)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"accuracy": "li:A,smith:A"},
+        {"accuracy": "li:A,li:A"},
+        {"accuracy": "li:A,smith:B", "overall": "li:A,smith:C"},
+    ],
+)
+def test_a_column_is_of_one_rater_and_dimension(write: Write, columns: dict[str, str]):
+    with pytest.raises(UsageError, match="'A'"):
+        read_ratings(write("r.csv", "id,A,B,C\na,1,2,3\n"), columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -299,6 +314,10 @@ def test_a_column_for_each_rater_and_dimension(write: Write):
         ("li_accuracy,li_safety,wu_accuracy", ""),
         ("li_accuracy,wu_accuracy", ""),
         ("accuracy,safety", ""),
+        # What cannot be written with --map.
+        ("dr:li_accuracy,dr:li_safety,dr:wu_accuracy,dr:wu_safety", ""),
+        ("li_rating,li_safety,wu_rating,wu_safety", ""),
+        ("li_a=b,li_safety,wu_a=b,wu_safety", ""),
     ],
 )
 def test_raters_in_the_names_of_columns_are_noted(write: Write, header: str, told: str):
