@@ -19,10 +19,11 @@ import codecs
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -38,6 +39,9 @@ from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation, 
 _log = get_logger(__name__)
 
 _FIX_TEXTS = "Extract the imaps of these texts, or give the data the ids that they had then."
+
+_INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b"))
+"""The byte-order mark and the zero-width space, which editors and web pages add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,12 @@ class ImapRecord:
 
 
 def hash_texts(sample: Sample, reference_index: int = 0) -> str:
-    """Return a hash of the texts that an imap is read from: question, reference and response, but for white space."""
+    """Return a hash of the texts that an imap is read from: question, reference and response.
+
+    White space, Unicode normalisation, byte-order marks and zero-width spaces make no difference.
+    """
     texts = (sample.question, *sample.references[reference_index : reference_index + 1], sample.response)
-    content = json.dumps([" ".join(text.split()) for text in texts])
+    content = json.dumps([" ".join(normalize("NFC", text.translate(_INVISIBLE)).split()) for text in texts])
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
@@ -260,14 +267,18 @@ class RecordedImaps:
         for key in product(readings, range(max(1, len(sample.references)))):
             if key not in own:
                 raise ExtractionError(f"{self._path} has no imap of {_describe_key(sample.id, *key)}", kind="no-imap")
-            line = own[key]
-            if line.texts_sha256 not in ("", hash_texts(sample, line.imap.reference_index)):
-                raise ExtractionError(
-                    f"{self._path}, line {line.number}: the imap of {_describe_key(sample.id, *key)} was read from "
-                    f"other texts. {_FIX_TEXTS}",
-                    kind="other-texts",
-                )
-            found.append(line.imap)
+            line, sha256 = own[key], hash_texts(sample, key[1])
+            if line.texts_sha256 not in ("", sha256):
+                # The references may have been in another order.
+                same = [own[k] for k in own if (k[0], own[k].texts_sha256) == (key[0], sha256)]
+                if not same:
+                    raise ExtractionError(
+                        f"{self._path}, line {line.number}: the imap of {_describe_key(sample.id, *key)} was read from "
+                        f"other texts. {_FIX_TEXTS}",
+                        kind="other-texts",
+                    )
+                line = same[0]
+            found.append(replace(line.imap, reference_index=key[1]))
         return tuple(found)
 
 

@@ -84,6 +84,32 @@ async def test_each_reference_has_a_hash_of_its_own(tmp_path: Path):
         await recorded.extract(replace(sample, references=("r", "t")))
 
 
+@pytest.mark.parametrize("text", ["cafe\u0301 x y", "\ufeffcaf\xe9 x y", "ca\u200bf\xe9 \u200b x y"])
+async def test_the_same_text_in_other_characters(tmp_path: Path, text: str):
+    made = Sample("a", "q", ("r",), "caf\xe9 x y")
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", LINE | {"texts_sha256": hash_texts(made)}))
+    assert await recorded.extract(replace(made, response=text))
+
+
+async def test_references_in_another_order(tmp_path: Path):
+    made = Sample("a", "q", ("r", "s", "t"), "x y")
+    lines = [
+        LINE
+        | {"reference_index": n, "reading": reading, "texts_sha256": hash_texts(made, n)}
+        | {"reference": [{"term": "t", "value": f"{made.references[n]}{reading}"}], "relations": []}
+        for reading in (0, 1)
+        for n in range(3)
+    ]
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", *lines))
+    imaps = await recorded.extract(replace(made, references=("t", "r")))
+    assert [(imap.reading, imap.reference_index, imap.reference[0].value) for imap in imaps] == [
+        (0, 0, "t0"),
+        (0, 1, "r0"),
+        (1, 0, "t1"),
+        (1, 1, "r1"),
+    ]
+
+
 def test_a_file_of_which_nothing_fits_is_refused(tmp_path: Path):
     recorded = RecordedImaps(write(tmp_path / "i.jsonl", TEXTS))
     for samples, told in (
