@@ -65,7 +65,7 @@ def _explain_evidence(match: Match) -> tuple[str, ...]:
             return _explain_unrelated(match, match.evidence)
         case {"head": head, "modifier": modifier}:
             return _explain_composition(match, head, modifier)
-        case {} if match.decided_by == "recorded" and not match.evidence:
+        case {} if not match.evidence:
             alone = "; the similarity alone counts" if match.relation is Relation.UNMATCHED else ""
             return (f"came with the imap{alone}",)
         case {"why": str(why), "prompt": str(prompt)}:

@@ -97,8 +97,11 @@ def test_composition_says_its_words():
 
 def test_what_others_decided_is_shown_as_it_is():
     assert tell("a", "b", Relation.EXACT, {"why": "same wording"}, "text") == ("same wording",)
-    assert tell("a", "b", Relation.EXACT, {}, "recorded") == ("came with the imap",)
-    assert tell("a", "b", Relation.UNMATCHED, {}, "recorded") == ("came with the imap; the similarity alone counts",)
+    # Relations of a file of imaps have no evidence, whoever decided them.
+    for decider in ("recorded", "text", "graph", "encoder", "llm"):
+        alone = "came with the imap; the similarity alone counts"
+        assert tell("a", "b", Relation.EXACT, {}, decider) == ("came with the imap",)
+        assert tell("a", "b", Relation.UNMATCHED, {}, decider) == (alone,)
     assert tell("a", "b", Relation.UNMATCHED, {"why": "no", "n": 3}, "llm") == ("no", "n: 3")
     # Evidence of an older version, or of somebody else's.
     assert tell("a", "b", Relation.EXACT, {"path": ["a", "b"]}) == ("path: ['a', 'b']",)
