@@ -45,8 +45,10 @@ _LIMIT = re.compile(
     r"|(?:但|不过)?(?:除非|除了|如果?|只有|只要|要是|当|若))",
     re.IGNORECASE,
 )
-_CHOICE = re.compile(r"\bor\b|还是|或者?", re.IGNORECASE)
-_CHINESE_NEGATION = re.compile("[不没别勿未]")
+_CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
+_CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
+# A clause before the question that is its condition, as in 不治疗，能好吗.
+_CHINESE_CONDITION = re.compile("(?:不|没有?|别)")
 # The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
 _PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
@@ -133,8 +135,10 @@ class QuestionContent:
             return None
         if self._lang == "zh" and _CHINESE_NEGATION.search(statement):
             return None
-        denies = parse_phrase(statement).stance.denies or parse_phrase(before).stance.denies
-        return None if denies or is_condition(before) else question
+        last = re.split("[,，]", before.rstrip(" ,，"))[-1].strip()
+        if parse_phrase(statement).stance.denies or is_condition(last) or _CHINESE_CONDITION.match(last):
+            return None
+        return question
 
     @cached_property
     def _polar_questions(self) -> list[tuple[str, str]]:

@@ -71,8 +71,8 @@ _RIVAL: Mapping[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(r"吗|[么嘛吧呀](?=$|[？?])|(.)不\1|是否|能否|可否|有无|有没有"),
 }
-# What a Chinese verdict other than 是, 对, 不 and 否 repeats of its question.
-_VERDICT_VERB = re.compile("可以|[会能要有]|需要")
+# A Chinese verdict other than 是, 对, 不 and 否 repeats the verb of its question, or another one of the same row.
+_VERDICT_VERBS = (("能", "可"), ("要", "需", "用"), ("会",), ("有",))
 _CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
 _MODAL = re.compile(r"^(?P<modal>can|may|should|must) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)
 
@@ -155,7 +155,7 @@ def find_polar_question(sentence: str) -> str | None:
     True
     """
     clause = re.split("[,，]", sentence)[-1].strip()
-    return clause if asks_yes_no(clause.lower()) and not _REQUEST.match(clause) else None
+    return clause if asks_yes_no(clause.lower()) and not _REQUEST.search(clause) else None
 
 
 def count_polar_questions(sentence: str, *, lang: Lang) -> int:
@@ -196,10 +196,10 @@ def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str
     statement = _INVERSION.sub("", question).strip()
     if lang == "en":
         return f"{statement}: no" if no else statement
-    verb = _VERDICT_VERB.search(verdict[0])
-    if verb and verb[0] not in question:
+    verbs = next((verbs for verbs in _VERDICT_VERBS if any(verb in verdict[0] for verb in verbs)), None)
+    if verbs and not any(verb in question for verb in verbs):
         return None
-    statement = strip_question(statement)
+    statement = strip_question(statement.rstrip("呀啊嘛呢"))
     # 否 alone is no negation to the reader of phrases.
     return f"{statement}：{no.replace('否', '不')}" if no else statement
 
