@@ -13,6 +13,7 @@ from imapeval.text.negation.yes_no import (
     count_polar_questions,
     find_polar_question,
     find_verdict,
+    is_ambiguous,
     mentions_assent,
     strip_question,
 )
@@ -45,10 +46,6 @@ _LIMIT = re.compile(
     r"|(?:但|不过)?(?:除非|除了|如果?|只有|只要|要是|当|若))",
     re.IGNORECASE,
 )
-_CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
-_CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
-# A clause before the question that is its condition, as in 不治疗，能好吗.
-_CHINESE_CONDITION = re.compile("(?:不|没有?|别)")
 # The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
 _PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
@@ -130,13 +127,11 @@ class QuestionContent:
         if count != 1 or len(self._polar_questions) != 1:
             return None
         ((before, question),) = self._polar_questions
-        statement = strip_question(question)
-        if len(question) > MAX_STATEMENT_CHARACTERS or _CHOICE.search(question) or not parse_phrase(statement).words:
-            return None
-        if self._lang == "zh" and _CHINESE_NEGATION.search(statement):
-            return None
         last = re.split("[,，]", before.rstrip(" ,，"))[-1].strip()
-        if parse_phrase(statement).stance.denies or is_condition(last) or _CHINESE_CONDITION.match(last):
+        if len(question) > MAX_STATEMENT_CHARACTERS or is_condition(last) or is_ambiguous(question, before=last):
+            return None
+        phrase = parse_phrase(strip_question(question))
+        if phrase.stance.denies or not phrase.words:
             return None
         return question
 

@@ -44,6 +44,9 @@ _NO_CELL = re.compile(
 _QUESTION = re.compile(
     r"^(?:is|are|was|were|does|do) (?:it|they|this|these|i|you|we)\b\s*|(?<![?？吗呢])[?？吗呢]++\s*+$", re.IGNORECASE
 )
+_CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
+_CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
+_NEGATED_CLAUSE = re.compile("不|没|别")
 # A yes or no at the start of an answer, as a clause of its own.
 _VERDICT = re.compile(
     r"\s*(?:(?P<yes>yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有)"
@@ -169,6 +172,22 @@ def count_polar_questions(sentence: str, *, lang: Lang) -> int:
     if lang == "en":
         return sum(1 for _ in _RIVAL["en"].finditer(sentence))
     return sum(_RIVAL["zh"].search(clause) is not None for clause in re.split("[,，]", sentence))
+
+
+def is_ambiguous(question: str, *, before: str) -> bool:
+    """Return whether a yes or no to a question may be meant in two ways: it offers a choice or is negated in Chinese.
+
+    Args:
+        question: The clause that asks.
+        before: The clause before it, which may be its negated condition.
+
+    >>> is_ambiguous("is it viral or bacterial", before=""), is_ambiguous("能好吗", before="不治疗")
+    (True, True)
+    >>> is_ambiguous("能不能洗澡", before="发烧了")
+    False
+    """
+    negated = _CHINESE_NEGATION.search(strip_question(question)) or _NEGATED_CLAUSE.match(before)
+    return bool(_CHOICE.search(question) or negated)
 
 
 def find_verdict(answer: str) -> re.Match[str] | None:
