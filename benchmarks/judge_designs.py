@@ -6,7 +6,7 @@
 
 ROWS are rated answers; those that have ready imaps in IMAPS are judged. DIR/results-DESIGN.jsonl are results of the
 requests, as `imapeval batch import` takes them; `samples` reads DIR/results-a-NUMBER.jsonl, several results of the
-shipped design. `judge_replies.jsonl` beside this file is one for the rows in docs/judges.md: copy it to
+shipped design. `judge_replies.jsonl` beside this file is one for the rows in docs/judge-designs.md: copy it to
 DIR/results-a.jsonl.
 
 The coefficient is the mean Spearman correlation over systems and rating dimensions, the interval of a difference that

@@ -9,7 +9,7 @@ and of a wrong answer, and every related pair. Every sixth set is held out. Most
 real answers. Without --plain, pairs that share words but are the same, wider or narrower are generated from the facts:
 otherwise the model learns that shared words mean contradiction. `test` prints, for each language of the held-out sets,
 recall and precision by label; with --imaps also the average precision on the recorded relations of real answers.
-Needs torch and transformers. Figures: docs/graph.md.
+Needs torch and transformers. Figures: docs/graph-relations.md.
 """
 
 from __future__ import annotations

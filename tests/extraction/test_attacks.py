@@ -56,7 +56,7 @@ def obey(attack):
 
 
 def test_the_suite_is_as_large_as_the_pages_say_and_its_ids_are_unique():
-    # As docs/llm.md and docs/judges.md have it.
+    # As docs/llm.md and docs/injection.md have it.
     assert (len(ATTACKS), len(FILTERED)) == (91, 40)
     assert len({attack["id"] for attack in ATTACKS}) == len(ATTACKS)
     assert {attack["lang"] for attack in ATTACKS} == {"en", "zh"}

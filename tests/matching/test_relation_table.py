@@ -2,9 +2,9 @@
 
 `known_wrong` is the current result where it is not the expected one. A row that has become right must lose its mark.
 The graph may be improved for rows of the split "dev"; the accuracy on the split "held" was measured before any such
-improvement (docs/graph.md), and its rows are no reason to add a name to the graph. Nor are those of the splits
-"unseen", which were written and measured later, on the day in their name. The sorts in `CLAUSES` were added later:
-advice and amounts as answers word them, many of which are still missed.
+improvement (docs/graph-relations.md), and its rows are no reason to add a name to the graph. Nor are those of the
+splits "unseen", which were written and measured later, on the day in their name. The sorts in `CLAUSES` were added
+later: advice and amounts as answers word them, many of which are still missed.
 """
 
 import asyncio

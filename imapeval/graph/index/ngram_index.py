@@ -3,8 +3,7 @@
 It consists of four memory-mapped arrays: the keys of all features (see `imapeval.graph.index.ngrams`), the start of the
 names of each key, the names, and the length of the vector of each name.
 
-SQLite's FTS5 with its trigram tokenizer is slower and finds fewer concepts (docs/graph.md, "Candidates and their
-probabilities").
+SQLite's FTS5 with its trigram tokenizer is slower and finds fewer concepts (docs/graph-linking.md).
 """
 
 from __future__ import annotations

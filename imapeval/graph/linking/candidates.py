@@ -38,7 +38,7 @@ NGRAM_NEIGHBOURS = 10
 NGRAM_HITS = 60
 ENCODER_HITS = 30
 INITIALS_HITS = 20
-"""Number of names taken from each method; twice as many did not help (docs/graph.md)."""
+"""Number of names taken from each method; twice as many did not help (docs/graph-linking.md)."""
 
 _MIN_ABBREVIATION, _MAX_ABBREVIATION = 2, 6
 """Length of an abbreviation: a single letter is too ambiguous, and longer ones are rare."""

@@ -51,8 +51,8 @@ _CACHED_LINKS = 20_000
 """Number of values whose links are cached: about 20 MB. Samples of a study share many."""
 
 _MIN_SYNONYM_COSINE = 0.6
-"""Cosine of n-grams below which a value is not ranked as a synonym of a name (docs/graph.md has the links that this
-loses)."""
+"""Cosine of n-grams below which a value is not ranked as a synonym of a name (docs/graph-linking.md has the links
+that this loses)."""
 
 _MIN_MODIFIER_COUNT = 3
 """Minimum number of names with a word before their last one for it to be a modifier."""

@@ -58,7 +58,7 @@ NONE_LOGIT = 2.614
 """Logit of "none of them"."""
 
 LINK_THRESHOLD = 0.8
-"""Minimum probability of a link (docs/graph.md has the precision)."""
+"""Minimum probability of a link (docs/graph-linking.md has the precision)."""
 
 MODEL_FEATURES = (*FEATURES, *(f"{feature} behind" for feature in RELATIVE_FEATURES))
 """The weighted features: the columns that `add_relative_features` returns."""

@@ -30,7 +30,7 @@ _DISTINCTIVE = re.compile(
 
 
 MIN_SIMILARITY = 0.6
-"""Minimum similarity of an English value and a name that are linked (docs/graph.md has the precision)."""
+"""Minimum similarity of an English value and a name that are linked (docs/graph-linking.md has the precision)."""
 
 MIN_CHINESE_SIMILARITY = 0.85
 """The same for Chinese, where siblings may differ in one character."""

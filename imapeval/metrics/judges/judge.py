@@ -1,8 +1,8 @@
 """`judge`: a rating of accuracy, completeness and specificity on the raters' own scale, by one request.
 
 The model sees question, reference and response, and writes a short reason before each number. It does not see the facts
-that were read from the texts: no design that showed them agreed better with clinicians (docs/judges.md), and without
-them the judge does not repeat the errors of imapScore, with which `blend` averages it.
+that were read from the texts: no design that showed them agreed better with clinicians (docs/judge-designs.md), and
+without them the judge does not repeat the errors of imapScore, with which `blend` averages it.
 
 Scores are weighted by their probabilities if the server returns these, else they are the mean of `samples`.
 
