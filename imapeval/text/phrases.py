@@ -53,6 +53,27 @@ _CONJUNCTION = re.compile(
     re.IGNORECASE,
 )
 
+# "Fatal without treatment" and 不治疗可致命 say what happens then; "clears up without treatment" says that none is needed.
+_WITHOUT = (
+    r"without (?:(?:any|proper|prompt|early|timely|adequate|appropriate|medical|specific) )*(?:treatment|therapy)"
+)
+_WITHOUT_ZH = r"(?:不|未|没有?)(?:(?:经过?|进行|及时|积极|得到|接受|加以|正规|规范))*(?:治疗|医治|诊治)"
+_UNTREATED = re.compile(
+    rf"(?<=[a-z]) (?P<inside>{_WITHOUT}|left untreated)[.]?$"
+    rf"|^(?P<zh>(?:{_CONDITION_ZH})?{_WITHOUT_ZH}(?:的?话|时)?)[，,]?(?=可能?|[会将则就易常]|容易|病情|最终|往往)",
+    re.IGNORECASE,
+)
+_IF_UNTREATED = re.compile(
+    rf"(?:{_CONDITION} )?(?:it |they |this )?(?:is |are |left )*(?:untreated|not (?:properly )?treated|{_WITHOUT})"
+    rf"|unless (?:it is |they are )?treated|(?:{_CONDITION_ZH})?{_WITHOUT_ZH}(?:的?话|时)?",
+    re.IGNORECASE,
+)
+_RECOVERS = re.compile(
+    r"\b(?:resolv|heal|clear|go(?:es)? away|disappear|recover|improv|better|settle|subside|cure|manag|control|surviv|pass)"
+    r"|自愈|自行|好转|恢复|痊愈",
+    re.IGNORECASE,
+)
+
 _TEMPERATURE = re.compile(
     r"\b(?:fever|(?:body )?temperature)s?(?: (?:of|is|at|reaches))?\b|(?:体温|[高低]?(?:发热|发烧|热(?!水)|烧))[达至到在为]?",
     re.IGNORECASE,
@@ -239,9 +260,9 @@ def split_condition(value: str) -> tuple[str, str]:
     >>> split_condition("萘普生（肾功能正常时）")
     ('萘普生', '肾功能正常时')
     """
-    for pattern in (_IN_BRACKETS, _BEHIND, _BEFORE):
+    for pattern in (_IN_BRACKETS, _BEHIND, _BEFORE, _UNTREATED):
         found = pattern.search(value)
-        if found is None:
+        if found is None or (pattern is _UNTREATED and _RECOVERS.search(value)):
             continue
         core = (value[: found.start()] + value[found.end() :]).strip(" ,，;；.。")
         condition = next(filter(None, found.groups())).strip()
@@ -254,9 +275,13 @@ def split_condition(value: str) -> tuple[str, str]:
 def parse_condition(condition: str) -> Phrase:
     """Parse a condition without its conjunction, so that "if it swells" and "when it swells" are the same.
 
+    Every way to say "if untreated" is the same.
+
     >>> parse_condition("when the fever lasts").whole, parse_condition("unless it swells").stance.polarity
     ('the fever last', 'denied')
     """
+    if _IF_UNTREATED.fullmatch(condition):
+        return parse_phrase("untreated")
     return parse_phrase(_CONJUNCTION.sub(lambda found: " not " if found["negative"] else "", condition))
 
 

@@ -95,6 +95,8 @@ chemotherapy: chemo
 radiotherapy: radiation therapy|radiation treatment
 side effects: adverse effects|adverse reactions|side-effects|side effect
 abdomen: belly|tummy
+legs: lower limbs|lower limb|lower extremity|lower extremities
+arms: upper limbs|upper limb|upper extremity|upper extremities
 vomiting: throwing up|being sick
 diarrhoea: loose stools|the runs|watery stools
 urinating: peeing|passing urine|passing water
@@ -191,6 +193,7 @@ _CHINESE = """
 剧烈运动: 激烈运动|剧烈活动
 卧床: 卧床休息|静卧|静养
 副作用: 不良反应|毒副作用
+慎用: 谨慎使用|谨慎用药|小心使用|小心用|慎重使用|慎重用药
 止痛药: 镇痛药|止疼药
 抗生素: 抗菌药物|抗菌药
 疫苗: 预防针

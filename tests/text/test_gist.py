@@ -116,6 +116,20 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("睾丸萎缩", "睾丸未降", None),
         ("缺乏维生素B12", "维生素D正常", None),
         ("糖尿病", "导致糖尿病", None),
+        # Without treatment is a condition, unless a recovery needs none.
+        ("fatal if untreated", "lethal without treatment", WordingVerdict.SAME),
+        ("fatal without treatment", "not fatal", WordingVerdict.OPPOSITE),
+        ("fatal without treatment", "fatal", WordingVerdict.BROADER),
+        ("可致命", "不治疗可致命", WordingVerdict.NARROWER),
+        ("resolves without treatment", "needs treatment to resolve", WordingVerdict.OPPOSITE),
+        ("不治疗也能自愈", "能自愈", None),
+        # "Lower" in the name of a part of the body.
+        ("raise the legs", "elevate lower limbs", None),
+        ("raise the legs", "lower the legs", WordingVerdict.OTHER_SIDE),
+        # Two denials of one list.
+        ("须戒烟禁酒", "不能再抽烟喝酒", WordingVerdict.SAME),
+        ("未戒烟禁酒", "已戒烟酒", WordingVerdict.OPPOSITE),
+        ("喂奶的妈妈要小心用", "哺乳期慎用", WordingVerdict.SAME),
     ],
 )
 def test_gists_and_lists(reference, response, verdict):

@@ -129,11 +129,12 @@ _NOR = re.compile(
 """The second negation of "neither A nor B", "not A nor B" and 不A也不B, which does not undo the first."""
 
 _REPEATED = re.compile(
-    rf"(?P<part>(?P<negator>[戒忌禁无没未勿别]|不[要必用需宜]|不(?![得能可会是应敢要必用需宜]))[{HAN}]{{1,4}}?)(?=(?P=negator)(?![行可了])[{HAN}])"
+    rf"(?P<negator>[戒忌禁无没未勿别]|不[要必用需宜]|不(?![得能可会是应敢要必用需宜]))[{HAN}]{{1,4}}?(?=(?P=negator)(?![行可了])[{HAN}])"
+    rf"|[戒忌禁停][{HAN}]{{1,4}}?(?=[戒忌禁][烟酒欲])"
 )
 _COORDINATION = re.compile(r",(?=\s)|[，、;；]|\b(?:and|or|but)\b|(?<=\w) (?=no \w)|[和与及且并]", re.IGNORECASE)
 """Where a part of a phrase begins that may have a negation of its own: "no fever, no cough", or in Chinese the same word
-again, 戒烟戒酒. Elsewhere a second negation undoes the first: "do not stop", 不得不."""
+again, or another one: 戒烟戒酒, 戒烟禁酒. Elsewhere a second negation undoes the first: "do not stop", 不得不."""
 
 _PLACEHOLDER_START = 0xE000
 _MAX_CHARACTERS = 0x1800
@@ -202,7 +203,7 @@ def read_stance(text: str) -> Stance:
             certainty = degree if certainty == "certain" else certainty
     denied, negations = _remove_negations(rest)
     if negations > 1:
-        parts = _COORDINATION.split(_REPEATED.sub(r"\g<part>，", rest))
+        parts = _COORDINATION.split(_REPEATED.sub(r"\g<0>，", rest))
         each = [number for part in parts if (number := _remove_negations(part)[1])]
         # Each denies for itself, and a second one in the first part governs them all: 不要不吃不喝.
         if each and all(number % 2 for number in each[1:]):
