@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from imapeval.errors import ServiceError
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result
+from imapeval.llm.structured.faults import FAULTS
+from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,3 +57,69 @@ class InMemoryStore:
 
     def finish(self) -> None:
         """Do nothing."""
+
+
+UNUSABLE_REPLIES = 50
+"""Answers after which a run is stopped if the model's replies were of use for none of them."""
+
+
+class UnusableReplyGuard:
+    """A `ResultStore` that stops a run whose model gives no usable reply, before more are paid for.
+
+    Args:
+        run: Where results are stored.
+        samples: Number of samples of the run.
+        allowed: How many of them may fail in any case.
+    """
+
+    def __init__(self, run: ResultStore, *, samples: int, allowed: int = 0) -> None:
+        self._run = run
+        self._samples = samples
+        self._limit = max(UNUSABLE_REPLIES, allowed + 1)
+        self._scored: set[str] = set()
+        self._done: Counter[str] = Counter()
+        self._unusable: Counter[str] = Counter()
+
+    @property
+    def finished(self) -> Mapping[tuple[str, str, str], Result]:
+        return self._run.finished
+
+    def retain_imaps(self, ids: Iterable[str]) -> None:
+        """Drop the imaps of all other samples."""
+        self._run.retain_imaps(ids)
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Store imaps and results.
+
+        Raises:
+            ServiceError: No reply could be used for one of the metrics, and there are more samples. The results are
+                stored.
+        """
+        results = list(results)
+        self._run.add(imaps=imaps, results=results)
+        last: dict[str, Failure] = {}
+        for result in results:
+            self._done[result.metric] += 1
+            if not isinstance(result.outcome, Failure):
+                self._scored.add(result.metric)
+            elif result.outcome.kind in FAULTS:
+                self._unusable[result.metric] += 1
+                last[result.metric] = result.outcome
+        for metric, failure in last.items():
+            if self._is_hopeless(metric):
+                raise ServiceError(
+                    f"the model's replies could not be used for {metric} in any of {self._unusable[metric]} answers, "
+                    f"so no more requests are sent. The last failure: {failure.message} If you expected that, allow "
+                    "more failures with --max-failures.",
+                    kind="unusable-replies",
+                )
+
+    def finish(self) -> None:
+        """Record that the run is complete."""
+        self._run.finish()
+
+    def _is_hopeless(self, metric: str) -> bool:
+        if metric in self._scored or self._unusable[metric] < self._limit or self._done[metric] == self._samples:
+            return False
+        # An earlier session of the run may have scored an answer.
+        return not any(result.metric == metric and result.scored for result in self.finished.values())

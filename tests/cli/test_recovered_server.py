@@ -3,12 +3,16 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from imapeval.types import Sample
+from imapeval.errors import ServiceError
+from imapeval.evaluation.runs import Result, Run
+from imapeval.evaluation.stores import UNUSABLE_REPLIES, InMemoryStore, UnusableReplyGuard
+from imapeval.types import Failure, Sample, Score
 from tests.cli.conftest import Command, WriteData
 
 SAMPLES = [Sample(str(n), "What helps against pain?", ("Rest.",), f"Rest {n}.") for n in range(4)]
@@ -78,3 +82,48 @@ def test_what_looks_like_an_empty_list_is_asked_for_again(
     said[0] = ""
     assert json.loads(imapeval(*command).stdout)["failed"] == 0
     assert server.calls == 4
+
+
+@pytest.mark.usefixtures("apart")
+@pytest.mark.parametrize("workers", [[], ["--workers", "2"]], ids=["here", "workers"])
+def test_a_run_without_one_usable_reply_is_stopped(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, serve: Callable[..., Any], workers: list[str]
+) -> None:
+    server = serve(lambda _: (200, {"choices": [{"finish_reason": "stop", "message": {"content": USELESS[1]}}]}))
+    llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph")
+    samples = [Sample(str(n), f"What helps against pain {n}?", ("Rest.",), f"Rest {n}.") for n in range(400)]
+    command = ("score", write_data(samples), "--metrics", "imapscore:mean,rouge1", "--out", "run", *llm, *workers)
+
+    stopped = imapeval(*command)
+    assert stopped.returncode == 2
+    assert "imapscore:mean" in stopped.stderr
+    assert "--max-failures" in stopped.stderr
+    # To the end it would have been two requests an answer, and as many again after a refusal.
+    assert server.calls < len(samples)
+    assert {result.metric for result in Run(tmp_path / "run").results()} == {"imapscore:mean", "rouge1"}
+
+    allowed = imapeval(*command, "--max-failures", "399", "--json")
+    assert allowed.returncode == 1
+    failures = json.loads(allowed.stdout)["failures"]
+    assert [(row["kind"], row["samples"]) for row in failures] == [("refusal", 400)]
+    assert USELESS[1] in failures[0]["example"]
+
+
+def test_an_earlier_score_shows_that_replies_can_be_used() -> None:
+    unusable = Failure("extraction", "refusal", "It refused.")
+    results = [Result(str(n), "m", unusable, "s") for n in range(UNUSABLE_REPLIES)]
+    with pytest.raises(ServiceError) as caught:
+        UnusableReplyGuard(InMemoryStore(), samples=100).add(imaps=(), results=results)
+    assert caught.value.kind == "unusable-replies"
+
+    scored = Result("earlier", "m", Score(0.5, {}), "s")
+    guard = UnusableReplyGuard(InMemoryStore({scored.key: scored}), samples=100)
+    guard.add(imaps=(), results=results)
+    guard.add(imaps=(), results=[replace(scored, metric="another"), *results])
+
+
+def test_after_the_last_sample_nothing_is_stopped() -> None:
+    results = [
+        Result(str(n), "m", Failure("extraction", "refusal", "It refused."), "s") for n in range(UNUSABLE_REPLIES)
+    ]
+    UnusableReplyGuard(InMemoryStore(), samples=UNUSABLE_REPLIES).add(imaps=(), results=results)

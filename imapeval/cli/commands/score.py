@@ -123,6 +123,7 @@ def score(
         check_format,
         export_table,
     )
+    from imapeval.evaluation.stores import UnusableReplyGuard
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.spread import measure_spread
@@ -188,7 +189,7 @@ def score(
                     parts=ready,
                     llm=llm,
                     references=joined,
-                    run=run,
+                    run=UnusableReplyGuard(run, samples=len(samples), allowed=max_failures or 0),
                     progress=advance,
                 )
         except Interrupted as interrupted:
@@ -210,8 +211,11 @@ def score(
         verdicts = checks.check_run(done, thresholds, rows=rows, metrics=ready.metrics)
     questions = {sample.id: sample.question for sample in samples} if outcomes.repeated else {}
     spreads = measure_spread(outcomes.repeated, thresholds, questions=questions, seed=data_options.seed)
-    reasons = Counter(outcomes.count_failed())
-    failed = reasons.pop("")
+    kinds = Counter(outcomes.count_failed())
+    failed = kinds.pop("")
+    failures = [
+        {"kind": kind, "samples": count, "example": outcomes.find_message(kind)} for kind, count in kinds.most_common()
+    ]
     missing = _count_missing(samples)
     if json_output:
         content = {
@@ -221,6 +225,7 @@ def score(
             "report": report,
             "samples": len(samples),
             "failed": failed,
+            "failures": failures,
             "missing": missing[""],
             "usage": None if ledger is None else ledger.report(),
             "summary": [asdict(row) | {"missing": missing[row.system]} for row in rows],
@@ -235,10 +240,10 @@ def score(
         if ledger is not None:
             echo(f"usage:  {format_report(ledger.report())}")
         if failed:
-            kinds = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
+            counts = ", ".join(f"{kind}: {count}" for kind, count in kinds.most_common())
             file = output.show(folder / "results.jsonl")
-            echo(f"{failed} of {len(samples)} samples failed ({kinds}); see {file}. The first of each kind:", err=True)
-            for kind, _ in reasons.most_common(MAX_KINDS):
+            echo(f"{failed} of {len(samples)} samples failed ({counts}); see {file}. The first of each kind:", err=True)
+            for kind, _ in kinds.most_common(MAX_KINDS):
                 echo(f"  {kind}: {_shorten(outcomes.find_message(kind))}", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)

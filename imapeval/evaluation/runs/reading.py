@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic_core import from_json
 
@@ -34,7 +34,7 @@ from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, de
 from imapeval.evaluation.runs.usage_file import read_usage
 from imapeval.evaluation.samples import index_samples
 from imapeval.evaluation.samples.spool import spool
-from imapeval.llm.structured.faults import CompletionFault
+from imapeval.llm.structured.faults import FAULTS
 from imapeval.metrics.base import is_within_range
 from imapeval.parsing import parse_json
 from imapeval.types import Outcome, Sample, Score
@@ -51,7 +51,6 @@ MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jso
 USAGE = "usage.json"
 
 _FIX_USAGE = "Correct it, or remove it: then the usage in manifest.json is used."
-_MODEL_FAULTS = frozenset(get_args(CompletionFault))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Result:
         """Whether a retry would give the same outcome; False if the program or the language model failed."""
         outcome = self.outcome
         return isinstance(outcome, Score) or not (
-            outcome.kind == "internal" or outcome.stage in ("llm", "worker") or outcome.kind in _MODEL_FAULTS
+            outcome.kind == "internal" or outcome.stage in ("llm", "worker") or outcome.kind in FAULTS
         )
 
 

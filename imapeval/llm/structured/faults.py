@@ -43,6 +43,8 @@ CompletionFault = Literal[
 ]
 """Faults of a completion as a whole."""
 
+FAULTS = frozenset(get_args(CompletionFault))
+
 RETRY_NOTE = "retry-note"
 VERSION = 1
 """Name and version of the prompt with the note on what was wrong."""
@@ -105,6 +107,9 @@ _REFUSAL = re.compile(
 _OPENING = 300
 """Characters at the beginning in which to look for a refusal."""
 
+_SHOWN = 60
+"""Characters at the beginning that an error shows."""
+
 _PERIOD = 400
 """Longest period of a repetition in characters: a group of a term and a dozen values."""
 _ROUNDS = 3
@@ -157,7 +162,7 @@ def fault_of(error: SampleError) -> CompletionFault | None:
         if error.kind == "truncated":
             return diagnose(error.raw or "", cut=True)
         return "refusal" if error.kind == "refusal" else None
-    return cast("CompletionFault", error.kind) if error.kind in get_args(CompletionFault) else None
+    return cast("CompletionFault", error.kind) if error.kind in FAULTS else None
 
 
 def refine_error(error: ExtractionError) -> ExtractionError:
@@ -170,8 +175,10 @@ def refine_error(error: ExtractionError) -> ExtractionError:
 
 def fault_error(fault: CompletionFault, completion: str) -> ExtractionError:
     """Return the error for a completion with that fault; it holds the completion."""
+    what = _WORDS["en"][fault].partition(", but")[0]  # the rest is addressed to the model
+    opening = " ".join(completion[:_OPENING].split())[:_SHOWN]
     return ExtractionError(
-        f"the model's completion cannot be used: {_WORDS['en'][fault]}. A stronger model does better.",
+        f"the model's completion cannot be used: {what}. It begins {opening!r}. A stronger model does better.",
         kind=fault,
         raw=completion,
     )
