@@ -46,38 +46,40 @@ async def extract(
     Raises:
         ImapEvalError: Something affects all samples alike; raised after the samples in progress have been yielded.
     """
-    halt = stop or asyncio.Event()
-    fatal: list[ImapEvalError] = []
+    halt, failed = stop or asyncio.Event(), asyncio.Event()
     done: asyncio.Queue[tuple[Sample, tuple[Imap, ...] | Failure] | None] = asyncio.Queue(_MAX_READY)
     waiting = iter(samples)
 
     async def work() -> None:
-        for sample in waiting:
-            if halt.is_set() or fatal:
-                break
-            try:
+        try:
+            for sample in waiting:
+                if halt.is_set() or failed.is_set():
+                    break
                 await done.put(
                     (
                         sample,
                         refuse_reading(sample) or await guard_sample("extraction", _extract_sample(sample, extractor)),
                     )
                 )
-            except ImapEvalError as error:
-                fatal.append(error)
-        await done.put(None)
+        except BaseException:
+            failed.set()
+            raise
 
     workers = [asyncio.create_task(work()) for _ in range(min(extractor.concurrency, len(samples)))]
+
+    async def mark_end() -> None:
+        # Whatever a worker dies of, the consumer must not wait for more.
+        await asyncio.gather(*workers, return_exceptions=True)
+        await done.put(None)
+
+    end = asyncio.create_task(mark_end())
     try:
-        for _ in workers:
-            while (item := await done.get()) is not None:
-                yield item
-        # Surface a bug in a worker, which would otherwise look like the end of the samples.
+        while (item := await done.get()) is not None:
+            yield item
         await asyncio.gather(*workers)
     finally:
-        for worker in workers:
-            worker.cancel()
-    if fatal:
-        raise fatal[0]
+        for task in (end, *workers):
+            task.cancel()
 
 
 async def guard_sample(stage: str, work: Awaitable[_Made]) -> _Made | Failure:

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,7 +15,7 @@ class Slow:
 
     signature: str = "slow|v:1"
     concurrency: int = 2
-    errors: dict[str, Exception] = field(default_factory=dict)
+    errors: dict[str, BaseException] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     busy: int = 0
     most_busy: int = 0
@@ -76,6 +77,26 @@ async def test_what_is_under_way_is_yielded_before_the_run_ends():
     with pytest.raises(ServiceError, match="down"):
         await take()
     assert seen == ["0"]
+    assert slow.asked == ["0", "1"]
+
+
+class Broken(list[Sample]):
+    """Samples of which only the first can be read, as if a temporary file were gone."""
+
+    def __iter__(self) -> Iterator[Sample]:
+        yield self[0]
+        raise FileNotFoundError
+
+
+async def test_a_sample_that_cannot_be_read_ends_the_run():
+    with pytest.raises(FileNotFoundError):
+        await asyncio.wait_for(ids(Broken(samples(1, 1, 1)), extractor=Slow()), 5)
+
+
+async def test_an_extractor_that_cancels_itself_ends_the_run():
+    slow = Slow(errors={"0": asyncio.CancelledError()})
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(ids(samples(1, 1, 1, 1, 1), extractor=slow), 5)
     assert slow.asked == ["0", "1"]
 
 
