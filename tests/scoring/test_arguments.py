@@ -31,9 +31,11 @@ def scorer() -> Any:
     [
         ({"reference": math.nan}, "the references are not a list but nan"),
         ({"reference": 5}, "the references are not a list but 5"),
+        ({"reference": {"text": "Rest."}}, "the references are not a list but"),
         ({"reference": ["Rest.", None]}, "a reference is empty or not a text"),
         ({"response": math.nan}, "there is no response"),
         ({"question": None, "turns": 5}, "the turns are not a list but 5"),
+        ({"question": None, "turns": USER}, "the turns are not a list but"),
         ({"question": None, "turns": [5]}, "turn 1 is not an object but 5"),
         ({"question": None, "turns": "Hello."}, "JSON"),
         ({"question": None, "turns": [USER], "response": None}, "there is no response"),
