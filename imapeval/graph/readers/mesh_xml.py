@@ -194,9 +194,8 @@ def _check_root(root: Element, path: Path) -> None:
 
 def _read_action(source: Source, element: Element) -> Iterator[Record]:
     action = _find_text(element, "DescriptorReferredTo/DescriptorUI")
-    for substance in element.iterfind("PharmacologicalActionSubstanceList/Substance/RecordUI"):
-        if action and substance.text:
-            yield Record(_PREFIX + substance.text.strip(), source.name, type="drug", parents=[_PREFIX + action])
+    for substance in _find_texts(element, "PharmacologicalActionSubstanceList/Substance/RecordUI") if action else ():
+        yield Record(_PREFIX + substance, source.name, type="drug", parents=[_PREFIX + action])
 
 
 def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -> Iterator[Record]:
@@ -205,19 +204,13 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
     if not ui or not heading:
         source.problems.add("a record without id or name", place)
         return
-    record = Record(_PREFIX + ui, source.name, restore_word_order(heading))
-    actions = [
-        found.text.strip()
-        for found in element.iterfind(
-            "PharmacologicalActionList/PharmacologicalAction/DescriptorReferredTo/DescriptorUI"
-        )
-        if found.text
-    ]
-    numbers = [found.text.strip() for found in element.iterfind("TreeNumberList/TreeNumber") if found.text]
+    record = Record(_PREFIX + ui, source.name)
+    actions = _find_texts(element, "PharmacologicalActionList/PharmacologicalAction/DescriptorReferredTo/DescriptorUI")
+    numbers = _find_texts(element, "TreeNumberList/TreeNumber")
     if any(len(number) > _MAX_TREE_NUMBER for number in numbers):
         source.problems.add(f"a tree number of more than {_MAX_TREE_NUMBER} characters", place)
         numbers = [number for number in numbers if len(number) <= _MAX_TREE_NUMBER]
-    tuis = [found.text.strip() for found in element.iterfind(".//SemanticTypeUI") if found.text]
+    tuis = _find_texts(element, ".//SemanticTypeUI")
     record.type = (
         next((kind for prefix, kind in _TREES if any(number.startswith(prefix) for number in numbers)), None)
         or _SUPPLEMENTS.get(element.get("SCRClass", ""))
@@ -227,7 +220,8 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
         or (type_of_semantic_types(tuis) if tuis else None)
     )
     record.parents = [_PREFIX + action for action in dict.fromkeys([*actions, *_find_headings(element)])]
-    record.names = list(_read_names(source, element, record, place))
+    record.names = list(_read_names(source, element, heading, place))
+    record.label = next((name.text for name in record.names if name.kind == "name"), "")
     tree.add(record, heading, numbers)
     yield record
 
@@ -238,12 +232,28 @@ def _find_headings(element: Element) -> Iterator[str]:
     Those are marked with an asterisk; a heading with a qualifier ("Fluoxetine/analogs & derivatives") is a topic.
     """
     for mapped in element.iterfind("HeadingMappedToList/HeadingMappedTo"):
-        ui = _find_text(mapped, "DescriptorReferredTo/DescriptorUI")
-        if ui.startswith("*") and mapped.find("QualifierReferredTo") is None:
-            yield ui.removeprefix("*")
+        marked = _find_text(mapped, "DescriptorReferredTo/DescriptorUI")
+        ui = marked.removeprefix("*")
+        if ui and ui != marked and mapped.find("QualifierReferredTo") is None:
+            yield ui
 
 
-def _read_names(source: Source, element: Element, record: Record, place: str) -> Iterator[Name]:
+def _read_names(source: Source, element: Element, heading: str, place: str) -> Iterator[Name]:
+    # Permuted terms are other terms in inverted order, so in natural order they are duplicates.
+    seen: set[str] = set()
+    for inverted, kind, scope in _list_terms(element, heading):
+        text = restore_word_order(inverted)
+        if not text or text in seen:
+            continue
+        seen.add(text)
+        if len(text) > MAX_NAME:
+            source.problems.add(f"a name of more than {MAX_NAME:,} characters", place)
+        else:
+            yield Name(text, "en", kind, source.name, scope)
+
+
+def _list_terms(element: Element, heading: str) -> Iterator[tuple[str, NameKind, Scope]]:
+    yield heading, "name", "exact"
     concepts = element.findall("ConceptList/Concept")
     preferred = {_find_text(one, "ConceptUI") for one in concepts if one.get("PreferredConceptYN") == "Y"}
     scopes: dict[str, Scope] = dict.fromkeys(preferred, "exact")
@@ -252,22 +262,19 @@ def _read_names(source: Source, element: Element, record: Record, place: str) ->
             scopes.setdefault(
                 _find_text(relation, "Concept2UI"), _SCOPES.get(relation.get("RelationName", ""), "related")
             )
-    seen = {record.label}
-    yield Name(record.label, "en", "name", source.name)
     for concept in concepts:
         scope = scopes.get(_find_text(concept, "ConceptUI"), "related")
         for term in concept.iterfind("TermList/Term"):
-            # Permuted terms are other terms in inverted order, so in natural order they are duplicates.
-            text = restore_word_order(_find_text(term, "String"))
-            if len(text) > MAX_NAME:
-                source.problems.add(f"a name of more than {MAX_NAME:,} characters", place)
-            elif text and text not in seen:
-                seen.add(text)
-                yield Name(text, "en", _KINDS.get(term.get("LexicalTag", ""), "synonym"), source.name, scope)
+            yield _find_text(term, "String"), _KINDS.get(term.get("LexicalTag", ""), "synonym"), scope
 
 
 def _find_text(element: Element, path: str) -> str:
     return (element.findtext(path) or "").strip()
+
+
+def _find_texts(element: Element, path: str) -> list[str]:
+    """Return the texts at a path, blank ones left out."""
+    return [text for found in element.iterfind(path) if (text := (found.text or "").strip())]
 
 
 FORMAT = Format(

@@ -188,3 +188,29 @@ def test_bad_records_and_long_names_are_counted(tmp_path: Path) -> None:
     }
     assert source.problems.places["a name of more than 1,000 characters"] == ["desc2026.xml record 8"]
     assert source.problems.places["a record without id or name"] == ["desc2026.xml record 1"]
+
+
+def test_a_heading_that_is_too_long_is_no_name(tmp_path: Path) -> None:
+    path = Path(shutil.copy(SAMPLE / "desc2026.xml", tmp_path))
+    path.write_text(path.read_text().replace("Anemia, Aplastic", "x" * 1001))
+    source = Source(path, "mesh")
+    (anemia,) = (record for record in FORMAT.read(source) if record.id == "MESH:D900002" and record.names)
+    assert anemia.label == ""
+    assert "AA" in {name.text for name in anemia.names}
+    assert all(len(name.text) <= 1000 for name in anemia.names)
+    assert source.problems.counts == {"a name of more than 1,000 characters": 1}
+
+
+@pytest.mark.parametrize(
+    ("file", "ui", "blank"),
+    [
+        ("supp2026.xml", "D900012", " "),
+        ("supp2026.xml", "*D900010", "* "),
+        ("pa2026.xml", "D900012", " "),
+        ("pa2026.xml", "C900001", " "),
+    ],
+)
+def test_a_blank_id_is_none(tmp_path: Path, file: str, ui: str, blank: str) -> None:
+    path = Path(shutil.copy(SAMPLE / file, tmp_path))
+    path.write_text(path.read_text().replace(f"UI>{ui}<", f"UI>{blank}<"))
+    assert "MESH:" not in {one for record in read(path) for one in (record.id, *record.parents)}
