@@ -138,7 +138,7 @@ def make_row(
 def _as_list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
     """Return a list of what was given; what is none is refused where samples are made, with a reason."""
     whole = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
-    return given if whole else [read(item) for item in cast("Iterable[Any]", given)]
+    return cast("Any", given) if whole else [read(item) for item in cast("Iterable[Any]", given)]
 
 
 def _turn_to_dict(turn: Any) -> Any:
