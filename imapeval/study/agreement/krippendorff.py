@@ -105,7 +105,7 @@ def _compute_ordinal(data: Floats, weights: Floats) -> Floats:
         sums += chosen
         squares += chosen**2
     observed = (weights * _within_answer_differences(counts, sums, squares)).sum(axis=1)
-    return _alpha(observed, n * (used * ranks**2).sum(axis=1), n, floor=np.zeros_like(n))
+    return _alpha(observed, n * (used * ranks**2).sum(axis=1), n)
 
 
 def _find_distances(values: Floats, level: Measurement) -> Floats:
@@ -124,7 +124,7 @@ def _count(packed: Floats, counts: Floats, values: Floats, distances: Floats) ->
 def _combine_distances(distances: Floats, totals: Floats) -> Floats:
     observed, n, used = totals[:, 0], totals[:, 1], totals[:, 2:]
     expected = ((used @ distances) * used).sum(axis=1) / 2
-    return _alpha(observed, expected, n, floor=np.zeros_like(n))
+    return _alpha(observed, expected, n)
 
 
 def _within_answer_differences(counts: Floats, sums: Floats, squares: Floats) -> Floats:
@@ -132,6 +132,9 @@ def _within_answer_differences(counts: Floats, sums: Floats, squares: Floats) ->
     return (counts * squares - sums**2) / np.maximum(counts - 1, 1)
 
 
-def _alpha(observed: Floats, expected: Floats, n: Floats, *, floor: Floats) -> Floats:
-    """Return 1 - (n - 1) observed / expected, both summed over unordered pairs (Krippendorff 2011, step D)."""
+def _alpha(observed: Floats, expected: Floats, n: Floats, *, floor: Floats | float = 0.0) -> Floats:
+    """Return 1 - (n - 1) observed / expected, both summed over unordered pairs (Krippendorff 2011, step D).
+
+    Where `expected` is a small difference, `floor` is what was subtracted from; rounding leaves a share of it.
+    """
     return 1 - (n - 1) * divide(observed, np.where(expected > RELATIVE_ZERO * floor, expected, 0.0))

@@ -103,7 +103,7 @@ the first type in this order is used."""
 SEMANTIC_TYPES: dict[str, ConceptType] = {tui: kind for kind, group in _GROUPS.items() for tui in group.split()}
 """{TUI: type}."""
 
-_ORDER: dict[ConceptType, int] = dict(zip(_GROUPS, range(len(_GROUPS)), strict=True))
+_ORDER: dict[ConceptType, int] = {kind: place for place, kind in enumerate(_GROUPS)}
 
 
 def type_of_semantic_types(tuis: Iterable[str]) -> ConceptType:
