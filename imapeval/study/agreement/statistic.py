@@ -132,9 +132,7 @@ MAX_GROUPS = 2000
 independent; from this many groups it is estimated to within 3%."""
 
 
-def find_intervals(
-    statistics: Sequence[AgreementStatistic], ratings: Floats, codes: Counts, *, confidence: float = CONFIDENCE
-) -> list[Interval | None]:
+def find_intervals(statistics: Sequence[AgreementStatistic], ratings: Floats, codes: Counts) -> list[Interval | None]:
     """Return the interval of each statistic by the jackknife over questions (`intervals.score_interval`).
 
     The statistics have a value and are about the same answers, whose questions the codes number from 0. Answers that
@@ -159,7 +157,7 @@ def find_intervals(
     left_out = leave_out_clusters(compute, codes[order], most=MAX_GROUPS)
     independent = questions == len(codes)
     return [
-        wilson_interval(statistic.value, statistic.n, quantile=normal_quantile(confidence))
+        wilson_interval(statistic.value, statistic.n, quantile=normal_quantile(CONFIDENCE))
         if statistic.is_share and independent
         else score_interval(
             statistic.value,
@@ -167,7 +165,6 @@ def find_intervals(
             bounds=statistic.bounds,
             size=statistic.information * min(questions, statistic.n),
             at_most=statistic.information * statistic.n if statistic.at_most else np.inf,
-            confidence=confidence,
         )
         for statistic, column in zip(statistics, left_out.T, strict=True)
     ]
