@@ -336,6 +336,11 @@ def option(description: str, default: str | float | bool, *, signed: bool = True
     return field(default=default, metadata={"option": description, "signature": signed})
 
 
+def fixed(value: str | float) -> Any:
+    """Declare a field that cannot be set: it tells in the signature what the code does, such as how it splits texts."""
+    return field(default=value, init=False)
+
+
 def unsigned(**how: Any) -> Any:
     """Declare a field that does not go into the signature; takes the arguments of `dataclasses.field`."""
     return field(**how, metadata={"signature": False})

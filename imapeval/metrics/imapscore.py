@@ -20,7 +20,7 @@ from math import sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import Example, Metric, range_parts
+from imapeval.metrics.base import Example, Metric, fixed, range_parts
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score, values_by_term
 
 if TYPE_CHECKING:
@@ -139,12 +139,12 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
         reference_fact, response_fact = (match.term, match.reference), (match.response_term, match.response)
         if reference_fact in contradicted:
             continue
-        earned = compute_credit(match) * (share if response_fact in possible else 1.0)
-        if earned > reference[reference_fact]:
-            reference[reference_fact] = earned
-            general[reference_fact] = earned if match.relation is Relation.BELONGING else 0.0
+        credit = compute_credit(match) * (share if response_fact in possible else 1.0)
+        if credit > reference[reference_fact]:
+            reference[reference_fact] = credit
+            general[reference_fact] = credit if match.relation is Relation.BELONGING else 0.0
         if match.relation in RELATED or response_fact not in contradicting:
-            response[response_fact] = max(response[response_fact], earned)
+            response[response_fact] = max(response[response_fact], credit)
     recall = fmean(reference.values())
     precision = fmean(response.values()) if response else 0.0
     total, earned = recall + precision, sum(reference.values())
@@ -270,11 +270,11 @@ class GradedImapScore(ImapScore):
     part_ranges = range_parts(shares=("recall", "precision", "specificity", "f1"), counts=("contradictions",))
     revision = "4"
 
-    credits: str = "/".join(format(CREDITS[relation], "g") for relation in Relation)
-    soft: str = "max-root"
-    judged: float = JUDGED_SIMILARITY_WEIGHT
-    alternatives: int = MAX_ALTERNATIVES
-    mean: str = "facts"
+    credits: str = fixed("/".join(format(CREDITS[relation], "g") for relation in Relation))
+    soft: str = fixed("max-root")
+    judged: float = fixed(JUDGED_SIMILARITY_WEIGHT)
+    alternatives: int = fixed(MAX_ALTERNATIVES)
+    mean: str = fixed("facts")
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `score_graded`."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from imapeval.metrics.base import Case
 from imapeval.metrics.imapscore import (
     CREDITS,
+    GradedImapScore,
     build,
     compute_credit,
     find_contradicting_facts,
@@ -306,3 +307,9 @@ def test_metrics_have_distinct_names_and_signatures() -> None:
     assert "credits:1/0.3/0.6/0/0|soft:max-root|judged:0.5|alternatives:10|mean:facts" in metrics[0].signature
     case = Case("x", "q", "r", "p", "en", ONE_TERM, tuple(judge(ONE_TERM, RELATED)))
     assert [score(m.score_batch([case])[0]).value for m in metrics] == pytest.approx([2 / 3, 4 / 3, 4 / 3])
+
+
+@pytest.mark.parametrize("name", ["credits", "soft", "judged", "alternatives", "mean"])
+def test_what_the_signature_tells_of_the_code_cannot_be_set(name: str) -> None:
+    with pytest.raises(TypeError):
+        GradedImapScore(**{name: 0})

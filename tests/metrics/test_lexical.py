@@ -75,6 +75,7 @@ def test_rouge_s_counts_pairs_up_to_its_gap():
     assert value(score("rougeS", words, "one six", measure="precision", gap="4")) == 1
     assert value(score("rougeS", words, "one six", gap="3")) == 0
     assert score("rougeS", *ENGLISH, gap="0") == score("rouge2", *ENGLISH)
+    assert "at most 3 words" in set_options(METRICS["rougeS"], {"gap": "3"}).formula
 
 
 def test_rouge_shows_any_of_its_measures():

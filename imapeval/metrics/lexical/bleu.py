@@ -12,15 +12,21 @@ from importlib import metadata
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.metrics.base import Example, Metric, computed, range_parts
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, split_for_bleu
-from imapeval.types import Lang, Outcome, Score
+from imapeval.metrics.base import Example, Metric, computed, fixed, range_parts
+from imapeval.metrics.lexical.tokens import (
+    EXAMPLE_TEXTS,
+    LANGUAGES,
+    TOKENIZERS,
+    choose_tokenizer,
+    make_ngrams,
+    split_for_bleu,
+)
+from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from imapeval.metrics.base import Case
-    from imapeval.metrics.lexical.tokens import Tokens
     from imapeval.types import Sample
 
 ORDERS = 4
@@ -28,9 +34,6 @@ ORDERS = 4
 
 _CORPUS_BLOCK = 1000
 """Samples whose n-grams are counted at a time: sacrebleu keeps the counts of each one until the end."""
-
-TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
-"""sacrebleu's defaults; French uses that of English."""
 
 _EXAMPLE_STEPS = (
     "p1 = 4/5 = 80 (take, the, tablets, food)",
@@ -59,8 +62,8 @@ class Bleu(Metric):
     mean_of = "sentence BLEU"
 
     order: int
-    tokens_en: str = TOKENIZERS["en"]
-    tokens_zh: str = TOKENIZERS["zh"]
+    tokens_en: str = fixed(TOKENIZERS["en"])
+    tokens_zh: str = fixed(TOKENIZERS["zh"])
     smooth: Literal["exp"] = "exp"
     effective_order: bool = True
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
@@ -93,8 +96,7 @@ class Bleu(Metric):
         from sacrebleu.metrics.bleu import BLEU
 
         library: Any = BLEU
-        tokens = self.tokens_zh if case.lang == "zh" else self.tokens_en
-        counts = _count(case.reference, case.response, tokens)
+        counts = _count(case.reference, case.response, choose_tokenizer(case.lang))
         result = library.compute_bleu(
             list(counts.correct[: self.order]),
             list(counts.total[: self.order]),
@@ -115,9 +117,8 @@ class Bleu(Metric):
             return None
         lang = samples[0].lang
         library: Any = BLEU
-        tokenizer = self.tokens_zh if lang == "zh" else self.tokens_en
         # Some methods of smoothing change the counts, so it is left to the end.
-        counter = library(tokenize=tokenizer, smooth_method="none", max_ngram_order=self.order)
+        counter = library(tokenize=choose_tokenizer(lang), smooth_method="none", max_ngram_order=self.order)
         sums = [0] * (2 + 2 * self.order)
         for start in range(0, len(samples), _CORPUS_BLOCK):
             block = samples[start : start + _CORPUS_BLOCK]
@@ -160,16 +161,12 @@ def _count(reference: str, response: str, tokenizer: str) -> _NgramCounts:
     expected, given = split_for_bleu(reference, tokenizer), split_for_bleu(response, tokenizer)
     correct: list[int] = []
     for order in range(1, ORDERS + 1):
-        left = Counter(_ngrams(expected, order))
+        left = Counter(make_ngrams(expected, order))
         found = 0
-        for ngram in _ngrams(given, order):
+        for ngram in make_ngrams(given, order):
             if left.get(ngram):  # each of the reference's n-grams is found once only
                 left[ngram] -= 1
                 found += 1
         correct.append(found)
     total = tuple(max(0, len(given) - start) for start in range(ORDERS))
     return _NgramCounts(len(expected), len(given), tuple(correct), total)
-
-
-def _ngrams(tokens: Tokens, order: int) -> Iterable[tuple[str, ...]]:
-    return zip(*(tokens[start:] for start in range(order)), strict=False)

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import Example, Metric
-from imapeval.metrics.lexical.bleu import TOKENIZERS
 from imapeval.metrics.lexical.tokens import (
     EXAMPLE_TEXTS,
     NO_REFERENCE_TOKENS,
+    TOKENIZERS,
     open_stemmer,
     split_for_bleu,
     split_words,

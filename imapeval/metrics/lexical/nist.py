@@ -12,9 +12,15 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import Example, Metric
-from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, NO_REFERENCE_TOKENS, split_for_bleu
+from imapeval.metrics.base import Example, Metric, fixed
+from imapeval.metrics.lexical.tokens import (
+    EXAMPLE_TEXTS,
+    LANGUAGES,
+    NO_REFERENCE_TOKENS,
+    TOKENIZERS,
+    choose_tokenizer,
+    split_for_bleu,
+)
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -49,8 +55,8 @@ class Nist(Metric):
     citation = "Doddington 2002, NIST; package nltk"
 
     order: int = 5
-    tokens_en: str = TOKENIZERS["en"]
-    tokens_zh: str = TOKENIZERS["zh"]
+    tokens_en: str = fixed(TOKENIZERS["en"])
+    tokens_zh: str = fixed(TOKENIZERS["zh"])
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
     nltk: str = field(default_factory=lambda: metadata.version("nltk"))
 
@@ -58,8 +64,8 @@ class Nist(Metric):
         """Score one case; see `Metric.score`."""
         from nltk.translate import nist_score  # pyright: ignore[reportMissingTypeStubs]
 
-        tokens = self.tokens_zh if case.lang == "zh" else self.tokens_en
-        expected, given = split_for_bleu(case.reference, tokens), split_for_bleu(case.response, tokens)
+        tokenizer = choose_tokenizer(case.lang)
+        expected, given = split_for_bleu(case.reference, tokenizer), split_for_bleu(case.response, tokenizer)
         if not expected:
             return NO_REFERENCE_TOKENS
         if not given:

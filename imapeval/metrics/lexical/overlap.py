@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import Example, Metric, range_parts
-from imapeval.metrics.lexical.bleu import TOKENIZERS
+from imapeval.metrics.base import Example, Metric, fixed, range_parts
 from imapeval.metrics.lexical.tokens import (
     EXAMPLE_TEXTS,
     LANGUAGES,
     NO_REFERENCE_TOKENS,
+    TOKENIZERS,
+    choose_tokenizer,
     split_for_bleu,
     split_for_squad,
 )
@@ -40,8 +41,8 @@ class ExactMatch(Metric):
     languages = LANGUAGES
     citation = _SQUAD
 
-    tokens_en: Literal["squad"] = "squad"
-    tokens_zh: Literal["char"] = "char"
+    tokens_en: str = fixed("squad")
+    tokens_zh: str = fixed("char")
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `Metric.score`."""
@@ -62,8 +63,8 @@ class TokenF1(Metric):
     languages = LANGUAGES
     citation = _SQUAD
 
-    tokens_en: Literal["squad"] = "squad"
-    tokens_zh: Literal["char"] = "char"
+    tokens_en: str = fixed("squad")
+    tokens_zh: str = fixed("char")
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `Metric.score`."""
@@ -92,14 +93,14 @@ class LengthRatio(Metric):
     languages = LANGUAGES
     citation = "package sacrebleu (its `ratio`)"
 
-    tokens_en: str = TOKENIZERS["en"]
-    tokens_zh: str = TOKENIZERS["zh"]
+    tokens_en: str = fixed(TOKENIZERS["en"])
+    tokens_zh: str = fixed(TOKENIZERS["zh"])
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
 
     def score(self, case: Case) -> Outcome:
         """Score one case; see `Metric.score`."""
-        tokens = self.tokens_zh if case.lang == "zh" else self.tokens_en
-        expected, given = len(split_for_bleu(case.reference, tokens)), len(split_for_bleu(case.response, tokens))
+        tokenizer = choose_tokenizer(case.lang)
+        expected, given = (len(split_for_bleu(text, tokenizer)) for text in (case.reference, case.response))
         if not expected:
             return NO_REFERENCE_TOKENS
         return Score(given / expected, {"response_tokens": float(given), "reference_tokens": float(expected)})

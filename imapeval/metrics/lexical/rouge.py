@@ -14,8 +14,14 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.base import Example, Metric, computed, option, range_parts
-from imapeval.metrics.lexical.tokens import EXAMPLE_TEXTS, LANGUAGES, NO_REFERENCE_TOKENS, split_for_rouge
+from imapeval.metrics.base import Example, Metric, computed, fixed, option, range_parts
+from imapeval.metrics.lexical.tokens import (
+    EXAMPLE_TEXTS,
+    LANGUAGES,
+    NO_REFERENCE_TOKENS,
+    make_ngrams,
+    split_for_rouge,
+)
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
@@ -52,7 +58,7 @@ class _Rouge(Metric):
 
     measure: str = option("the part that is the score: fmeasure, recall or precision", "fmeasure")
     stem_en: bool = True
-    tokens_zh: Literal["char"] = "char"
+    tokens_zh: str = fixed("char")
     rouge_score: str = field(default_factory=lambda: metadata.version("rouge-score"))
 
     def __post_init__(self) -> None:
@@ -83,7 +89,7 @@ class _Rouge(Metric):
 class RougeN(_Rouge):
     """ROUGE-N: shared n-grams, each counted as often as in the text with fewer of it."""
 
-    order: int
+    order: Literal[1, 2]
 
     @computed
     def name(self) -> str:
@@ -95,21 +101,18 @@ class RougeN(_Rouge):
 
     @computed
     def formula(self) -> str:
-        return _FORMULA + ("words" if self.order == 1 else f"runs of {self.order} words")
+        return _FORMULA + ("words" if self.order == 1 else "runs of 2 words")
 
     @computed
     def example(self) -> Example | None:
-        by_order = {
+        step, score = {
             1: ("shared: take, the, tablets, food; P = 4/5, R = 4/5", 0.8),
             2: ("shared: take the, the tablets; P = 2/4, R = 2/4", 0.5),
-        }
-        if self.order not in by_order:
-            return None
-        step, score = by_order[self.order]
+        }[self.order]
         return Example(*EXAMPLE_TEXTS, (step, f"F = {score}"), score)
 
     def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
-        return _intersect(_count_ngrams(expected, self.order), _count_ngrams(given, self.order))
+        return _intersect(Counter(make_ngrams(expected, self.order)), Counter(make_ngrams(given, self.order)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,6 @@ class RougeS(_Rouge):
 
     name = "rougeS"
     summary = "ROUGE-S: shared word pairs with gaps"
-    formula = _FORMULA + "pairs of words in their order, at most 4 words between the two"
     example = Example(
         *EXAMPLE_TEXTS,
         ("shared: take the, take ... tablets, the tablets; P = 3/10, R = 3/10", "F = 0.3"),
@@ -142,6 +144,10 @@ class RougeS(_Rouge):
     )
 
     gap: int = option(f"maximum number of words between the two of a pair, 0..{MAX_GAP}", 4)
+
+    @computed
+    def formula(self) -> str:
+        return f"{_FORMULA}pairs of words in their order, at most {self.gap} words between the two"
 
     def __post_init__(self) -> None:
         _Rouge.__post_init__(self)
@@ -171,10 +177,6 @@ def measure_common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
             # What is carried beyond the row's end is cut off: it would only make the number longer.
             row = (row + kept | row - kept) & full
     return len(a) - row.bit_count()
-
-
-def _count_ngrams(tokens: Tokens, order: int) -> Counter[Sequence[str]]:
-    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
 
 
 def _count_skip_bigrams(tokens: Tokens, gap: int) -> Counter[Sequence[str]]:

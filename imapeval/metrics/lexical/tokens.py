@@ -13,7 +13,7 @@ from imapeval.text.normalise import normalise_unicode
 from imapeval.types import Failure, Lang
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Tokens = tuple[str, ...]
 
@@ -21,6 +21,9 @@ LANGUAGES: frozenset[Lang] = frozenset(get_args(Lang))
 """Languages with a tokenizer: all."""
 
 NO_REFERENCE_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds no word or number to compare with")
+
+TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
+"""sacrebleu's defaults; French and other languages use that of English."""
 
 EXAMPLE_TEXTS = ("take the tablets with food", "after food take the tablets")
 """Reference and response of the examples."""
@@ -69,6 +72,11 @@ def split_for_rouge(text: str, lang: Lang, *, stem: bool) -> Tokens:
     return tuple(library.tokenize(text, open_stemmer(lang) if stem else None))
 
 
+def choose_tokenizer(lang: Lang) -> str:
+    """Return the name of sacrebleu's tokenizer for a language."""
+    return TOKENIZERS.get(lang, TOKENIZERS["en"])
+
+
 @lru_cache(maxsize=_CACHED_TEXTS)
 def split_for_bleu(text: str, tokenizer: str) -> Tokens:
     """Return the tokens of one of sacrebleu's tokenizers: "13a" or "zh"."""
@@ -106,6 +114,11 @@ def split_words(text: str) -> Tokens:
     text = normalise_unicode(text, "NFC").lower().translate(_LIGATURES)
     tokens = _WORD.findall(_GROUPING_SPACE.sub("", text))
     return tuple(token.replace(",", ".") for token in tokens)
+
+
+def make_ngrams(tokens: Tokens, order: int) -> Iterator[tuple[str, ...]]:
+    """Return the runs of `order` tokens, from the first to the last."""
+    return zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
 class _CachingStemmer:
