@@ -25,13 +25,13 @@ token with cosine 0, which matters only if a token has no positive cosine at all
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError, UsageError
-from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option
+from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
 from imapeval.metrics.neural.models.weights import (
     describe_missing_weights,
@@ -114,9 +114,7 @@ class BertScore(BatchMetric):
     layer: int = option("layer to compare, 0 for the embeddings; -1: the one that bert_score uses", -1)
     idf: str = option("file of samples (JSON Lines) whose references give the idf weights. Empty: no weights", "")
     rescale: str = option("baseline file (LAYER,P,R,F), or 'bert-score' for that of the package. Empty: raw cosine", "")
-    ready: Mapping[Lang, _PreparedLanguage] | None = field(
-        default=None, repr=False, compare=False, metadata={"signature": False}
-    )
+    ready: Mapping[Lang, _PreparedLanguage] | None = resource()
 
     def __post_init__(self) -> None:
         if self.layer < -1:

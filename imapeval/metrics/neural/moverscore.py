@@ -23,14 +23,14 @@ Part `truncated` is 1 if a text exceeds the model's maximum, so that only its be
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import InputError
-from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option
+from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
 from imapeval.metrics.neural.models.embeddings import (
     EmbeddedText,
     Pooling,
@@ -104,14 +104,13 @@ class MoverScore(BatchMetric):
     ngram: int = option("length of the n-grams, 1 or 2; 2 with version 1 only", 1)
     idf: str = option("file of samples (JSON Lines) that gives the idf weights. Empty: no weights", "")
     stop_words: str = option("file of words to ignore, separated by white space. Empty: none", "")
-    ready: Mapping[Lang, _PreparedLanguage] | None = field(
-        default=None, repr=False, compare=False, metadata={"signature": False}
-    )
+    ready: Mapping[Lang, _PreparedLanguage] | None = resource()
 
     def __post_init__(self) -> None:
         if self.version not in (1, 2):
             raise ValueError(f"version={self.version}; there are 1 and 2")
-        if self.ngram not in (1, 2) or self.ngram > 1 == self.version - 1:
+        allowed = (1, 2) if self.version == 1 else (1,)
+        if self.ngram not in allowed:
             raise ValueError(f"ngram={self.ngram}; version 1 has 1 and 2, version 2 has 1 only")
 
     @computed
