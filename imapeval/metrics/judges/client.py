@@ -107,7 +107,7 @@ class JudgeClient:
 
     async def ask(
         self,
-        question: JudgeRequest,
+        request: JudgeRequest,
         parse: Callable[[Completion], _T],
         *,
         logprobs: int = 0,
@@ -118,25 +118,25 @@ class JudgeClient:
             SampleError: Neither completion can be used, or the model did not answer.
             ServiceError: Every request to the model would fail.
         """
-        template = question.template or templates.load(question.task, lang=question.lang, version=PROMPT_VERSION)
-        messages = await offload(lambda: template.render(**question.texts), *question.texts.values())
+        template = request.template or templates.load(request.task, lang=request.lang, version=PROMPT_VERSION)
+        messages = await offload(lambda: template.render(**request.texts), *request.texts.values())
 
         def make(form: OutputFormat) -> Request:
             return Request(
                 messages,
-                schema=question.schema if form is OutputFormat.SCHEMA else None,
-                schema_name=question.task,
-                json=form is OutputFormat.JSON and question.schema is not None,
-                max_tokens=_MAX_TOKENS if question.max_tokens is None else question.max_tokens,
+                schema=request.schema if form is OutputFormat.SCHEMA else None,
+                schema_name=request.task,
+                json=form is OutputFormat.JSON and request.schema is not None,
+                max_tokens=_MAX_TOKENS if request.max_tokens is None else request.max_tokens,
                 temperature=0.0 if self._seed is None else SAMPLING_TEMPERATURE,
                 seed=self._seed,
                 logprobs=logprobs,
             )
 
-        return await self._client.complete(make, parse, lang=question.lang)
+        return await self._client.complete(make, parse, lang=request.lang)
 
     async def ask_repeatedly(
-        self, question: JudgeRequest, parse: Callable[[Completion], _T], *, samples: int
+        self, request: JudgeRequest, parse: Callable[[Completion], _T], *, samples: int
     ) -> list[_T]:
         """Send a request several times, each with its own seed; a single request is not sampled.
 
@@ -149,5 +149,5 @@ class JudgeClient:
             SampleError: See `ask`; the first one.
             ServiceError: See `ask`.
         """
-        work = (client.ask(question, parse) for client in self.repeat(samples))
+        work = (client.ask(request, parse) for client in self.repeat(samples))
         return await gather_results(work, needed=samples // 2 + 1)

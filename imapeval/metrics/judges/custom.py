@@ -123,7 +123,7 @@ class CustomGEval(WeightedJudge):
         if answer is None or not stated:
             return Score(float(self.score_scale.low))
         texts["response"] = answer
-        question = JudgeRequest(
+        request = JudgeRequest(
             f"{TASK}-{self.score_scale.low}-{self.score_scale.high}",
             self.prompt.lang,
             {name: text for name, text in texts.items() if name in self.prompt.variables},
@@ -136,7 +136,7 @@ class CustomGEval(WeightedJudge):
             fields=self.prompt.fields,
             reasons_first=not self.prompt.is_form,
         )
-        rated = await self.rate(question, form)
+        rated = await self.rate(request, form)
         return rated if isinstance(rated, Failure) else rated[""]
 
     def _show_facts(self, case: Case) -> dict[str, str] | Failure:

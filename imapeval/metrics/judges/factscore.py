@@ -91,8 +91,8 @@ class FActScore(MultiStepJudge):
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
         """Return the share of supported facts."""
         texts = {"question": case.question, "answer": answer}
-        question = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-        facts = await client.ask(question, lambda completion: read_facts(completion.text, text=answer))
+        request = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
+        facts = await client.ask(request, lambda completion: read_facts(completion.text, text=answer))
         if not facts:
             return _ABSTAINED
         # The share is unknown if there is no verdict on one of the facts.
@@ -110,8 +110,8 @@ class FActScore(MultiStepJudge):
                 return False
             shown = "\n\n".join(passages)
         texts = {"question": case.question, "source": shown, "fact": fact}
-        question = JudgeRequest(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
-        return await client.ask(question, lambda completion: read_support(completion.text))
+        request = JudgeRequest(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
+        return await client.ask(request, lambda completion: read_support(completion.text))
 
 
 def build() -> list[FActScore]:

@@ -119,8 +119,8 @@ class GEval(WeightedJudge):
         texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
-        question = JudgeRequest(self._prompt_name, case.lang, texts, schema=_SCHEMA)
-        rated = await self.rate(question, ReplyForm({criterion: (*LABELS, *DIMENSION_LABELS[criterion])}))
+        request = JudgeRequest(self._prompt_name, case.lang, texts, schema=_SCHEMA)
+        rated = await self.rate(request, ReplyForm({criterion: (*LABELS, *DIMENSION_LABELS[criterion])}))
         return rated if isinstance(rated, Failure) else rated[criterion]
 
 

@@ -81,9 +81,9 @@ class Prometheus(SampledJudge):
         }
         if self.with_reference:
             texts["reference"] = _neutralise_markers(case.reference)
-        question = JudgeRequest(self.name, case.lang, texts)
+        request = JudgeRequest(self.name, case.lang, texts)
         grades = await self.get_client().ask_repeatedly(
-            question, lambda completion: read_result(completion.text), samples=self.samples
+            request, lambda completion: read_result(completion.text), samples=self.samples
         )
         return Score(fmean(grades), {"samples": float(len(grades))}, (tuple(grades),))
 

@@ -179,8 +179,8 @@ async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, cl
 
 
 async def _make_questions(text: str, lang: Lang, client: JudgeClient) -> dict[str, str]:
-    question = JudgeRequest(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-    return await client.ask(question, lambda completion: read_questions(completion.text, text=text))
+    request = JudgeRequest(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
+    return await client.ask(request, lambda completion: read_questions(completion.text, text=text))
 
 
 async def _answer_questions(questions: Sequence[str], text: str, lang: Lang, client: JudgeClient) -> list[str]:
@@ -188,9 +188,9 @@ async def _answer_questions(questions: Sequence[str], text: str, lang: Lang, cli
         return []
     numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
     texts = {"text": text, "questions": numbered}
-    question = JudgeRequest(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
+    request = JudgeRequest(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
     return await client.ask(
-        question, lambda completion: read_answers(completion.text, questions=len(questions), text=text)
+        request, lambda completion: read_answers(completion.text, questions=len(questions), text=text)
     )
 
 
@@ -201,8 +201,8 @@ async def _rate_answers(answered: Sequence[tuple[str, str, str]], lang: Lang, cl
         f"{number}. question {_quote(asked)}; A {_quote(expected)}; B {_quote(found)}"
         for number, (asked, expected, found) in enumerate(answered, 1)
     )
-    question = JudgeRequest(_OVERLAP, lang, {"pairs": pairs}, schema=SCORES_SCHEMA)
-    return await client.ask(question, lambda completion: read_overlaps(completion.text, pairs=len(answered)))
+    request = JudgeRequest(_OVERLAP, lang, {"pairs": pairs}, schema=SCORES_SCHEMA)
+    return await client.ask(request, lambda completion: read_overlaps(completion.text, pairs=len(answered)))
 
 
 def _quote(text: str) -> str:
