@@ -23,6 +23,7 @@ from imapeval.llm.dry_run import pending_error
 from imapeval.llm.middleware.cache import cache_key
 from imapeval.llm.protocol import PERMANENT_KINDS, Request, canonical_json, parse_canonical
 from imapeval.llm.providers import chat_format
+from imapeval.llm.providers.openai import OPENAI_URL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -302,9 +303,7 @@ class BatchFolder:
     @property
     def _sender(self) -> str:
         """Model and server in error messages, as in those of `OpenAIModel`."""
-        address = (
-            "https://api.openai.com/v1" if self._is_openai else self.identity.removeprefix(f"openai:{self._name}@")
-        )
+        address = OPENAI_URL if self._is_openai else self.identity.removeprefix(f"openai:{self._name}@")
         return f"the model {self._name!r} at {address}"
 
     @property

@@ -110,7 +110,7 @@ def test_a_request_comes_back_from_its_canonical_text(request_):
     assert parse_canonical(canonical_json(request_, IDENTITY)) == request_
 
 
-@pytest.mark.parametrize("url", [URL, None])
+@pytest.mark.parametrize("url", [URL, None, "https://api.openai.com/v1/"])
 @pytest.mark.parametrize(
     "request_",
     [

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
     from imapeval.llm.providers.connection import ClientPool
 
+OPENAI_URL = "https://api.openai.com/v1"
+
 _CONCURRENCY = 64
 
 _RAW = {"X-Stainless-Raw-Response": "true"}
@@ -69,7 +71,7 @@ class OpenAIModel:
         self._timeout = timeout
         self.concurrency = concurrency or _CONCURRENCY
         self._address = _find_address(base_url)
-        self._is_openai = self._address is _OPENAI
+        self._is_openai = self._address.url == OPENAI_URL
         self._key = _read_key()
         if self._is_openai and self._key is None:
             raise UsageError(
@@ -86,7 +88,7 @@ class OpenAIModel:
 
     @property
     def identity(self) -> str:
-        """See `identify`."""
+        """See `model_identity`."""
         return self._identity
 
     def request_body(self, request: Request) -> dict[str, Any]:
@@ -229,11 +231,11 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
     Raises:
         UsageError: The address is invalid, or the name contains a secret.
     """
-    address = _find_address(base_url)
+    url = _find_address(base_url).url
     if hide_secrets(name) != name:
         # It is part of every signature.
         raise UsageError("the name of the model contains the key. Write --llm openai:NAME, without the key.")
-    return f"openai:{name}" + ("" if address is _OPENAI else f"@{address.url}")
+    return f"openai:{name}" + ("" if url == OPENAI_URL else f"@{url}")
 
 
 _closers: dict[ClientPool, AsyncGenerator[None, None]] = {}
@@ -290,9 +292,6 @@ class _Address:
     query: str = ""
 
 
-_OPENAI = _Address("https://api.openai.com/v1")
-
-
 def _find_address(base_url: str | None) -> _Address:
     """Return the address of the server, and register its secrets for redaction.
 
@@ -301,14 +300,12 @@ def _find_address(base_url: str | None) -> _Address:
     """
     given_url = base_url or os.environ.get("OPENAI_BASE_URL")
     if not given_url:
-        return _OPENAI
+        return _Address(OPENAI_URL)
     try:
         parts = urlsplit(given_url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port, parts = None, None, urlsplit("")
-    # An unescaped slash ends the password, and the rest of it would be shown as part of the path. A fragment is never
-    # sent, so it is part of something else.
     source = "--base-url" if base_url else "OPENAI_BASE_URL"
     if "://" not in given_url:
         # The address is not quoted: it may hold a password, which is recognised only behind the scheme.
@@ -316,6 +313,8 @@ def _find_address(base_url: str | None) -> _Address:
             f"{source} does not begin with http:// or https://. Give the whole address, such as "
             "http://127.0.0.1:8000/v1."
         )
+    # An unescaped slash ends the password, and the rest of it would be shown as part of the path. A fragment is never
+    # sent, so it is part of something else.
     if parts.scheme not in ("http", "https") or not host or "@" in parts.path or "#" in given_url:
         raise UsageError(
             f"{source} is not a valid server address. Give one such as http://127.0.0.1:8000/v1. In a user or password "

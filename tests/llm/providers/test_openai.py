@@ -18,7 +18,7 @@ from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Message, Request, Usage
 from imapeval.llm.providers.connection import ClientPool
-from imapeval.llm.providers.openai import OpenAIModel
+from imapeval.llm.providers.openai import OpenAIModel, model_identity
 from imapeval.types import Sample
 
 REQUEST = Request((Message("system", "be brief"), Message("user", "头痛?")), max_tokens=9)
@@ -82,6 +82,30 @@ def test_openai_itself_needs_a_key(monkeypatch):
 def test_the_address_may_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1/")
     assert OpenAIModel("m").identity == "openai:m@http://127.0.0.1:8000/v1"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://api.openai.com/v1", "https://api.openai.com/v1/", "HTTPS://API.OpenAI.com/v1"]
+)
+@pytest.mark.parametrize("variable", [False, True])
+def test_openai_s_own_address_is_no_other_server(monkeypatch, url, variable):
+    if variable:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+    given = None if variable else url
+    assert model_identity("m", base_url=given) == "openai:m"
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        OpenAIModel("m", base_url=given)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    model = OpenAIModel("m", base_url=given)
+    assert model.identity == "openai:m"
+    assert "max_completion_tokens" in model.request_body(REQUEST)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://api.openai.com/v1", "https://api.openai.com/v2", "https://eu.api.openai.com/v1"]
+)
+def test_other_addresses_are_other_servers(url):
+    assert model_identity("m", base_url=url) == f"openai:m@{url}"
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "127.0.0.1", "ftp://x/v1", "http://", "http://x:port/v1"])
