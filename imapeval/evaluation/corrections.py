@@ -20,10 +20,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
@@ -33,10 +33,11 @@ from imapeval.evaluation.runs.schema import describe_validation_error
 from imapeval.files import open_private
 from imapeval.metrics import registry
 from imapeval.parsing import parse_json
+from imapeval.text.phrases import annotate_pair
 from imapeval.types import Failure, Pair, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
@@ -68,6 +69,12 @@ class FactChange(BaseModel):
     side: Literal["reference", "response"]
     before: Fact | None = None
     after: Fact | None = None
+
+    @model_validator(mode="after")
+    def _require_fact(self) -> FactChange:
+        if self.before is None and self.after is None:
+            raise ValueError("a change of a fact has `before`, `after` or both")
+        return self
 
 
 class RelationChange(BaseModel):
@@ -172,33 +179,42 @@ async def apply_corrections(
 ) -> ImapRecord:
     """Return an imap with its corrections.
 
-    Relations that were recorded stay as they are, except those that were corrected. Facts that are new are related to
-    the others by the matcher.
+    Relations that were recorded stay as they are, except those that were corrected. Values that are new are related to
+    the others by the matcher. A corrected relation stays with its facts if these are changed afterwards.
 
     Args:
         record: The imap as the run has it.
         changes: Its corrections, in their order.
         sample: The texts.
-        matcher: Relates new facts.
+        matcher: Relates new values.
 
     Raises:
         UsageError: A change concerns a fact that the imap does not have, or adds one that it already has.
         ImapEvalError: The matcher failed.
     """
     imap = replace(record.imap, relations=None)
-    new: set[_Key] = set()
-    relations: dict[tuple[_Key, _Key], Relation] = {}
+    # A fact keeps its number when it is changed.
+    numbers = {key: number for number, key in enumerate(_list_keys(imap))}
+    fresh = count(len(numbers))
+    new: set[int] = set()
+    recorded = {_number_pair(match, numbers): match for match in record.matches or ()}
+    relations: dict[tuple[int, int], Relation] = {}
     for change in changes:
         if isinstance(change, FactChange):
             imap = _change_fact(imap, change)
-            if change.after is not None:
-                new.add((change.side, change.after.term, change.after.value))
+            before, after = change.before, change.after
+            number = next(fresh) if before is None else numbers.pop((change.side, before.term, before.value))
+            if after is not None:
+                numbers[change.side, after.term, after.value] = number
+                if before is None or before.value != after.value:
+                    new.add(number)
         elif isinstance(change, RelationChange):
             _find_fact(imap, "reference", change.reference)
             _find_fact(imap, "response", change.response)
+            reference, response = change.reference, change.response
             pair = (
-                ("reference", change.reference.term, change.reference.value),
-                ("response", change.response.term, change.response.value),
+                numbers["reference", reference.term, reference.value],
+                numbers["response", response.term, response.value],
             )
             relations[pair] = change.after
     if not imap.reference:
@@ -206,35 +222,61 @@ async def apply_corrections(
     (compared,) = await matcher.match([imap], langs=[sample.lang], questions=[sample.question])
     if isinstance(compared, Failure):
         raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {compared.message}")
-    recorded = {_key_pair(match): match for match in record.matches or ()}
     # Files do not list unmatched pairs that are not the most similar ones. Whoever decided the others decided these.
     judge = next((match.decided_by for match in recorded.values() if match.decided_by in ("llm", "recorded")), None)
     matches: list[Match] = []
     for match in compared:
-        pair = _key_pair(match)
+        pair = _number_pair(match, numbers)
         if pair in relations:
             match = replace(match, relation=relations[pair], decided_by="recorded", evidence={})
         elif pair in recorded and new.isdisjoint(pair):
-            match = recorded[pair]
+            match = replace(recorded[pair], term=match.term, other_term=match.other_term)
         elif new.isdisjoint(pair):
             match = replace(match, relation=Relation.UNMATCHED, decided_by=judge or match.decided_by, evidence={})
         matches.append(match)
     return replace(record, imap=imap, matches=tuple(matches))
 
 
-def _key_pair(match: Match) -> tuple[_Key, _Key]:
-    return ("reference", match.term, match.reference), ("response", match.response_term, match.response)
+def _list_keys(imap: Imap) -> dict[_Key, None]:
+    """Return the facts of both answers; a duplicate counts once."""
+    sides = (("reference", imap.reference), ("response", imap.response))
+    return dict.fromkeys((side, pair.term, pair.value) for side, pairs in sides for pair in pairs)
+
+
+def _number_pair(match: Match, numbers: Mapping[_Key, int]) -> tuple[int, int]:
+    return (
+        numbers["reference", match.term, match.reference],
+        numbers["response", match.response_term, match.response],
+    )
 
 
 def _change_fact(imap: Imap, change: FactChange) -> Imap:
     pairs: tuple[Pair, ...] = getattr(imap, change.side)
+    after = change.after
+    if after is not None and any((pair.term, pair.value) == (after.term, after.value) for pair in pairs):
+        raise UsageError(f"the {change.side} already has the fact {after.term}: {after.value}.")
     index = len(pairs) if change.before is None else _find_fact(imap, change.side, change.before)
-    added: tuple[Pair, ...] = ()
-    if change.after is not None:
-        added = (Pair(change.after.term, change.after.value),)
-        if any((pair.term, pair.value) == (change.after.term, change.after.value) for pair in pairs):
-            raise UsageError(f"the {change.side} already has the fact {change.after.term}: {change.after.value}.")
-    return replace(imap, **{change.side: (*pairs[:index], *added, *pairs[index + 1 :])})
+    old = None if change.before is None else pairs[index]
+    changed = () if after is None else (_correct_pair(old, after),)
+    # A duplicate of the fact is the same fact.
+    others = [pair for pair in pairs[index:] if old is None or (pair.term, pair.value) != (old.term, old.value)]
+    return replace(imap, **{change.side: (*pairs[:index], *changed, *others)})
+
+
+def _correct_pair(old: Pair | None, fact: Fact) -> Pair:
+    """Return a corrected fact with what is still known of it, or a new one with what its value says."""
+    if old is not None and old.value == fact.value:
+        return replace(old, term=fact.term)
+    pair = annotate_pair(Pair(fact.term, fact.value))
+    if old is None:
+        return pair
+    # Certainty and condition may be stated outside of the value, such as in a heading; then they still hold.
+    said = annotate_pair(old)
+    if pair.certainty == "certain" and said.certainty != old.certainty:
+        pair = replace(pair, certainty=old.certainty)
+    if not pair.condition and said.condition != old.condition:
+        pair = replace(pair, condition=old.condition)
+    return pair
 
 
 def _find_fact(imap: Imap, side: str, fact: Fact) -> int:

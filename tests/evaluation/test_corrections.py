@@ -1,5 +1,6 @@
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.corrections import (
     CORRECTIONS,
     Correction,
+    Fact,
+    FactChange,
+    RelationChange,
     append_correction,
     apply_corrections,
     correct_run,
@@ -21,7 +25,7 @@ from imapeval.evaluation.pipeline import Pipeline, open_extractor, open_graph, o
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.matching.protocol import Matcher
 from imapeval.metrics import registry
-from imapeval.types import Sample, Score
+from imapeval.types import Imap, Match, Pair, Relation, Sample, Score
 
 SAMPLES = [
     Sample("a", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take ibuprofen. Avoid beer.", system="x"),
@@ -90,6 +94,100 @@ def test_a_misread_fact_is_replaced_and_related_anew(run: Run, matcher: Matcher)
     assert isinstance(score, Score)
     assert score.value == pytest.approx(1)
     assert find_record(run, "a") == record  # The run keeps what was read.
+
+
+NAPROXEN = Pair(
+    "medicine", "naproxen if kidneys are healthy", (5, 13), "affirmed", "possible", "if kidneys are healthy"
+)
+IBUPROFEN = Pair("medicine", "ibuprofen 400 mg", (5, 21), "affirmed", "possible", amounts=("400 mg",))
+READ = ImapRecord(
+    "a",
+    Imap((Pair("medicine", "?"),), (), (NAPROXEN,), (IBUPROFEN, Pair("advice", "avoid beer"))),
+    (Match(NAPROXEN.term, NAPROXEN.value, IBUPROFEN.value, Relation.CONTAINMENT, 0.5, "llm"),),
+)
+
+
+def change_fact(before: Pair | None, after: tuple[str, str] | None, side: str = "response") -> FactChange:
+    return FactChange.model_validate(
+        {
+            "side": side,
+            "before": before and fact(before.term, before.value),
+            "after": after and fact(*after),
+        }
+    )
+
+
+def change_relation(response: str, after: str) -> RelationChange:
+    return RelationChange(
+        reference=Fact(term=NAPROXEN.term, value=NAPROXEN.value),
+        response=Fact(term=IBUPROFEN.term, value=response),
+        before=Relation.CONTAINMENT,
+        after=Relation(after),
+    )
+
+
+def apply(matcher: Matcher, *changes: FactChange | RelationChange) -> ImapRecord:
+    return asyncio.run(apply_corrections(READ, changes, sample=SAMPLES[0], matcher=matcher))
+
+
+def test_a_corrected_term_leaves_the_fact_and_its_relations_as_they_were_read(matcher: Matcher):
+    corrected = apply(
+        matcher,
+        change_fact(IBUPROFEN, ("drug", IBUPROFEN.value)),
+        change_fact(NAPROXEN, ("drug", NAPROXEN.value), "reference"),
+    )
+    assert corrected.imap.response[0] == replace(IBUPROFEN, term="drug")
+    assert corrected.imap.reference[0] == replace(NAPROXEN, term="drug")
+    assert corrected.matches is not None
+    assert corrected.matches[0] == replace((READ.matches or ())[0], term="drug")
+    assert corrected.matches[1].relation is Relation.UNMATCHED
+
+
+def test_what_follows_from_a_corrected_value_is_read_again(matcher: Matcher):
+    # The text says "possible" elsewhere, such as in a heading; it says the rest in the value.
+    corrected = apply(matcher, change_fact(IBUPROFEN, ("medicine", "no ibuprofen 200 mg if it hurts")))
+    assert corrected.imap.response[0] == Pair(
+        *("medicine", "no ibuprofen 200 mg if it hurts", None, "denied", "possible", "if it hurts", ("200 mg",))
+    )
+    corrected = apply(matcher, change_fact(IBUPROFEN, ("medicine", "ibuprofen is unlikely to help")))
+    assert corrected.imap.response[0].certainty == "unlikely"
+    corrected = apply(matcher, change_fact(NAPROXEN, ("medicine", "naproxen"), "reference"))
+    assert corrected.imap.reference[0] == Pair("medicine", "naproxen", certainty="possible")
+    corrected = apply(matcher, change_fact(None, ("medicine", "possibly aspirin 100 mg")))
+    assert corrected.imap.response[2] == Pair(
+        "medicine", "possibly aspirin 100 mg", certainty="possible", amounts=("100 mg",)
+    )
+
+
+@pytest.mark.parametrize("last", [IBUPROFEN.value, "ibuprofen 200 mg"])
+def test_a_corrected_relation_stays_with_its_facts_whatever_is_corrected_afterwards(matcher: Matcher, last: str):
+    renamed = replace(IBUPROFEN, value="ibuprofen 600 mg")
+    facts = [change_fact(IBUPROFEN, (renamed.term, renamed.value)), change_fact(renamed, (renamed.term, last))]
+    values = [IBUPROFEN.value, renamed.value, last]
+    for position in range(3):
+        changes: list[FactChange | RelationChange] = [*facts]
+        changes.insert(position, change_relation(values[position], "exact"))
+        matches = apply(matcher, *changes).matches or ()
+        assert [match.relation for match in matches if match.response == last] == [Relation.EXACT]
+
+
+def test_a_fact_that_is_there_twice_is_corrected_once(matcher: Matcher):
+    twice = replace(READ, imap=replace(READ.imap, response=(IBUPROFEN, NAPROXEN, IBUPROFEN)))
+    change = change_fact(IBUPROFEN, ("medicine", "aspirin"))
+    corrected = asyncio.run(apply_corrections(twice, [change], sample=SAMPLES[0], matcher=matcher))
+    assert [pair.value for pair in corrected.imap.response] == ["aspirin", NAPROXEN.value]
+
+
+def test_a_corrected_relation_is_not_that_of_another_fact_with_the_former_value(matcher: Matcher):
+    matches = apply(
+        matcher,
+        change_relation(IBUPROFEN.value, "exact"),
+        change_fact(IBUPROFEN, ("medicine", "aspirin")),
+        change_fact(None, (IBUPROFEN.term, IBUPROFEN.value)),
+    ).matches
+    relations = {match.response: match.relation for match in matches or ()}
+    assert relations["aspirin"] is Relation.EXACT
+    assert relations[IBUPROFEN.value] is not Relation.EXACT
 
 
 def test_facts_can_be_added_and_deleted(run: Run, matcher: Matcher):
@@ -164,12 +262,13 @@ def test_a_repeated_line_counts_once(tmp_path: Path):
         '{"id": "a"}',
         '{"id": "a", "who": "anna", "change": {"kind": "checked", "kind": "reset"}}',
         '{"id": "a", "who": "anna", "reading": true, "change": {"kind": "checked"}}',
+        '{"id": "a", "who": "anna", "change": {"kind": "fact", "side": "response"}}',
         '{"id": "\\ud800", "who": "anna", "change": {"kind": "checked"}}',
         '{"id": "a", "who": "anna", "change": {"kind": "%s"}}' % ("x" * 10_000),
         "[" * 100_000,
         "\0" * 100,
     ],
-    ids=["fields", "key twice", "reading", "surrogate", "long", "nested", "zero bytes"],
+    ids=["fields", "key twice", "reading", "no fact", "surrogate", "long", "nested", "zero bytes"],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str):
     good = '{"id": "a", "who": "anna", "change": {"kind": "checked"}}'
