@@ -9,13 +9,15 @@ from __future__ import annotations
 import importlib
 from contextlib import contextmanager
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ImapEvalError, MissingExtraError, ResourceError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import ModuleType
+
+_Offered = TypeVar("_Offered")
 
 
 def installed(distribution: str) -> bool:
@@ -56,3 +58,14 @@ def name_entry_point(entry: metadata.EntryPoint) -> Generator[None]:
             f"the entry point {entry.name} = {entry.value}{package} cannot be used ({type(error).__name__}: {error}). "
             "Repair, update or uninstall the package."
         ) from error
+
+
+def check_offered(offered: object, kind: type[_Offered]) -> _Offered:
+    """Return what an entry point offers; for use within `name_entry_point`.
+
+    Raises:
+        TypeError: It is of another kind.
+    """
+    if not isinstance(offered, kind):
+        raise TypeError(f"it offers an object of type {type(offered).__name__}, not {kind.__name__}")
+    return offered

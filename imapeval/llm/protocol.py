@@ -109,6 +109,7 @@ class Completion:
     tokens: tuple[Token, ...] = ()
 
 
+@runtime_checkable
 class Model(Protocol):
     """Answers requests.
 

@@ -14,18 +14,18 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
-from imapeval._optional import name_entry_point
+from imapeval._optional import check_offered, name_entry_point
 from imapeval.errors import ResourceError, UsageError
 from imapeval.llm.middleware.budget import BudgetedModel, CountingModel
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
+from imapeval.llm.protocol import Model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from imapeval.llm.middleware.budget import Ledger
-    from imapeval.llm.protocol import Model
 
 ENTRY_POINT_GROUP = "imapeval.providers"
 
@@ -128,7 +128,7 @@ def _open_bare(spec: str, *, base_url: str | None, concurrency: int | None) -> M
         )
     with name_entry_point(providers[provider]):
         open_bare = cast("Provider", providers[provider].load())
-    return open_bare(name.strip(), base_url=base_url, concurrency=concurrency)
+        return check_offered(open_bare(name.strip(), base_url=base_url, concurrency=concurrency), Model)
 
 
 @cache

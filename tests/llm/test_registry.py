@@ -76,6 +76,23 @@ def test_a_provider_that_cannot_be_loaded_is_named(entry_points):
     assert open_model("openai:m", base_url="http://127.0.0.1:1/v1").identity == "openai:m@http://127.0.0.1:1/v1"
 
 
+def open_number(name, *, base_url, concurrency):
+    return 42
+
+
+def open_nothing(name, *, base_url, concurrency):
+    return {}[name]
+
+
+@pytest.mark.parametrize("provider", [open_number, open_nothing])
+def test_a_provider_that_opens_no_model_is_named(entry_points, monkeypatch, provider):
+    monkeypatch.setitem(sys.modules, "other_package", SimpleNamespace(open=provider))
+    entry_points["other"] = "other_package:open"
+    for opened in (open_model, model_identity):
+        with pytest.raises(ResourceError, match="other = other_package:open"):
+            opened("other:m")
+
+
 def test_two_providers_of_one_name_are_an_error(entry_points):
     entry_points["openai"] = "other_package:open"
     with pytest.raises(ResourceError, match="other_package:open"):

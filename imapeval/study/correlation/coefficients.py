@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval._optional import name_entry_point
+from imapeval._optional import check_offered, name_entry_point
 from imapeval.errors import ResourceError, UsageError
 from imapeval.redaction import get_logger
 from imapeval.study.correlation.base import MIN_ROWS, Coefficient, InfluencedCoefficient
@@ -97,8 +97,8 @@ def all_coefficients() -> Mapping[CoefficientName, Coefficient]:
     for entry in metadata.entry_points(group=GROUP):
         try:
             with name_entry_point(entry):
-                coefficient: Coefficient = entry.load()()
-                name = coefficient.name
+                coefficient = check_offered(entry.load()(), Coefficient)
+                name, _ = coefficient.name, coefficient.title
         except ResourceError as error:
             _log.warning("%s", error)
             continue

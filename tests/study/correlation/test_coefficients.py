@@ -264,12 +264,23 @@ def test_influences_of_another_package_are_those_of_the_jackknife(offer):
     assert (theirs.rows**2).sum() == pytest.approx((ours.rows**2).sum(), rel=0.1)
 
 
-def test_a_coefficient_that_fails_leaves_the_others(offer, caplog: pytest.LogCaptureFixture):
-    class Failing(MeanProduct):
-        def __init__(self) -> None:
-            raise ZeroDivisionError
+class Failing(MeanProduct):
+    def __init__(self) -> None:
+        raise ZeroDivisionError
 
-    offer(Failing)
+
+class Unrelated:
+    name = "mean_product"
+    title = "Mean product"
+
+
+class Untitled(Coefficient):
+    name = "mean_product"
+
+
+@pytest.mark.parametrize("theirs", [Failing, Unrelated, Untitled])
+def test_what_is_no_coefficient_leaves_the_others(offer, caplog: pytest.LogCaptureFixture, theirs: type):
+    offer(theirs)
     assert find_coefficient("spearman").name == "spearman"
     assert "theirs = their_package:Theirs" in caplog.text
     with pytest.raises(UsageError, match="'mean_product'"):
