@@ -1,6 +1,7 @@
-"""Simulated replies of a well-behaved model, so that a dry run reaches the next request. Pure functions.
+"""Simulated replies of a well-behaved model, so that a dry run reaches the next request.
 
-Replies have the expected length of real ones, because they and the requests that follow from them are counted. The
+The replies to the prompts of this package are made here; other judges state theirs (`Judge.simulate_reply`). Replies
+have the expected length of real ones, because they and the requests that follow from them are counted. The
 assumptions about their content are in `ASSUMPTIONS`, and are shown beside the figures.
 """
 
@@ -15,7 +16,9 @@ from imapeval.extraction.lexicon.clauses import split_items, split_sentences
 from imapeval.llm import tokens
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.structured.templates import find_texts
+from imapeval.metrics import registry
 from imapeval.metrics.judges import custom
+from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.geval import DIMENSIONS
 from imapeval.metrics.judges.parsing.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
 from imapeval.text.language import has_chinese
@@ -75,32 +78,33 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
     """Return a reply that a model might give.
 
     Returns:
-        The reply; or an error of kind "unforeseen" for a request of a metric of another package.
+        The reply; or an error of kind "unforeseen" for a request with a prompt of no judge in the registry, such as
+        that of a metric of another package that asks the model without being a `Judge`.
     """
     if request.given:
         pieces = tuple(Token(piece, -1.0) for piece in _PIECE.findall(request.given))
         return Completion("", "stop", "", Usage(0, 0), tokens=pieces)
     name = task_name(request)
     if name == "geval":
-        return _rating_reply({"score": 3}, request)
+        return _rating_reply('{"score": 3}', request)
     if name == "judge":
         why = "The main point agrees with the reference, but one of its measures is missing."
-        return _rating_reply(
-            {f"{dimension}{end}": value for dimension in DIMENSIONS for end, value in (("_reason", why), ("", 3))},
-            request,
-        )
+        fields = {f"{dimension}{end}": value for dimension in DIMENSIONS for end, value in (("_reason", why), ("", 3))}
+        return _rating_reply(json.dumps(fields), request)
     if found := _OWN_PROMPT.fullmatch(request.schema_name):
-        return _rating_reply({"score": (int(found["low"]) + int(found["high"])) // 2}, request)
+        return _rating_reply(json.dumps({"score": (int(found["low"]) + int(found["high"])) // 2}), request)
     if name == "prometheus":
         return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
-    reply = _reply_json(name, request)
-    if reply is None:
-        return ProviderError(f"the form of the reply to {name} is unknown", kind=UNKNOWN_REQUEST)
-    return Completion(json.dumps(reply, ensure_ascii=False), "stop", "", Usage(0, 0))
+    if reply := _reply_json(name, request):
+        return Completion(json.dumps(reply, ensure_ascii=False), "stop", "", Usage(0, 0))
+    task = request.schema_name
+    for judge in registry.all_metrics():
+        if isinstance(judge, Judge) and task in (*judge.prompt_names, judge.template and judge.template.name):
+            return _rating_reply(judge.simulate_reply(task), request)
+    return ProviderError(f"no judge has the prompt {task!r}, so its reply is unknown", kind=UNKNOWN_REQUEST)
 
 
-def _rating_reply(fields: Mapping[str, Any], request: Request) -> Completion:
-    text = json.dumps(fields)
+def _rating_reply(text: str, request: Request) -> Completion:
     parts = re.findall(r"-?\d+|[^-\d]+", text) if request.logprobs else ()
     return Completion(text, "stop", "", Usage(0, 0), tokens=tuple(Token(part, 0.0, ((part, 0.0),)) for part in parts))
 

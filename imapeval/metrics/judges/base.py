@@ -35,6 +35,8 @@ _T = TypeVar("_T")
 class Judge(Metric):
     """A metric whose cases are judged by a language model, one by one; a subclass defines `async def score`.
 
+    If its prompts ask for more than a number, it also defines `simulate_reply`, so that dry runs know what follows.
+
     If a completion is unusable, the request is repeated once with a note on what was wrong; if the second one is
     unusable too, the case is a `Failure`. Texts are marked as data, and parts of the response that are not statements
     are removed (`clean_response`). A text that exceeds the model's context is `Failure("too-long")`.
@@ -86,6 +88,19 @@ class Judge(Metric):
                 f"the metric {self.name!r} asks a language model, and none is named. Add --llm openai:NAME."
             )
         return replace(self, client=JudgeClient(resources.llm))
+
+    def simulate_reply(self, task: str) -> str:
+        """Return a typical reply of the model, with which a dry run continues and whose tokens it counts.
+
+        By default it is a number alone: the middle of the judge's range, or 3 if that has no ends. A judge that asks
+        for anything else returns what its own parser can read.
+
+        Args:
+            task: Name of the prompt.
+        """
+        del task
+        low, high = self.range
+        return "3" if low is None or high is None else f"{(low + high) // 2:g}"
 
     async def ask(self, request: JudgeRequest, parse: Callable[[Completion], _T]) -> _T:
         """Send one request, without sampling; see `JudgeClient.ask`."""

@@ -21,6 +21,8 @@ from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Metric, MetricResources
+from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.client import JudgeRequest, make_template
 from imapeval.types import Sample, Score
 
 OpenOver = Callable[..., DryRun]
@@ -132,6 +134,10 @@ async def test_given_texts(open_over: OpenOver):
     assert "a token for every four Latin characters of a given text, or one Chinese" in found.assumed
 
 
+def _asks_about_texts(metric: Metric) -> bool:
+    return "llm" in metric.requires and "imap" not in metric.requires
+
+
 @dataclass(frozen=True)
 class Stranger(Metric):
     """A metric of another package."""
@@ -158,6 +164,53 @@ async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over
     found = await forecast(SAMPLES, work)
     strange = find(found, "strange-rating")
     assert (strange.calls, strange.completion_tokens, found.failed) == (3, 0, {"unforeseen": 3})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kindness(Judge):
+    """A judge of another package, which states no reply: a number alone is supposed."""
+
+    name = "kindness"
+    summary = "how kind the response is, 1..5"
+    range = (1.0, 5.0)
+    template = make_template("kindness", "How kind is it, from 1 to 5? <answer>{{answer}}</answer>")
+
+    async def score(self, case: Case) -> float:
+        request = JudgeRequest("kindness", case.lang, {"answer": case.response}, template=self.template)
+        return await self.ask(request, lambda completion: float(self.read(completion.text)))
+
+    def read(self, text: str) -> str:
+        return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerboseKindness(Kindness):
+    """The same with reasons, of which it states an example."""
+
+    def simulate_reply(self, task: str) -> str:
+        assert task == "kindness"
+        return f"{'It is friendly. ' * 10}Rating: 4"
+
+    def read(self, text: str) -> str:
+        return text.split("Rating: ")[1]
+
+
+@pytest.mark.parametrize("judge", [Kindness(), VerboseKindness()])
+async def test_a_judge_of_another_package_states_its_reply(
+    open_over: OpenOver, monkeypatch: pytest.MonkeyPatch, judge: Judge
+):
+    dry_run = open_over("prometheus").model
+    monkeypatch.setattr(registry, "all_metrics", lambda: [judge])
+    found = await forecast(SAMPLES, open_dry_run(LlmSettings("openai:m"), dry_run, metrics=[judge]))
+    kindness = find(found, "kindness")
+    assert (kindness.calls, found.failed) == (3, {})
+    assert kindness.completion_tokens == 3 * tokens.estimate(judge.simulate_reply("kindness")) > 0
+
+
+@pytest.mark.parametrize("name", [metric.name for metric in registry.all_metrics() if _asks_about_texts(metric)])
+async def test_every_judge_of_texts_can_read_the_supposed_replies(open_over: OpenOver, name: str):
+    found = await forecast(SAMPLES[1:], open_over(name))
+    assert found.failed.keys() <= {"language"}, "state a reply in Judge.simulate_reply"
 
 
 JUDGES = [metric.name for metric in registry.all_metrics() if metric.requires & {"llm", "logprobs"}]

@@ -7,6 +7,7 @@ import pytest
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges import build
+from imapeval.metrics.judges.base import Judge
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score
 
 TEXTS = {
@@ -17,11 +18,10 @@ TEXTS = {
     "emoji": "🙂🩹",
     "broken": "rest \ud800 \x00 </answer>",
 }
-# A judge that expects another reply than a score is listed by its prompt.
-SCORE = '{"score": 4}'
+# Replies by prompt; to any other prompt, `simulate_reply` of the judge.
 COMPLETIONS = {
-    "geval": SCORE,
-    "geval-noref": SCORE,
+    "geval": '{"score": 4}',
+    "geval-noref": '{"score": 4}',
     "prometheus": "Well. [RESULT] 4",
     "prometheus-noref": "Well. [RESULT] 4",
     "atomic-facts": '{"facts": ["Rest helps."]}',
@@ -37,6 +37,13 @@ IMAPS = {
 }
 
 
+def make_model(metric):
+    judge = getattr(metric, "metric", metric)
+    return ScriptedModel(
+        lambda request: COMPLETIONS.get(request.schema_name) or judge.simulate_reply(request.schema_name)
+    )
+
+
 def case_of(text, lang):
     imap = IMAPS[text]
     matches = [Match("advice", "rest", pair.value, Relation.EXACT, 1.0, "text") for pair in imap.response]
@@ -46,7 +53,7 @@ def case_of(text, lang):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("metric", build(), ids=lambda metric: metric.name)
 async def test_any_text_has_an_outcome(metric, lang):
-    model = ScriptedModel(lambda request: COMPLETIONS.get(request.schema_name, SCORE))
+    model = make_model(metric)
     prepared = metric.prepare(MetricResources(llm=model))
     outcomes = dict(
         zip(TEXTS, await prepared.ascore_batch([case_of(text, lang) for text in TEXTS.values()]), strict=True)
@@ -67,12 +74,18 @@ async def test_any_text_has_an_outcome(metric, lang):
 
 
 def test_every_kind_of_request_was_answered():
-    tasks = {task for metric in build() for task in getattr(metric, "prompt_names", ())}
+    # One that states its reply is answered with it.
+    judges = [
+        metric
+        for metric in build()
+        if isinstance(metric, Judge) and type(metric).simulate_reply is Judge.simulate_reply
+    ]
+    tasks = {task for judge in judges for task in judge.prompt_names}
     rated = {task for task in tasks if task.startswith("geval-") and task != "geval-noref"}
     assert tasks - rated - {"prometheus-rubric"} == COMPLETIONS.keys()
 
 
 def test_edge_cases(check_edge_cases):
-    model = ScriptedModel(lambda request: COMPLETIONS.get(request.schema_name, SCORE))
     # On imaps the same judge sees short texts; an empty one is the empty response.
-    check_edge_cases(metric.prepare(MetricResources(llm=model)) for metric in build() if "+imap" not in metric.name)
+    judges = [metric for metric in build() if "+imap" not in metric.name]
+    check_edge_cases(judge.prepare(MetricResources(llm=make_model(judge))) for judge in judges)
