@@ -57,8 +57,9 @@ def test_an_entry_has_names_year_title_and_venue(entry: str):
 
 def test_the_page_s_sources_are_listed():
     from imapeval.report.study.methods import SOURCES
+    from imapeval.study.correlation.coefficients import all_coefficients
 
     listed = LIST.read_text(encoding="utf-8").lower()
-    for source in set(SOURCES.values()):
+    for source in {*SOURCES.values(), *(coefficient.source for coefficient in all_coefficients().values())}:
         for name, year in CREDIT.findall(source):
             assert re.search(rf"{re.escape(name.lower())}[^\n]* {year},", listed), source

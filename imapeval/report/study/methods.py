@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import describe_left_out, find_title
+from imapeval.study.correlation.coefficients import all_coefficients
+from imapeval.study.correlation.pair_counting import PairwiseAccuracy
+from imapeval.study.correlation.product_moment import Spearman
 from imapeval.study.intervals.limits import describe_level_limits
 
 if TYPE_CHECKING:
@@ -19,33 +22,16 @@ _DEUTSCH_2021 = (
     "Deutsch, Dror and Roth 2021, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods, "
     "TACL 9"
 )
-_DEUTSCH_2023 = (
-    "Deutsch, Foster and Freitag 2023, Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie "
-    "Calibration, EMNLP"
-)
 _SHROUT = (
     "Shrout and Fleiss 1979, Intraclass Correlations: Uses in Assessing Rater Reliability, Psychological Bulletin 86"
-)
-_SPEARMAN = (
-    "Spearman 1904, The Proof and Measurement of Association between Two Things, American Journal of Psychology 15"
 )
 _KRIPPENDORFF = "Krippendorff 2019, Content Analysis, 4th edition, chapter 12"
 _GWET = "Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition"
 _COHEN_WEIGHTED = "Cohen 1968, Weighted Kappa, Psychological Bulletin 70"
 
 SOURCES: Mapping[str, str] = {
-    "spearman": _SPEARMAN,
-    "kendall_tau_b": "Kendall 1945, The Treatment of Ties in Ranking Problems, Biometrika 33",
-    "kendall_tau_c": "Stuart 1953, The Estimation and Comparison of Strengths of Association in Contingency Tables, "
-    "Biometrika 40",
-    "pearson": "Pearson 1896, Mathematical Contributions to the Theory of Evolution III: Regression, Heredity, and "
-    "Panmixia, Philosophical Transactions of the Royal Society A 187",
-    "pairwise_accuracy": _DEUTSCH_2023,
-    "soft_pairwise_accuracy": "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in "
-    "Human Evaluation of Automatic Metrics via Soft Pairwise Accuracy, WMT",
-    "mediqa_eval": "the shared task MEDIQA-EVAL 2026",
-    "pairs_in_order": "Harrell, Lee and Mark 1996, Multivariable Prognostic Models, Statistics in Medicine 15",
-    "levels": f"{_DEUTSCH_2021} (between systems, within questions); {_DEUTSCH_2023} (within systems, all together)",
+    "levels": f"{_DEUTSCH_2021} (between systems, within questions); {PairwiseAccuracy.source} (within systems, all "
+    "together)",
     "williams": "Williams 1959, The Comparison of Regression Variables, Journal of the Royal Statistical Society B 21",
     "steiger": "Steiger 1980, Tests for Comparing Elements of a Correlation Matrix, Psychological Bulletin 87",
     "perm-inputs": f"{_DEUTSCH_2021}; among answers, what each adds to a coefficient is swapped",
@@ -76,8 +62,8 @@ SOURCES: Mapping[str, str] = {
     "gwet_ac2_quadratic": _GWET,
     **{f"icc_{model}_{unit}": _SHROUT for model in (1, 2, 3) for unit in ("1", "k")},
     "bins": "Wang, Zhao, Wu and Zheng 2024, imapScore: Medical Fact Evaluation Made Easy, Findings of ACL",
-    "ceiling": f"{_SPEARMAN}; Lord and Novick 1968, Statistical Theories of Mental Test Scores",
-    "attenuation": _SPEARMAN,
+    "ceiling": f"{Spearman.source}; Lord and Novick 1968, Statistical Theories of Mental Test Scores",
+    "attenuation": Spearman.source,
     "alternative_annotator": "Calderon, Reichart and Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge: How "
     "to Statistically Justify Replacing Human Annotators with LLMs, ACL",
     "heterogeneity": "Hedges and Olkin 1985, Statistical Methods for Meta-Analysis, chapter 11",
@@ -87,7 +73,7 @@ SOURCES: Mapping[str, str] = {
     "clustering": "Sokal and Michener 1958, A Statistical Method for Evaluating Systematic Relationships, University "
     "of Kansas Science Bulletin 38 (average linkage)",
 }
-"""Publication of each method, by its name in the findings."""
+"""Publications of methods other than coefficients, by their names in the findings."""
 
 _INTERVALS = {
     "bca": f"bias-corrected and accelerated bootstrap, resamples of {{drawn}}; {UNITS['questions']}",
@@ -179,7 +165,8 @@ def _list_intervals(study: Study) -> list[str]:
 
 def list_sources(study: Study) -> dict[str, str]:
     """Return the publications of the methods of the study, by their names on the page."""
-    found: dict[str, str] = {}
+    used = {row.coefficient for row in study.correlations}
+    found = {COEFFICIENTS[name]: one.source for name, one in all_coefficients().items() if name in used and one.source}
     for name, title in _list_methods(study):
         if name in SOURCES:
             found.setdefault(title, SOURCES[name])
@@ -187,9 +174,7 @@ def list_sources(study: Study) -> dict[str, str]:
 
 
 def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
-    """Yield every method that the study used, with its name on the page."""
-    used = {row.coefficient for row in study.correlations}
-    yield from ((name, title) for name, title in COEFFICIENTS.items() if name in used)
+    """Yield every method that the study used, coefficients aside, with its name on the page."""
     if study.correlations:
         yield "levels", "levels of correlation"
     for interval in _list_intervals(study):

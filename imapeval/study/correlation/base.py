@@ -72,6 +72,7 @@ class Coefficient:
     Attributes:
         name: Name in options, tables and files.
         title: Name for display.
+        source: Publication that describes it, as the page of a study names it; "" for none.
         bounds: Lowest and highest possible value.
         min_rows: Minimum number of answers (or systems, at system level).
         counts_pairs: Whether it is a share of pairs of answers (see `intervals` for the consequence).
@@ -81,6 +82,7 @@ class Coefficient:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    source: ClassVar[str] = ""
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     min_rows: ClassVar[int] = MIN_ROWS
     counts_pairs: ClassVar[bool] = False

@@ -39,6 +39,10 @@ class SoftPairwiseAccuracy(Coefficient):
 
     name = "soft_pairwise_accuracy"
     title = "soft pairwise accuracy"
+    source = (
+        "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in Human Evaluation of "
+        "Automatic Metrics via Soft Pairwise Accuracy, WMT"
+    )
     bounds = (0.0, 1.0)
     min_rows = 2
     system_level_only = True
@@ -55,6 +59,7 @@ class MeanCorrelation(Coefficient):
 
     name = "mediqa_eval"
     title = "mean of Kendall's tau-b, Pearson's r and Spearman's rho"
+    source = "the shared task MEDIQA-EVAL 2026"
     counts_pairs = KendallTauB.counts_pairs
 
     def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:

@@ -24,6 +24,7 @@ class KendallTauB(Coefficient):
 
     name = "kendall_tau_b"
     title = "Kendall's tau-b"
+    source = "Kendall 1945, The Treatment of Ties in Ranking Problems, Biometrika 33"
     counts_pairs = True
 
     def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -97,6 +98,9 @@ class KendallTauC(KendallTauB):
 
     name = "kendall_tau_c"
     title = "Kendall's tau-c"
+    source = (
+        "Stuart 1953, The Estimation and Comparison of Strengths of Association in Contingency Tables, Biometrika 40"
+    )
 
     def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
         levels = [
@@ -121,6 +125,10 @@ class PairwiseAccuracy(KendallTauB):
 
     name = "pairwise_accuracy"
     title = "pairwise accuracy"
+    source = (
+        "Deutsch, Foster and Freitag 2023, Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie "
+        "Calibration, EMNLP"
+    )
     bounds = (0.0, 1.0)
     min_rows = 2
     calibrates_ties = True
@@ -152,6 +160,7 @@ class PairsInOrder(KendallTauB):
 
     name = "pairs_in_order"
     title = "share of pairs in the right order"
+    source = "Harrell, Lee and Mark 1996, Multivariable Prognostic Models, Statistics in Medicine 15"
     bounds = (0.0, 1.0)
     min_rows = 2
 

@@ -17,6 +17,10 @@ class Pearson(Coefficient):
 
     name = "pearson"
     title = "Pearson's r"
+    source = (
+        "Pearson 1896, Mathematical Contributions to the Theory of Evolution III: Regression, Heredity, and Panmixia, "
+        "Philosophical Transactions of the Royal Society A 187"
+    )
 
     def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
         return self.resample(x[None], y[None], weights, codes=np.arange(len(x)))[:, 0, 0]
@@ -70,6 +74,9 @@ class Spearman(Pearson):
 
     name = "spearman"
     title = "Spearman's rho"
+    source = (
+        "Spearman 1904, The Proof and Measurement of Association between Two Things, American Journal of Psychology 15"
+    )
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
         """Return the average rank of each number minus the mean rank; exact for whole-number weights."""
