@@ -8,6 +8,7 @@ why it is not scored.
 
 from __future__ import annotations
 
+import inspect
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +31,7 @@ REFERENCE_KEYS = (
     *("reference", "references", "expected_response", "expected_output", "expected", "ground_truth"),
     *("answer", "output", "response", "messages"),
 )
-"""Keys under which question, response and reference are looked up in a dict; the first one present counts."""
+"""Keys under which question, response and reference are looked up in a dict; the first one that is not None counts."""
 
 _ROLES = {"user": "user", "human": "user", "system": "system", "assistant": "assistant", "ai": "assistant"}
 """Chat roles by name, including LangChain's. Messages of other roles, such as tools, are not part of the dialogue."""
@@ -116,10 +117,10 @@ def shared_scorer(**options: Any) -> Scorer:
     key = repr(sorted(given.items()))
     with _LOCK:
         if key not in _SCORERS:
-            try:
-                _SCORERS[key] = Scorer(**given)
-            except TypeError as error:
-                raise UsageError(f"{error}. See imapeval.Scorer for the options.") from error
+            known = inspect.signature(Scorer).parameters
+            if unknown := [name for name in given if name not in known]:
+                raise UsageError(f"imapeval.Scorer has no option {unknown[0]!r}. It has: {', '.join(known)}.")
+            _SCORERS[key] = Scorer(**given)
         return _SCORERS[key]
 
 
@@ -259,13 +260,21 @@ def _list_messages(value: Any) -> list[Mapping[str, Any]] | None:
         return None
     items = [_to_plain(item) for item in cast("Sequence[Any]", value)]
     messages = [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
-    # Chat completions wrap each message.
-    messages = [
-        cast("Mapping[str, Any]", wrapped) if isinstance(wrapped := message.get("message"), Mapping) else message
-        for message in messages
-    ]
-    whole = len(messages) == len(items) and any("content" in message and _speaker(message) for message in messages)
-    return messages if whole else None
+    unwrapped = [_unwrap_choice(message) for message in messages]
+    whole = len(messages) == len(items) and any("content" in message and _speaker(message) for message in unwrapped)
+    if not whole:
+        return None
+    # The choices of a chat completion are alternatives, no turns.
+    alternatives = all(
+        _speaker(inner) == "assistant" and inner is not outer for inner, outer in zip(unwrapped, messages, strict=True)
+    )
+    return unwrapped[:1] if alternatives else unwrapped
+
+
+def _unwrap_choice(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message of a choice of a chat completion; other messages as they are."""
+    inner = message.get("message")
+    return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else message
 
 
 def _speaker(message: Mapping[str, Any]) -> str | None:

@@ -6,6 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
+from numbers import Number
+from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from imapeval.errors import InputError, UsageError
@@ -19,6 +21,7 @@ from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from imapeval.evaluation.pipeline import LlmSettings
     from imapeval.evaluation.samples.columns import Columns
@@ -83,9 +86,15 @@ def check_no_llm_needed(metrics: Sequence[Metric], settings: LlmSettings) -> Non
 
 
 def check_arguments(
-    llm: str | Model | None, settings: LlmSettings, *, relations: str, references: str, device: str
+    llm: str | Model | None,
+    settings: LlmSettings,
+    *,
+    relations: str,
+    references: str,
+    kg: str | Path | None,
+    device: str,
 ) -> None:
-    """Check the language model and its settings, relations, references and device.
+    """Check the language model and its settings, relations, references, graph and device.
 
     Raises:
         UsageError: A value has the wrong type, is too low, or is not one of the allowed names.
@@ -102,11 +111,15 @@ def check_arguments(
     ):
         if number is not None and (type(number) is not int or number < 1):
             raise UsageError(f"{name} is {number!r}. Give a whole number, 1 or more.")
-    if settings.max_cost is not None and not settings.max_cost >= 0:
-        raise UsageError(f"max_cost is {settings.max_cost}. Give the most USD that the model may cost, 0 or more.")
+    most = settings.max_cost
+    # Callers without a type checker may pass a text.
+    if most is not None and not (isinstance(cast("object", most), Number) and most >= 0):
+        raise UsageError(f"max_cost is {most!r}. Give the most USD that the model may cost, 0 or more.")
     # Likewise a pair, as --price has it.
     if not isinstance(cast("object", settings.price), Price | None):
         raise UsageError(f"price is {settings.price!r}. Give an imapeval.llm.prices.Price, in USD per million tokens.")
+    if not isinstance(cast("object", kg), str | PathLike | None):
+        raise UsageError(f"kg is {kg!r}. Give the path of a graph that `imapeval kg build` made.")
     for name, value, known in (
         ("relations", relations, ("graph", "llm")),
         ("references", references, get_args(References)),

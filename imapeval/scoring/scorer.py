@@ -118,7 +118,7 @@ class Scorer:
             max_cost=max_cost,
             relations=relating == "llm",
         )
-        check_arguments(llm, settings, relations=relating, references=references, device=device)
+        check_arguments(llm, settings, relations=relating, references=references, kg=kg, device=device)
         self._references: References = references
         self._llm = llm
         self._metrics = choose_metrics(metrics, options)

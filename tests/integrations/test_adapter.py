@@ -131,6 +131,16 @@ def test_responses(answered: Any) -> None:
     assert read(ASKED, answered, None)["response"] == "Rest."
 
 
+def test_of_several_choices_the_first_is_the_response() -> None:
+    choices = [
+        {"index": n, "message": {"role": "assistant", "content": text}} for n, text in enumerate(["Rest.", "No."])
+    ]
+    assert read(ASKED, {"choices": choices}, choices) == {"question": ASKED, "response": "Rest.", "reference": "Rest."}
+    # Wrapped messages of a dialogue are no choices.
+    dialogue = [{"message": {"role": "user", "content": ASKED}}, *choices]
+    assert read(ASKED, dialogue, None)["response"] == "No."
+
+
 @pytest.mark.parametrize("answered", [{"message": None}, {"message": 5}, {"message": "some content"}, Message])
 def test_what_only_looks_like_a_message_is_handed_on(answered: Any) -> None:
     assert read(ASKED, answered, None)["response"] == answered
@@ -248,6 +258,21 @@ def test_one_scorer_or_options() -> None:
 def test_scorers_are_shared_by_their_options() -> None:
     assert shared_scorer(metrics="rouge1") is shared_scorer(metrics="rouge1", llm=None)
     assert shared_scorer(metrics="rouge1") is not shared_scorer(metrics="rouge2")
+
+
+@pytest.mark.parametrize(("name", "value"), [("metric", "rouge1"), ("kg", 5), ("max_cost", "5")])
+def test_an_option_that_is_wrong_is_named(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=rf"\b{name}\b"):
+        shared_scorer(**{name: value, "llm": ScriptedModel([])})
+
+
+def test_a_bug_in_a_metric_is_not_taken_for_a_wrong_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TypeError
+
+    monkeypatch.setattr("imapeval.scoring.scorer.choose_metrics", fail)
+    with pytest.raises(TypeError):
+        shared_scorer(metrics="rougeL")
 
 
 def test_what_a_model_cost() -> None:

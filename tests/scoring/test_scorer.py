@@ -400,6 +400,8 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"llm": ScriptedModel([]), "price": (0.4, 1.6)}, r"price.*\(0.4, 1.6\)"),
         ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": -1.0}, "max_cost.*-1.0"),
         ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": float("nan")}, "max_cost.*nan"),
+        ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": "5"}, "max_cost.*'5'"),
+        ({"kg": 5}, "kg.*5"),
     ],
 )
 def test_invalid_arguments_are_named_at_once(arguments: dict[str, Any], said: str):
