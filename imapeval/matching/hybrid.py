@@ -37,7 +37,6 @@ from imapeval.text.comparison.wordings import (
     ConditionRelation,
     WordingVerdict,
     compare_conditions,
-    compare_wordings,
 )
 from imapeval.text.phrases import parse_phrase
 from imapeval.threads import run_in_thread
@@ -101,7 +100,7 @@ class HybridMatcher:
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
             **others,
-            v="20",
+            v="21",
         )
 
     async def match(
@@ -125,16 +124,15 @@ class HybridMatcher:
 
     def _prepare_values(self, cases: Sequence[_FactSets], lang: Lang) -> _BatchValues:
         values: dict[str, None] = {}
-        verdicts: dict[tuple[str, str], WordingVerdict | None] = {}
+        pairs: dict[tuple[str, str], None] = {}
         for case in cases:
             reference, response = ([value for _, value in facts] for facts in (case.reference, case.response))
             if not (reference and response):
                 continue
             values.update(dict.fromkeys((*reference, *response)))
             if case.recorded is None:
-                verdicts.update(
-                    (pair, compare_wordings(*pair)) for pair in product(reference, response) if pair not in verdicts
-                )
+                pairs.update(dict.fromkeys(product(reference, response)))
+        verdicts = self._names.compare(pairs, lang)
         # Only values that the wording does not decide are linked to the graph.
         undecided = list(
             dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair)

@@ -7,15 +7,18 @@ night" name one drug, and "impetigo on the face" is a skin infection on the face
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from imapeval.graph.linking.mentions import MentionScanner
 from imapeval.graph.model import Link
 from imapeval.matching.graph import relate_links
 from imapeval.matching.wording import names_finding
+from imapeval.text.comparison.differences import find_antonyms
+from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.wordings import CONTRADICTIONS, WordingVerdict, compare_wordings
 from imapeval.text.normalise import normalise
-from imapeval.text.phrases import parse_phrase
+from imapeval.text.phrases import find_content_words, parse_phrase
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -47,6 +50,29 @@ class NameRelater:
     def find_names(self, values: Iterable[str], lang: Lang) -> dict[str, list[Mention]]:
         """Return the names of the graph in each value."""
         return {value: self._scanner.scan(value, lang=lang) for value in values}
+
+    def compare(self, pairs: Iterable[tuple[str, str]], lang: Lang) -> dict[tuple[str, str], WordingVerdict | None]:
+        """Compare pairs by their wording; None where it contradicts, but is about different things."""
+        verdicts = {pair: compare_wordings(*pair) for pair in pairs}
+        contradicting = [pair for pair, verdict in verdicts.items() if verdict in CONTRADICTIONS]
+        names = self.find_names(dict.fromkeys(chain.from_iterable(contradicting)), lang)
+        return verdicts | {pair: None for pair in contradicting if self._name_different_things(*pair, names)}
+
+    def _name_different_things(self, reference: str, response: str, names: Mapping[str, Sequence[Mention]]) -> bool:
+        """Return whether each value names a thing that the other does not, and that is no kind of the other's.
+
+        "Low blood sugar causes hunger" does not contradict "high blood sugar causes thirst".
+        """
+        words, other_words = (find_gist(parse_phrase(value).core).words for value in (reference, response))
+        shared = words & other_words | find_antonyms(words, other_words)
+        ours, theirs = (
+            [mention for mention in names[value] if frozenset() != find_content_words(mention.text) <= own - shared]
+            for value, own in ((reference, words), (response, other_words))
+        )
+        return bool(ours and theirs) and not any(
+            self._relate_concepts((one.text, one.concepts), (other.text, other.concepts))
+            for one, other in product(ours, theirs)
+        )
 
     def relate(
         self, reference: str, response: str, ours: Sequence[Mention], theirs: Sequence[Mention]

@@ -4,6 +4,7 @@ import pytest
 
 from imapeval.graph.store.graph import Graph
 from imapeval.matching.names import NameRelater
+from imapeval.text.comparison.wordings import CONTRADICTIONS
 from imapeval.types import Relation
 
 
@@ -34,3 +35,21 @@ def test_relations_in_both_directions(relater, reference, response, lang, relati
     assert (decision and decision[0]) == relation
     inverse = {Relation.CONTAINMENT: Relation.BELONGING, Relation.BELONGING: Relation.CONTAINMENT}
     assert (back and back[0]) == (inverse.get(relation, relation) if relation else None)
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "lang", "contradicts"),
+    [
+        ("insulin lowers blood glucose", "glucagon raises blood glucose", "en", False),
+        ("肿瘤未侵犯血管", "肿瘤侵犯胸膜", "zh", False),
+        # Antonyms and kinds of one thing are no different things.
+        ("constipation", "diarrhoea", "en", True),
+        ("hyperthyroidism", "hypothyroidism", "en", True),
+        ("benign tumour of the liver", "malignant tumour of the liver", "en", True),
+        ("the tumour has invaded the pleura", "no invasion of the pleura", "en", True),
+    ],
+)
+def test_what_is_said_of_different_things_does_not_contradict(relater, reference, response, lang, contradicts):
+    pairs = [(reference, response), (response, reference)]
+    verdicts = relater.compare(pairs, lang)
+    assert {verdict in CONTRADICTIONS for verdict in verdicts.values()} == {contradicts}
