@@ -108,24 +108,21 @@ def write_markdown(rows: Sequence[FactRow]) -> str:
 
 
 def write_sentence(rows: Sequence[FactRow]) -> str:
-    """Return a sentence on contradictions, and on the facts that the response has, lacks and adds."""
+    """Return a sentence on contradictions, and on the facts that the response has, may have, lacks and adds."""
     against = [row for row in rows if row.kind == _CONTRADICTION]
-    contradicted = {(row.term, row.reference) for row in against}
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
+    related = {(row.term, row.reference) for row in rows if row.kind not in (_UNMATCHED, _CONTRADICTION, SOFT_MATCH)}
     # A contradicting fact is similar as well; only a relation shows that the response also has the fact itself.
-    covered = {
-        fact
-        for row in rows
-        if row.reference and row.kind not in (_UNMATCHED, _CONTRADICTION)
-        for fact in [(row.term, row.reference)]
-        if row.kind != SOFT_MATCH or fact not in contradicted
-    }
+    settled = related.union((row.term, row.reference) for row in against)
+    similar = {(row.term, row.reference) for row in rows if row.kind == SOFT_MATCH} - settled
     lacking = [row for row in rows if row.reference and not row.response]
     beyond = [row for row in rows if not row.reference]
     # Otherwise "it lacks" would look as if the response had been read and said something else.
     sentence = "" if any(row.response for row in rows) else "No fact was read in the response. "
     sentence += f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
-    sentence += f"The response has {len(covered)} of {_count_facts(len(expected))} of the reference"
+    sentence += f"The response has {len(related)} of {_count_facts(len(expected))} of the reference"
+    if similar:
+        sentence += f" and something similar to {len(similar)} more"
     if lacking:
         sentence += f"; it lacks {_list_facts(lacking)}"
     if beyond:
