@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -262,9 +263,9 @@ def make_threshold(metric: Metric, value: Any) -> Threshold | None:
     """
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise UsageError(f"threshold is {value!r}. Give a number.")
-    threshold = Threshold(metric.name, value, metric.higher_is_better)
+    threshold = Threshold(metric.name, float(value), metric.higher_is_better)
     check_ranges([threshold], {metric.name: metric.range}, option="threshold")
     return threshold
 
@@ -347,11 +348,12 @@ def check_ranges(thresholds: Iterable[Threshold], ranges: Mapping[str, Range], *
 def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
     """Return whether a run of so many samples meets the thresholds, over all systems together."""
     whole = {row.metric: row for row in rows if not row.system}
-    return [
-        Verdict(threshold, row.mean, row.n, samples - row.n - row.failed, row.low, row.high, row.failed)
-        for threshold in thresholds
-        for row in (whole[threshold.metric],)
-    ]
+    verdicts: list[Verdict] = []
+    for threshold in thresholds:
+        row = whole[threshold.metric]
+        pending = samples - row.n - row.failed
+        verdicts.append(Verdict(threshold, row.mean, row.n, pending, row.low, row.high, row.failed))
+    return verdicts
 
 
 def _parse_threshold(text: str, option: str) -> tuple[str, float]:

@@ -1,5 +1,8 @@
+import json
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
@@ -161,7 +164,15 @@ def test_only_a_score_of_the_metric_gets_a_verdict():
     assert str(found) == "Pass: 0.500 is at least 0.3."
 
 
-@pytest.mark.parametrize("value", [True, "0.5", math.nan, 35])
+@pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int64(1), Fraction(1, 2)])
+def test_a_limit_is_any_real_number(value: float):
+    limit = make_threshold(registry.get("imapscore"), value)
+    assert limit is not None
+    assert limit.value == value
+    assert json.loads(json.dumps(limit.judge(Score(0.5)).to_dict()))["threshold"] == value
+
+
+@pytest.mark.parametrize("value", [True, np.True_, "0.5", 1j, math.nan, np.float32("inf"), 35])
 def test_an_invalid_limit_on_an_answer(value: object):
     with pytest.raises(UsageError):
         make_threshold(registry.get("imapscore"), value)
