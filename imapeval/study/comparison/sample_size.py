@@ -44,7 +44,9 @@ def required_answers(
     Raises:
         ValueError: A number is out of range, or the three correlations cannot occur together.
     """
-    _check(r1, r2, between=between, power=power, alpha=alpha, design_effect=design_effect)
+    _check(r1, r2, between, power=power, alpha=alpha, design_effect=design_effect)
+    if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
+        raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
     if r1 == r2:
         return None
     variance = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) * design_effect
@@ -69,6 +71,7 @@ def smallest_difference(
     Raises:
         ValueError: A number is out of range.
     """
+    _check(r1, between, power=power, alpha=alpha, design_effect=design_effect)
     # Beyond this range the correlation matrix has a negative determinant.
     reach = sqrt((1 - r1**2) * (1 - between**2)) - 1e-9
     low, high = max(r1 * between - reach, -1 + 1e-9), min(r1 * between + reach, r1)
@@ -97,7 +100,7 @@ def detect(r: float, *, power: float = 0.8, alpha: float = 0.05, design_effect: 
     Raises:
         ValueError: A number is out of range.
     """
-    _check(r, 0.0, between=0.0, power=power, alpha=alpha, design_effect=design_effect)
+    _check(r, power=power, alpha=alpha, design_effect=design_effect)
     return None if r == 0 else max(4, ceil(3 + design_effect * (_quantiles(power, alpha) / atanh(r)) ** 2))
 
 
@@ -106,12 +109,10 @@ def _quantiles(power: float, alpha: float) -> float:
     return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
 
 
-def _check(r1: float, r2: float, *, between: float, power: float, alpha: float, design_effect: float) -> None:
-    if not (-1 < r1 < 1 and -1 < r2 < 1 and -1 < between < 1):
-        raise ValueError(f"correlations lie above -1 and below 1: {r1:g}, {r2:g}, {between:g}")
+def _check(*correlations: float, power: float, alpha: float, design_effect: float) -> None:
+    if not all(-1 < correlation < 1 for correlation in correlations):
+        raise ValueError(f"correlations lie above -1 and below 1: {', '.join(f'{r:g}' for r in correlations)}")
     if not 0 < alpha < power < 1:
         raise ValueError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}")
     if not (design_effect > 0 and isfinite(design_effect)):
         raise ValueError(f"a design effect lies above 0, not {design_effect:g}")
-    if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
-        raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")

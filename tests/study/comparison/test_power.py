@@ -45,6 +45,14 @@ def test_needed_answers_and_smallest_difference_agree():
     assert twice == pytest.approx(2 * n, abs=5)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("r1", 1.2), ("between", -1.0), ("power", 1.0), ("alpha", 0.0), ("design_effect", 0.0)]
+)
+def test_the_smallest_difference_of_what_cannot_be(name: str, value: float):
+    with pytest.raises(ValueError, match=f"{value:g}"):
+        smallest_difference(**{"r1": 0.5, "n": 100, "between": 0.5, name: value})
+
+
 def test_sentences():
     assert plan_sample_size(0.57, 0.60, between=0.8).sentence == (
         "To tell .57 from .60 with 80% power about 2,400 rated answers are needed."
