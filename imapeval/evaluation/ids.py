@@ -40,9 +40,11 @@ class IdIndex:
             self.repeated = int(first[earliest]), int(again[earliest])
             if ids[self.repeated[0]] != ids[self.repeated[1]]:
                 places = self._exact = dict[str, int]()
-                pairs = ((places.setdefault(id_, place), place) for place, id_ in enumerate(ids))
-                # The list makes the dictionary complete.
-                self.repeated = next(iter([pair for pair in pairs if pair[0] != pair[1]]), None)
+                self.repeated = None
+                for place, id_ in enumerate(ids):
+                    earlier = places.setdefault(id_, place)
+                    if earlier != place and self.repeated is None:
+                        self.repeated = earlier, place
 
     def __len__(self) -> int:
         return len(self._hashes)
