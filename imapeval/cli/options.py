@@ -12,6 +12,7 @@ import typer
 
 from imapeval.errors import UsageError
 from imapeval.evaluation import combine
+from imapeval.evaluation.samples.loaders import LOADERS
 from imapeval.metrics import base
 
 if TYPE_CHECKING:
@@ -144,8 +145,7 @@ class DataOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Format of DATA: jsonl, json, csv, tsv, xlsx, parquet, arrow, imapscore, mediqa-eval, hf or inspect.  "
-            "[default: recognised]",
+            help=f"Format of DATA: {', '.join(list(LOADERS)[:-1])} or {list(LOADERS)[-1]}.  [default: recognised]",
         ),
     ] = None
     map_: Annotated[

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.evaluation.samples.loaders import LOADERS
 from tests.cli.conftest import Command
 
 ROW = '{"id": "a", "question": "Why?", "reference": "So.", "response": "Because."}\n'
@@ -88,7 +89,7 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--metrics", ","], ["names no metric"]),
         (["--map", "question"], ["--map 'question' is not NAME=COLUMN"]),
         (["--map", "id=a", "--map", "id=b"], ["'id': 'a' and 'b'"]),
-        (["--loader", "xml"], ["unknown loader 'xml'", "parquet, arrow, xlsx"]),
+        (["--loader", "xml"], ["unknown loader 'xml'", ", ".join(LOADERS)]),
         (
             ["--imaps", "x", "--llm", "openai:x", "--relations", "graph", "--metrics", "imapscore"],
             ["--imaps and --relations graph"],

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples import detect_lang, read, shipped_samples, system_label
+from imapeval.evaluation.samples import LOADERS, detect_lang, read, shipped_samples, system_label
 from imapeval.types import Sample
 
 ROW = {"id": "a", "question": "What helps?", "reference": "Rest.", "response": "Sleep."}
@@ -179,9 +179,7 @@ def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
 
 
 def test_unknown_loader(tmp_path: Path):
-    with pytest.raises(
-        UsageError, match=r"'xml'.*jsonl, json, csv, tsv, parquet, arrow, xlsx, imapscore, mediqa-eval, hf"
-    ):
+    with pytest.raises(UsageError, match=f"'xml'.*{', '.join(LOADERS)}"):
         read(write_jsonl(tmp_path / "d.jsonl", ROW), loader="xml")
 
 
