@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.comparison.permutation.swaps import Contrast, add_total, average_dimensions
+from imapeval.study.correlation.estimates import Columns
 from imapeval.study.correlation.group_correlation import estimate_between_systems
-from imapeval.study.correlation.pooled import Columns
 from imapeval.study.intervals import CONFIDENCE
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats, WholeNumbers
+    from imapeval.study.correlation.estimates import Columns, Estimates
 
 MIN_ROWS = 3
 """Minimum number of rows: two always correlate perfectly or not at all."""
@@ -161,6 +162,11 @@ class Coefficient:
         ]
         left_out = np.concatenate(parts)
         return InfluencedCoefficient(value, np.nan_to_num(np.nanmean(left_out) - left_out))
+
+    def estimate_between_systems(self, columns: Columns, *, seed: int, resamples: int) -> Estimates | None:
+        """Return estimates between systems; None for those of the systems' means (`group_correlation`)."""
+        del columns, seed, resamples
+        return None
 
 
 class Runs(NamedTuple):

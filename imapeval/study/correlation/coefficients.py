@@ -22,6 +22,7 @@ from imapeval.redaction import get_logger
 from imapeval.study.correlation.base import MIN_ROWS, Coefficient, InfluencedCoefficient
 from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairsInOrder, PairwiseAccuracy
 from imapeval.study.correlation.product_moment import Pearson, Spearman
+from imapeval.study.correlation.soft_pairwise_accuracy import SoftPairwiseAccuracy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,20 +33,6 @@ if TYPE_CHECKING:
 GROUP = "imapeval.statistics"
 
 _log = get_logger(__name__)
-
-
-class SoftPairwiseAccuracy(Coefficient):
-    """Soft pairwise accuracy; see `soft_pairwise_accuracy`."""
-
-    name = "soft_pairwise_accuracy"
-    title = "soft pairwise accuracy"
-    source = (
-        "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in Human Evaluation of "
-        "Automatic Metrics via Soft Pairwise Accuracy, WMT"
-    )
-    bounds = (0.0, 1.0)
-    min_rows = 2
-    system_level_only = True
 
 
 _MEDIQA_EVAL = (KendallTauB(), Pearson(), Spearman())

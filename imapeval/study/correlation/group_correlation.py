@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
+from imapeval.study.correlation.estimates import Estimates, explain_few_systems, fill_undefined, find_blocks
 from imapeval.study.correlation.pairs import calibrate_ties
-from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
-from imapeval.study.correlation.soft_pairwise_accuracy import estimate_soft_pairwise_accuracy, explain_few_systems
 from imapeval.study.intervals.bootstrap import iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from imapeval.study.arrays import Counts, Flags, Floats
-    from imapeval.study.correlation.pooled import Block, Columns
+    from imapeval.study.correlation.base import Coefficient
+    from imapeval.study.correlation.estimates import Block, Columns
     from imapeval.study.data.findings import CoefficientName
 
 
@@ -68,7 +68,7 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
             (metric, dimension),
             f"{left_out} of {clusters} questions are left out: fewer than {enough}, or scores or ratings all equal",
         )
-    lows, highs = fill_undefined(name, replicates)
+    lows, highs = fill_undefined(replicates, coefficient.bounds)
     return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
 
 
@@ -125,8 +125,9 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
     Questions are resampled and systems are fixed: an interval is about these systems on other questions. Pairwise
     accuracy is the share of pairs of systems that the means order alike (Kocmi et al. 2021), without tie calibration.
     """
-    if name == "soft_pairwise_accuracy":
-        return estimate_soft_pairwise_accuracy(columns, seed=seed, resamples=resamples)
+    coefficient = find_coefficient(name)
+    if (own := coefficient.estimate_between_systems(columns, seed=seed, resamples=resamples)) is not None:
+        return own
     m, d = len(columns.metrics), len(columns.dimensions)
     values = np.full((m, d), np.nan)
     replicates = np.full((resamples, m, d), np.nan) if columns.clusters > 1 else None
@@ -134,14 +135,14 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
     for block in find_blocks(columns, np.arange(len(columns.questions))):
         places = block.metrics[:, None], block.dimensions
         systems = len(np.unique(columns.systems[block.rows]))
-        if systems < find_coefficient(name).min_rows:
-            reason = explain_few_systems(systems, name)
+        if systems < coefficient.min_rows:
+            reason = explain_few_systems(systems, coefficient.min_rows)
         else:
             reason = "the systems' mean scores or mean ratings are all equal"
-            values[places] = _correlate_means(columns, block, name, np.ones((1, columns.clusters)))[0]
+            values[places] = _correlate_means(columns, block, coefficient, np.ones((1, columns.clusters)))[0]
             if replicates is not None:
                 parts = [
-                    _correlate_means(columns, block, name, drawn.astype(np.float64))
+                    _correlate_means(columns, block, coefficient, drawn.astype(np.float64))
                     for drawn in iterate_resamples(columns.clusters, seed=seed, resamples=resamples)
                 ]
                 replicates[:, *places] = np.concatenate(parts)
@@ -154,14 +155,14 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
                 values[metric, dimension] = np.nan
             if np.isnan(values[metric, dimension]):
                 reasons[metric, dimension] = reason if why is None else why.reason
-    lows, highs = fill_undefined(name, replicates)
+    lows, highs = fill_undefined(replicates, coefficient.bounds)
     # With few systems a coefficient is a step function of the question weights, so influences are 0.
     influences = np.zeros((columns.clusters, m, d))
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
     return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
 
 
-def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weights: Floats) -> Floats:
+def _correlate_means(columns: Columns, block: Block, coefficient: Coefficient, weights: Floats) -> Floats:
     """Return the coefficients of the systems' means, questions weighted by rows of `weights`: shape (b, p, q)."""
     systems = columns.systems[block.rows]
     present = np.unique(systems)
@@ -180,7 +181,7 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
     found = np.empty((len(weights), len(block.metrics), len(block.dimensions)))
     for p in range(len(block.metrics)):
         means = np.broadcast_to(x[:, p, None, :], y.shape)
-        flat = find_coefficient(name).in_groups(means.reshape(-1, len(present)), y.reshape(-1, len(present)))
+        flat = coefficient.in_groups(means.reshape(-1, len(present)), y.reshape(-1, len(present)))
         found[:, p, :] = flat.reshape(len(weights), -1)
     # Without differences between systems there is nothing to rank, though an accuracy would count the ties.
     x_equal, y_equal = (are_equal(side) for side in (x, y))

@@ -15,9 +15,10 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
+from imapeval.study.correlation.estimates import Estimates, rated_columns
 from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
 from imapeval.study.correlation.other_systems import replace_intervals
-from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
+from imapeval.study.correlation.pooled import estimate_pooled
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, CoefficientName, Correlation, Level, Units
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import CONFIDENCE
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.correlation.pooled import Columns, Draws
+    from imapeval.study.correlation.estimates import Columns
+    from imapeval.study.correlation.pooled import Draws
     from imapeval.study.data.rated import Rated
 
 MAX_RESAMPLED = 1000
@@ -80,8 +82,9 @@ def correlate(
     choose_names("coefficient", coefficients, tuple(all_coefficients()))
     choose_names("level", levels, get_args(Level))
     choose_names("unit", [units], get_args(Units))
-    if "soft_pairwise_accuracy" in coefficients and tuple(levels) != ("system",):
-        raise UsageError("soft_pairwise_accuracy compares systems. Use it with the level 'system' only.")
+    of_systems = [name for name in coefficients if find_coefficient(name).system_level_only]
+    if of_systems and tuple(levels) != ("system",):
+        raise UsageError(f"{of_systems[0]} compares systems. Use it with the level 'system' only.")
     if not 0 < confidence < 1:
         raise UsageError(f"the confidence must lie between 0 and 1, not {confidence}")
     if np.isnan(rated.ratings).all():

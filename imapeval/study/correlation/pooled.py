@@ -6,124 +6,22 @@ there are many; see `intervals`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
+from imapeval.study.correlation.estimates import Estimates, fill_undefined, find_blocks
 from imapeval.study.correlation.pairs import calibrate_ties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy.typing as npt
 
-    from imapeval.study.arrays import Counts, Flags, Floats
+    from imapeval.study.arrays import Counts
+    from imapeval.study.correlation.estimates import Columns
     from imapeval.study.data.findings import CoefficientName
-    from imapeval.study.data.rated import Rated
 
     Draws = npt.NDArray[np.uint16]
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The rated answers as arrays.
-
-    Attributes:
-        metrics, dimensions: Names, m and d of them.
-        scores: Scores, high is good; shape (n, m); NaN where there is none.
-        ratings: Ratings, shape (n, d); NaN where there is none.
-        questions: Question of each answer, numbered from 0 without gaps, shape (n,).
-        systems: System of each answer, numbered from 0 without gaps, shape (n,).
-        system_names: Names of the systems, by number.
-        signs: Signs of the scores, shape (m,): -1 where they were negated.
-    """
-
-    metrics: tuple[str, ...]
-    dimensions: tuple[str, ...]
-    scores: Floats
-    ratings: Floats
-    questions: Counts
-    systems: Counts
-    system_names: tuple[str, ...]
-    signs: Floats
-
-    @property
-    def clusters(self) -> int:
-        """Number of questions."""
-        return int(self.questions.max()) + 1
-
-
-def rated_columns(rated: Rated, metrics: Sequence[str]) -> Columns:
-    """Return the answers that have a rating, scores negated where a low one is good."""
-    rows = np.flatnonzero(~np.isnan(rated.ratings).all(axis=1))
-    names = dict.fromkeys(rated.systems[row] for row in rows)
-    number = {name: n for n, name in enumerate(names)}
-    return Columns(
-        tuple(metrics),
-        rated.dimensions,
-        np.column_stack([rated.scores_of(metric)[rows] for metric in metrics]),
-        rated.ratings[rows],
-        np.unique(rated.questions[rows], return_inverse=True)[1],
-        np.array([number[rated.systems[row]] for row in rows], dtype=np.int64),
-        tuple(names),
-        np.array([-1.0 if metric in rated.lower_is_better else 1.0 for metric in metrics]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """The coefficients of m metrics with d dimensions among some answers, c questions in all.
-
-    Attributes:
-        values: The coefficients, shape (m, d); NaN where undefined.
-        influences: Influences of the questions, shape (c, m, d).
-        lows, highs: Replicates, shape (resamples, m, d), with undefined ones set to the lowest and the highest possible
-            value. None where intervals come from the influences.
-        groups: Number of coefficients that each value is the mean of, shape (m, d).
-        epsilons: Tie thresholds, shape (m, d); NaN where there is none.
-        reasons: Why a value is undefined, or what it leaves out, by metric and dimension number.
-    """
-
-    values: Floats
-    influences: Floats
-    lows: Floats | None
-    highs: Floats | None
-    groups: Counts
-    epsilons: Floats
-    reasons: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Metrics and dimensions that have values for the same answers."""
-
-    metrics: Counts
-    dimensions: Counts
-    rows: Counts
-
-    def take(self, columns: Columns) -> tuple[Floats, Floats]:
-        """Return the scores, shape (p, n), and the ratings, shape (q, n)."""
-        tables = (columns.scores, self.metrics), (columns.ratings, self.dimensions)
-        scores, ratings = (np.ascontiguousarray(table[np.ix_(self.rows, places)].T) for table, places in tables)
-        return scores, ratings
-
-
-def find_blocks(columns: Columns, rows: Counts) -> Iterator[Block]:
-    """Yield blocks that contain every pair of a metric and a dimension once, grouped by the answers they share."""
-    scored = _group_alike(~np.isnan(columns.scores[rows]))
-    rated = _group_alike(~np.isnan(columns.ratings[rows]))
-    for has_score, metrics in scored:
-        for has_rating, dimensions in rated:
-            yield Block(metrics, dimensions, rows[has_score & has_rating])
-
-
-def _group_alike(there: Flags) -> list[tuple[Flags, Counts]]:
-    groups: dict[bytes, list[int]] = {}
-    for number in range(there.shape[1]):
-        groups.setdefault(np.packbits(there[:, number]).tobytes(), []).append(number)
-    return [(there[:, numbers[0]], np.array(numbers, dtype=np.int64)) for numbers in groups.values()]
 
 
 def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Draws | None) -> Estimates:
@@ -158,14 +56,5 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
             present, places = np.unique(codes, return_inverse=True)
             found = coefficient.resample(x, y, draws[:, present], codes=places, epsilon=thresholds)
             replicates[:, block.metrics[:, None], block.dimensions] = found
-    lows, highs = fill_undefined(name, replicates)
+    lows, highs = fill_undefined(replicates, coefficient.bounds)
     return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)
-
-
-def fill_undefined(name: CoefficientName, replicates: Floats | None) -> tuple[Floats | None, Floats | None]:
-    """Return the replicates with undefined ones set to the lowest, and to the highest, possible value."""
-    if replicates is None:
-        return None, None
-    low, high = find_coefficient(name).bounds
-    absent = np.isnan(replicates)
-    return np.where(absent, low, replicates), np.where(absent, high, replicates)

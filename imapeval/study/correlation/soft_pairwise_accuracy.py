@@ -14,26 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.base import MAX_CELLS
-from imapeval.study.correlation.coefficients import find_coefficient
-from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient
+from imapeval.study.correlation.estimates import Estimates, explain_few_systems, fill_undefined, find_blocks
 from imapeval.study.intervals.bootstrap import iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.correlation.pooled import Block, Columns
-    from imapeval.study.data.findings import CoefficientName
+    from imapeval.study.correlation.estimates import Block, Columns
 
 PERMUTATIONS = 1000
 """Number of permutations, as in Thompson et al. 2024."""
-
-
-def explain_few_systems(systems: int, name: CoefficientName) -> str:
-    """Return the reason that there are too few systems."""
-    found = "1 system has" if systems == 1 else f"{systems} systems have"
-    return f"{found} scores and ratings; at least {find_coefficient(name).min_rows} are needed"
 
 
 def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.Generator) -> Floats:
@@ -71,45 +63,61 @@ def soft_accuracy(score_ps: Floats, rating_ps: Floats) -> Floats:
     return 1 - np.abs(score_ps[..., :, None, :] - rating_ps[..., None, :, :]).mean(axis=-1)
 
 
-def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: int) -> Estimates:
-    """Return soft pairwise accuracies; several answers of a system to a question are averaged first.
+class SoftPairwiseAccuracy(Coefficient):
+    """Soft pairwise accuracy; see the module."""
 
-    Replicates for the interval take the permutation test's normal approximation in place of 1,000 permutations each.
-    """
-    m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
-    values = np.full((m, d), np.nan)
-    replicates = np.full((resamples, m, d), np.nan) if clusters > 1 else None
-    reasons: dict[tuple[int, int], str] = {}
-    for block in find_blocks(columns, np.arange(len(columns.questions))):
-        places = block.metrics[:, None], block.dimensions
-        systems = [_average(columns, block, system) for system in np.unique(columns.systems[block.rows]).tolist()]
-        if len(systems) < find_coefficient("soft_pairwise_accuracy").min_rows:
-            reason = explain_few_systems(len(systems), "soft_pairwise_accuracy")
-            reasons |= {(p, q): reason for p in block.metrics.tolist() for q in block.dimensions.tolist()}
-            continue
-        generator = np.random.default_rng(seed)
-        ps = np.stack([permutation_p_values(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1)
-        found = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
-        values[places] = found
-        numbers = np.concatenate(systems)
-        constant = np.nanmax(numbers, axis=0) == np.nanmin(numbers, axis=0)
-        for p, q in np.argwhere(constant[: len(block.metrics), None] | constant[len(block.metrics) :]).tolist():
-            cell = int(block.metrics[p]), int(block.dimensions[q])
-            values[cell], reasons[cell] = np.nan, "all scores or all ratings are equal"
-        if replicates is None:
-            continue
-        at = 0
-        at_once = max(1, MAX_CELLS // found.size // ps.shape[-1])
-        for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
-            for start in range(0, len(drawn), at_once):
-                weights = drawn[start : start + at_once].astype(np.float64)
-                part = approximate_p_values(systems, weights)
-                accuracies = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
-                replicates[at : at + len(weights), block.metrics[:, None], block.dimensions] = accuracies
-                at += len(weights)
-    lows, highs = fill_undefined("soft_pairwise_accuracy", replicates)
-    groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
-    return Estimates(values, np.zeros((clusters, m, d)), lows, highs, groups, epsilons, reasons)
+    name = "soft_pairwise_accuracy"
+    title = "soft pairwise accuracy"
+    source = (
+        "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in Human Evaluation of "
+        "Automatic Metrics via Soft Pairwise Accuracy, WMT"
+    )
+    bounds = (0.0, 1.0)
+    min_rows = 2
+    system_level_only = True
+
+    def estimate_between_systems(self, columns: Columns, *, seed: int, resamples: int) -> Estimates:
+        """Return soft pairwise accuracies; several answers of a system to a question are averaged first.
+
+        Replicates for the interval take the permutation test's normal approximation in place of 1,000 permutations
+        each.
+        """
+        m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
+        values = np.full((m, d), np.nan)
+        replicates = np.full((resamples, m, d), np.nan) if clusters > 1 else None
+        reasons: dict[tuple[int, int], str] = {}
+        for block in find_blocks(columns, np.arange(len(columns.questions))):
+            places = block.metrics[:, None], block.dimensions
+            systems = [_average(columns, block, system) for system in np.unique(columns.systems[block.rows]).tolist()]
+            if len(systems) < self.min_rows:
+                reason = explain_few_systems(len(systems), self.min_rows)
+                reasons |= {(p, q): reason for p in block.metrics.tolist() for q in block.dimensions.tolist()}
+                continue
+            generator = np.random.default_rng(seed)
+            ps = np.stack(
+                [permutation_p_values(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1
+            )
+            found = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
+            values[places] = found
+            numbers = np.concatenate(systems)
+            constant = np.nanmax(numbers, axis=0) == np.nanmin(numbers, axis=0)
+            for p, q in np.argwhere(constant[: len(block.metrics), None] | constant[len(block.metrics) :]).tolist():
+                cell = int(block.metrics[p]), int(block.dimensions[q])
+                values[cell], reasons[cell] = np.nan, "all scores or all ratings are equal"
+            if replicates is None:
+                continue
+            at = 0
+            at_once = max(1, MAX_CELLS // found.size // ps.shape[-1])
+            for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
+                for start in range(0, len(drawn), at_once):
+                    weights = drawn[start : start + at_once].astype(np.float64)
+                    part = approximate_p_values(systems, weights)
+                    accuracies = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
+                    replicates[at : at + len(weights), block.metrics[:, None], block.dimensions] = accuracies
+                    at += len(weights)
+        lows, highs = fill_undefined(replicates, self.bounds)
+        groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
+        return Estimates(values, np.zeros((clusters, m, d)), lows, highs, groups, epsilons, reasons)
 
 
 def _average(columns: Columns, block: Block, system: int) -> Floats:

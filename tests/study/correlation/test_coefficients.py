@@ -23,6 +23,7 @@ from imapeval.study.correlation.coefficients import (
     explain_undefined,
     find_coefficient,
 )
+from imapeval.study.correlation.estimates import Columns, Estimates
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
 
@@ -253,6 +254,55 @@ def test_a_coefficient_of_another_package_is_used_everywhere(offer):
     (expected, *_) = compare(rated, coefficient="pearson", resamples=50)
     assert row.difference == pytest.approx(expected.difference)
     assert "mean_product" in comparable_coefficients()
+
+
+def test_a_coefficient_of_another_package_may_compare_systems_only(offer):
+    offer(type("Theirs", (MeanProduct,), {"system_level_only": True}))
+    random = np.random.default_rng(0)
+    rated = Rated(
+        ids=tuple(f"a{row}" for row in range(40)),
+        questions=np.repeat(np.arange(10), 4),
+        systems=("A", "B", "C", "D") * 10,
+        metrics=("m",),
+        scores=random.normal(size=(40, 1)),
+        dimensions=("accuracy",),
+        ratings=random.normal(size=(40, 1)),
+    )
+    ours, theirs = (
+        correlate(rated, coefficients=[name], levels=["system"], resamples=20) for name in ("pearson", "mean_product")
+    )
+    assert [row.value for row in theirs] == pytest.approx([row.value for row in ours])
+    for levels in (["within-system"], ["system", "global"]):
+        with pytest.raises(UsageError, match="mean_product"):
+            correlate(rated, coefficients=["pearson", "mean_product"], levels=levels, resamples=20)
+
+
+class Constant(Coefficient):
+    """A coefficient with an estimate of its own between systems."""
+
+    name = "constant"
+    title = "constant"
+    system_level_only = True
+
+    def estimate_between_systems(self, columns: Columns, *, seed: int, resamples: int) -> Estimates:
+        one = np.ones((len(columns.metrics), len(columns.dimensions)))
+        influences = np.zeros((columns.clusters, *one.shape))
+        return Estimates(0.25 * one, influences, None, None, one.astype(np.int64), np.nan * one)
+
+
+def test_a_coefficient_has_its_own_estimate_between_systems(offer):
+    offer(Constant)
+    rated = Rated(
+        ids=("a", "b", "c", "d"),
+        questions=np.array([0, 0, 1, 1]),
+        systems=("A", "B") * 2,
+        metrics=("m",),
+        scores=np.arange(4.0)[:, None],
+        dimensions=("accuracy",),
+        ratings=np.arange(4.0)[:, None],
+    )
+    (row,) = correlate(rated, coefficients=["constant"], levels=["system"], resamples=20)
+    assert row.value == 0.25
 
 
 def test_influences_of_another_package_are_those_of_the_jackknife(offer):
