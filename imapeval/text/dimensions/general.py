@@ -16,8 +16,11 @@ TIMES_OF_DAY = (
     r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]"
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
+# Antibodies against hepatitis B and C are two tests, of which both may be done.
+_NO_TEST = r"(?! (?:\w+ ){0,2}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
+_NO_TEST_ZH = r"(?!.{0,10}(?:抗原|抗体|疫苗|检[测查]|筛查|化验|免疫球蛋白|病毒载量))"
 _LETTERS = tuple(
-    rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b|{chinese}(?=型|肝|流)"
+    rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b{_NO_TEST}|{chinese}(?=型|肝|流){_NO_TEST_ZH}"
     for latin, chinese in zip("abcde", "甲乙丙丁戊", strict=True)
 )
 LEVEL = (
@@ -244,9 +247,9 @@ STANDALONE = (
         r"|\b(?:sent home|go(?:ing|es)? home|day[- ]case|as a day patient|home treatment|in the community|ambulatory(?= (?:care|treatment|surgery)))\b|回家|家中|家里|家庭(?:治疗|护理)|日间手术",
     ),
     (
-        r"\b(?:surg(?:ery|ical|ically)|operat(?:e|ed|ing|ion)(?: on)?)\b|手术"
+        r"\b(?:surg(?:ery|ical|ically)|operat(?:e|ed|ing|ion)(?: on)?)\b|(?<!非)手术"
         r"|\b(?:operat(?:ion|ions|ed)(?! (?:theat|room|by ))|operate(?! (?:machin|heavy|a |vehic))|under the knife)\b|开刀|动刀|动手术",
-        r"\b(?:conservative(?:ly)?|non-?operative(?:ly)?|non-?surgical(?:ly)?)\b|保守"
+        r"\b(?:conservative(?:ly)?|non-?operative(?:ly)?|non-?surgical(?:ly)?)\b|保守|非手术"
         r"|\b(?:watchful waiting|medical(?:ly)? (?:managed|management|treatment)|medication (?:alone|only)|expectant(?:ly)? manage\w*)\b|药物治疗即可|内科治疗|期待治疗|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (

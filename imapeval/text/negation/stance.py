@@ -44,7 +44,9 @@ _HARMLESS = RarePattern(
     rf"|(?<=\w)以(?:避免|免)|(?:(?<=可)|(?<=可以)|(?<=能够)|(?<=(?<!可)能)|(?<=从而)|(?<=有效)|(?<=有助于)|(?<=有利于)|(?<=帮助)|(?<=用于)|(?<=[^将未近后本]来))避免"
     rf"|避免(?={CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
-    r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
+    r"|\bnot (?:extremely|excessively|dangerously|markedly|necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
+    # What ends before something else happens: "spotting after the period has stopped".
+    r"|\b(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)\b"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
     # "A diet without salt is advised" is advice against salt.
     r"|(?<=\w )(?<!\b(?:is|be) )(?<!\b(?:are|was) )(?<!\bwere )with(?:out| no) (?:\w+ ){0,2}?\w+"
@@ -52,7 +54,7 @@ _HARMLESS = RarePattern(
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than|to do with)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
-    r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
+    r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足(?!以)|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
@@ -104,7 +106,7 @@ _CERTAINTY: tuple[tuple[Certainty, RarePattern], ...] = (
 # Each match flips the polarity.
 _DENIAL = RarePattern(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|nothing|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
-    r"|n['’]t\b|\bundetect(?:ed|able|ably)\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
+    r"|n['’]t\b|\b(?:misconception|myth|fallacy|untrue)\b|\bundetect(?:ed|able|ably)\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
 )
 _AGAINST = RarePattern(
