@@ -18,8 +18,11 @@ from imapeval.report.study.formatting import NO_VALUE, format_coefficient, forma
 from imapeval.study.data.findings import ALL
 from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_decimal, format_percent, write_decimal
+from imapeval.study.subgroups.bias import choose_shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from imapeval.study.subgroups.bias import Bias
     from imapeval.study.summary.compute import Study
 
@@ -35,22 +38,15 @@ def _render_biases(study: Study) -> list[Markup]:
     """Return what scores follow at equal ratings; nothing if nothing was measured."""
     if not study.biases:
         return []
-    dimension = study.biases[0].dimension
-    rows = [row for row in study.biases if row.dimension == dimension]
-    shown = [row.sentence for row in rows if row.shown]
-    equal = "its ratings of all dimensions" if dimension == ALL else f"its rating of {dimension}"
-    reliability = rows[0].reliability
-    noise = (
-        "The ratings are averages of unknown reliability, so their noise is not removed: systems that are really "
-        "better seem favoured."
-        if reliability is None
-        else f"Corrected for the noise of the ratings (reliability {format_coefficient(reliability, digits=2)}"
-        + (" in the least reliable dimension)." if dimension == ALL else ").")
-    )
-    reasons = [(row.reason, f"{row.metric}, {_format_property(row)}") for row in rows if row.reason]
+    rows = choose_shown(study.biases)
+    together = rows[0].dimension == ALL
+    dimensions = list(dict.fromkeys(row.dimension for row in rows))
+    equal = "its ratings of all dimensions" if together else f"its rating of {' or '.join(dimensions)}"
+    noise = _describe_noise(rows, several=together or len(dimensions) > 1)
     lines = [
         [
             row.metric,
+            row.dimension,
             _format_property(row),
             format_coefficient(row.value, digits=2),
             format_interval(row.low, row.high, digits=2),
@@ -59,7 +55,14 @@ def _render_biases(study: Study) -> list[Markup]:
         ]
         for row in rows
     ]
-    heads = ["metric", "property", "partial correlation", f"{study.confidence:.0%} interval", "shown", "n"]
+    heads = [
+        *("metric", "held equal", "property", "partial correlation"),
+        *(f"{study.confidence:.0%} interval", "shown", "n"),
+    ]
+    texts = (0, 1, 2, 5)
+    if len(dimensions) == 1:
+        heads, lines, texts = [heads[0], *heads[2:]], [[line[0], *line[2:]] for line in lines], (0, 1, 4)
+    reasons = [(row.reason, f"{row.metric}, {_format_property(row)}") for row in rows if row.reason]
     return [
         render_note(
             f"Spearman's partial correlation of the score with a property of the answer, given {equal}: above 0, "
@@ -67,10 +70,40 @@ def _render_biases(study: Study) -> list[Markup]:
             f"nobody rated is not held equal. {noise} A bias is shown if the interval excludes 0 after Bonferroni's "
             "correction for the properties of a metric. biases.csv has each dimension held equal by itself."
         ),
-        render_list(shown, kind="sentences") if shown else render_note("No bias is shown."),
-        render_details("All properties", render_table(heads, lines, texts=(0, 1, 4))),
+        *_render_unmeasured(study.biases, rows),
+        _render_shown(rows),
+        render_details("All properties", render_table(heads, lines, texts=texts)),
         render_details("Not measured", render_reasons(reasons)) if reasons else Markup(""),
     ]
+
+
+def _describe_noise(rows: Sequence[Bias], *, several: bool) -> str:
+    reliabilities = [row.reliability for row in rows]
+    known = [found for found in reliabilities if found is not None]
+    if len(known) < len(reliabilities):
+        return (
+            "The ratings are averages of unknown reliability, so their noise is not removed: systems that are really "
+            "better seem favoured."
+        )
+    return f"Corrected for the noise of the ratings (reliability {format_coefficient(min(known), digits=2)}" + (
+        " in the least reliable dimension)." if several else ")."
+    )
+
+
+def _render_unmeasured(biases: Sequence[Bias], rows: Sequence[Bias]) -> list[Markup]:
+    """Return why dimensions are not held equal together but each by itself; nothing where they are."""
+    if rows[0].dimension == biases[0].dimension:
+        return []
+    reasons = "; ".join(dict.fromkeys(row.reason for row in biases if row.dimension == ALL and row.reason))
+    return [render_note(f"Not measured with all dimensions held equal: {reasons}. Here each is held equal by itself.")]
+
+
+def _render_shown(rows: Sequence[Bias]) -> Markup:
+    shown = [row.sentence for row in rows if row.shown]
+    if shown:
+        return render_list(shown, kind="sentences")
+    measured = any(row.value is not None for row in rows)
+    return render_note("No bias is shown." if measured else "Not measured, so no bias can be shown or excluded.")
 
 
 def _render_shifts(study: Study) -> list[Markup]:

@@ -136,6 +136,17 @@ def measure_bias(rated: Rated, *, signatures: Mapping[str, str] | None = None) -
     return rows
 
 
+def choose_shown(rows: Sequence[Bias]) -> list[Bias]:
+    """Return the rows of all dimensions together, or of the only one; where none is measured, those of each by itself.
+
+    If those are not measured either, the former are returned.
+    """
+    together = [row for row in rows if row.dimension == rows[0].dimension]
+    single = [row for row in rows if row.dimension != ALL]
+    measured = (chosen for chosen in (together, single) if any(row.value is not None for row in chosen))
+    return next(measured, together)
+
+
 @dataclass(frozen=True, slots=True)
 class _Controls:
     """The control variables: ratings that are held equal.
@@ -287,7 +298,8 @@ def _measure(row: Bias, scores: Floats, controls: _Controls, given: Floats, *, p
     size = np.sqrt(true.diagonal())
     scaled = true / np.outer(size, size)
     if np.linalg.eigvalsh(scaled)[0] <= _ROUNDING or np.linalg.inv(scaled).diagonal().max() > _MAX_INFLATION:
-        return _add_sentence(replace(row, reason="the dimensions are too much alike to be held equal one by one"))
+        alike = "the dimensions are too much alike to be held equal together; choose one with --dimensions"
+        return _add_sentence(replace(row, reason=alike))
     of_s, of_p = (np.linalg.solve(true, side).astype(np.float64) for side in (a, b))
     u, v = 1 - a @ of_s, 1 - b @ of_p
     if u <= 0 or v <= 0:

@@ -1,6 +1,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from imapeval.report.study.bias import render_bias
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import measure_bias
@@ -28,3 +31,37 @@ def test_what_was_altered(small: Study, draw_answers: Callable[..., Rated]):
     assert shifts[0].shown
     assert "the same answers score higher" in section
     assert section.count(shifts[1].reason or "?") == 1
+
+
+@pytest.fixture
+def alike(small: Study) -> Study:
+    """A study of two dimensions that are one, and a metric that long answers mislead."""
+    rated = small.rated
+    one = rated.ratings[:, [0]]
+    length = np.arange(len(rated.ids)) % 7.0
+    rated = replace(
+        rated,
+        metrics=("m",),
+        scores=one + length[:, None],
+        dimensions=("a", "b"),
+        ratings=np.hstack([one, one]),
+        by_rater={},
+        covariates={"response characters": length},
+    )
+    return replace(small, rated=rated, biases=tuple(measure_bias(rated)))
+
+
+def test_where_dimensions_are_too_much_alike_each_is_held_equal_by_itself(alike: Study):
+    section = render_bias(alike)
+    assert section.count("--dimensions") == 1
+    shown = [row.sentence for row in alike.biases if row.shown]
+    assert len(shown) >= 2
+    assert all(sentence in section for sentence in shown)
+    assert "No bias is shown" not in section
+
+
+def test_what_was_not_measured_is_not_said_to_be_unbiased(alike: Study):
+    few = alike.rated.take(np.arange(3))
+    section = render_bias(replace(alike, rated=few, biases=tuple(measure_bias(few))))
+    assert "No bias is shown" not in section
+    assert "Not measured" in section

@@ -11,7 +11,7 @@ from scipy import stats
 from imapeval.study.arrays import Floats
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
-from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, measure_bias
+from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, choose_shown, measure_bias
 
 benchmark = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bias.py"))
 make_two, make_facets = benchmark["make_two"], benchmark["make_facets"]
@@ -157,7 +157,16 @@ def test_dimensions_and_their_mean():
     rated = replace(rated, dimensions=("a", "b"), ratings=np.hstack([rated.ratings, -rated.ratings]))
     rows = measure_bias(rated)
     assert list(dict.fromkeys(row.dimension for row in rows)) == [ALL, "a", "b"]
-    assert "alike" in str(rows[0].reason)  # The two dimensions are one.
+    assert "--dimensions" in str(rows[0].reason)  # The two dimensions are one.
+    assert {row.dimension for row in choose_shown(rows)} == {"a", "b"}
+
+
+def test_dimensions_that_can_be_held_equal_together_are_shown_so():
+    rows = measure_bias(make_two(np.random.default_rng(1), 100, 0.5))
+    assert {row.dimension for row in choose_shown(rows)} == {ALL}
+    # Where single dimensions are not measured either, there is nothing else to show.
+    unmeasured = [replace(row, value=None) for row in rows]
+    assert {row.dimension for row in choose_shown(unmeasured)} == {ALL}
 
 
 def test_a_metric_that_follows_one_dimension_is_not_biased_by_what_goes_with_it():

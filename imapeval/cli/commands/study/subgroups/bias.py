@@ -26,7 +26,7 @@ def bias(
     """
     from imapeval.study.data.findings import ALL
     from imapeval.study.number_format import format_number
-    from imapeval.study.subgroups.bias import measure_bias
+    from imapeval.study.subgroups.bias import choose_shown, measure_bias
     from imapeval.study.subgroups.shifts import measure_shifts
 
     altered_scores = read_altered(altered or ())
@@ -36,16 +36,20 @@ def bias(
     if json_output:
         emit_json([*rows, *shifts])
         return
-    dimension = rows[0].dimension
-    rows = [row for row in rows if row.dimension == dimension]
-    _print(rows)
-    for row in rows:
-        if row.shown or row.reason:
+    chosen = choose_shown(rows)
+    _print(chosen)
+    if chosen[0].dimension != rows[0].dimension:
+        _print_reasons([row for row in rows if row.dimension == ALL], " with all dimensions held equal")
+    _print_reasons(chosen)
+    for row in chosen:
+        if row.shown:
             echo(row.sentence)
-    equal = "the ratings of all dimensions" if dimension == ALL else f"the rating of {dimension}"
+    dimensions = dict.fromkeys(row.dimension for row in chosen)
+    equal = "the ratings of all dimensions" if ALL in dimensions else f"the rating of {' or '.join(dimensions)}"
+    known = [row.reliability for row in chosen if row.reliability is not None]
     noise = (
-        f"corrected for the noise of the ratings (lowest reliability {format_number(rows[0].reliability)})"
-        if rows[0].reliability is not None
+        f"corrected for the noise of the ratings (lowest reliability {format_number(min(known))})"
+        if len(known) == len(chosen)
         else "not corrected for their noise, which needs several raters: better systems seem favoured"
     )
     echo(
@@ -56,11 +60,25 @@ def bias(
         _print_shifts(shifts)
 
 
+def _print_reasons(rows: "Sequence[Bias]", how: str = "") -> None:
+    """Print each reason why there is no value once, with the rows that it is about unless it is about all."""
+    from imapeval.evaluation.ids import list_first
+
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason:
+            reasons.setdefault(row.reason, []).append(f"{row.metric} and {row.property} {row.group}".rstrip())
+    for reason, about in reasons.items():
+        echo(f"Not measured{how}: {reason}" + ("." if len(about) == len(rows) else f" ({list_first(about)})."))
+
+
 def _print(rows: "Sequence[Bias]") -> None:
     from imapeval.study.number_format import format_number, write_coefficient
 
+    several = len({row.dimension for row in rows}) > 1
     columns = [
         Column("metric", "metric", text=True, wrap=False),
+        *([Column("held equal", "dimension", text=True, wrap=False)] if several else []),
         Column("property", "property", text=True, wrap=False),
         Column("group", "group", text=True),
         Column("partial\ncorrelation", "value", write=format_number, wrap=False),

@@ -66,6 +66,21 @@ def test_the_page_of_a_study_has_the_same_shifts(imapeval: Command, runs: Path):
     assert (row["metric"], row["alteration"], float(row["difference"])) == ("chrf", "exchanged", shift["difference"])
 
 
+def test_dimensions_that_are_too_much_alike_are_named_once(imapeval: Command, runs: Path):
+    responses = ("Rest.", "Tea with lemon and honey.", "Rest and fluids.")
+    rated = [
+        row | {"response": responses[number % 3], "ratings": {"accuracy": number, "twin": number}}
+        for number, row in enumerate(ROWS)
+    ]
+    (runs / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rated))
+    assert imapeval("score", "data.jsonl", "--metrics", "rouge1,chrf", "--out", "twins").returncode == 0
+    done = imapeval("study", "bias", "twins")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("--dimensions") == 1
+    # Each is held equal by itself.
+    assert "twin" in done.stdout
+
+
 @pytest.mark.parametrize("altered", ["exchanged", "=exchanged", "exchanged="])
 def test_a_run_needs_a_name(imapeval: Command, tmp_path: Path, altered: str):
     done = imapeval("study", "bias", tmp_path, "--altered", altered)
