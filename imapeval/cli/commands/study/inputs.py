@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from imapeval.study.data.ratings.collection import Ratings
     from imapeval.study.data.scores_file import ImportedScores
 
+
+def list_coefficients(*accuracies: str) -> str:
+    """Return the help of --coefficient: the coefficients that every command takes, and these accuracies.
+
+    The names are written here because importing the coefficients would slow --help.
+    """
+    of_all = ("spearman", "kendall_tau_b", "kendall_tau_c", "pearson", "pairs_in_order")
+    mean = "mediqa_eval (the mean of kendall_tau_b, pearson and spearman)"
+    *most, last = *of_all, mean, *accuracies
+    return f"{', '.join(most)} or {last}."
+
+
 RunFolders = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, on the same or on different answers.")
 ]
@@ -26,9 +38,7 @@ Against = Annotated[
     str | None, typer.Option(metavar="METRIC", help="Compare every other metric with this one.  [default: all pairs]")
 ]
 MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC", help="The metric.")]
-Coefficient = Annotated[
-    str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b, kendall_tau_c or mediqa_eval.")
-]
+Coefficient = Annotated[str, typer.Option(metavar="NAME", help=list_coefficients())]
 Dimension = Annotated[
     str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
 ]

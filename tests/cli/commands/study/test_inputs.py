@@ -1,13 +1,18 @@
 """What all commands of `imapeval study` share: the runs and ratings that they read, and what they say of it."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 from imapeval.cli.commands.study.inputs import StudyOptions
+from imapeval.cli.main import app
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.study.correlation.coefficients import all_coefficients, comparable_coefficients
 from imapeval.study.data.scales import RatingScale
 from imapeval.types import Sample, Score
 
@@ -75,3 +80,12 @@ def test_scores_joined_by_row_numbers(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_options_that_mean_nothing_here(run: Path, options: dict[str, str], problem: str):
     with pytest.raises(UsageError, match=problem):
         StudyOptions(**options).read([run])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("command", ["correlate", "compare", "report", "slices", "raters"])
+def test_the_help_names_the_coefficients_that_the_command_takes(command: str):
+    group: Any = typer.main.get_command(app)
+    (option,) = (one for one in group.commands["study"].commands[command].params if one.name == "coefficient")
+    taken = all_coefficients() if command in ("correlate", "compare") else comparable_coefficients()
+    named = set(re.findall(r"\w+", option.help))
+    assert {name for name in all_coefficients() if name in named} == set(taken)

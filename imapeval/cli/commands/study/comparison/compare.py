@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Against, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import Against, RunFolders, Seed, StudyOptions, list_coefficients
 from imapeval.cli.options import Json, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.study.data.findings import ALL, Comparison, Level
@@ -40,8 +40,10 @@ def compare(
         str,
         typer.Option(
             metavar="NAME",
-            help="spearman, pearson, kendall_tau_b, kendall_tau_c, mediqa_eval; pairwise_accuracy (levels "
-            "within-question and system), soft_pairwise_accuracy (system).",
+            help=list_coefficients(
+                "pairwise_accuracy (only with the levels within-question and system)",
+                "soft_pairwise_accuracy (only with the level system)",
+            ),
         ),
     ] = "spearman",
     test: Annotated[

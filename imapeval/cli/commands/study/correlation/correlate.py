@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions, list_coefficients
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
@@ -46,8 +46,7 @@ def correlate(
         str,
         typer.Option(
             metavar="A,B",
-            help="Coefficients: spearman, kendall_tau_b, kendall_tau_c, pearson, pairwise_accuracy, "
-            "soft_pairwise_accuracy, pairs_in_order, mediqa_eval (the mean of kendall_tau_b, pearson and spearman).",
+            help=list_coefficients("pairwise_accuracy", "soft_pairwise_accuracy (only with the level system)"),
         ),
     ] = "spearman,kendall_tau_b",
     units: Annotated[
