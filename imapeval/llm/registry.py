@@ -49,7 +49,8 @@ class Provider(Protocol):
             concurrency: Most concurrent requests; None for the provider's default.
 
         Raises:
-            UsageError: The name or address is invalid, or a key is missing.
+            UsageError: The name or address is invalid. A missing key is an error of `Model.complete`: dry runs and
+                exports of batches make models for their identity alone.
         """
         ...
 
@@ -110,7 +111,7 @@ def model_identity(spec: str, *, base_url: str | None = None) -> str:
         UsageError: There is no such provider, or the name or address is missing or invalid.
     """
     provider, _, name = spec.partition(":")
-    if provider == "openai" and name.strip():
+    if provider == "openai" and name.strip():  # which refuses to be made without a key
         from imapeval.llm.providers import openai
 
         return openai.model_identity(name.strip(), base_url=base_url)
