@@ -81,11 +81,12 @@ class CheckOptions:
         if self.max_contradictions is not None:
             verdicts.append(check_contradictions(self.max_contradictions, rows, samples=count))
         if self.junit is not None or self.summary is not None:
+            from imapeval.evaluation.runs import name_run
             from imapeval.explain.answers import open_answers
 
             answers = open_answers(run)
             signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-            name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
+            name = name_run(run)
             if self.junit is not None:
                 from imapeval.report.junit import iterate_junit
 

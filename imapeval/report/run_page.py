@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from math import isnan
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
-from imapeval.evaluation.runs import Run, is_being_written
+from imapeval.evaluation.runs import Run, is_being_written, name_run
 from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
@@ -34,6 +33,7 @@ from imapeval.types import Failure, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Outcomes
@@ -166,7 +166,7 @@ def _render(
         signatures=settings["metrics"],
     )
     page = render_page(
-        Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name,
+        name_run(run),
         main,
         kind="imapeval report",
         lead=", ".join(pluralize(number, noun) for number, noun in counts),

@@ -5,7 +5,6 @@ import asyncio
 import secrets
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -25,7 +24,7 @@ from imapeval.evaluation.corrections import (
     rescore,
 )
 from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.evaluation.runs import Run
+from imapeval.evaluation.runs import Run, name_run
 from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.matching.protocol import Matcher
 from imapeval.report.explorer_data import TextTable, collect_explorer_data, metric_axes
@@ -78,7 +77,7 @@ class ReviewSession:
         }
         count = sum(map(len, self._records.values()))
         return render_page(
-            Path(str(self._run.manifest["data"]["source"])).stem or self._run.folder.resolve().name,
+            name_run(self._run),
             render_template("review.html", file=str(self._run.folder / CORRECTIONS), who=self._who),
             kind="imapeval review",
             lead=f"{len(self._samples)} answers, {count} imaps",

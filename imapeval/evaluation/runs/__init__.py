@@ -1,5 +1,6 @@
 """Runs on disk; `imapeval.evaluation.runs.reading` describes the files of a run's folder."""
 
+from imapeval.evaluation.runs.naming import name_run
 from imapeval.evaluation.runs.outcomes import Outcomes
 from imapeval.evaluation.runs.reading import Result, Run, group_by_id
 from imapeval.evaluation.runs.table import TableFormat, check_format, export_table
@@ -16,5 +17,6 @@ __all__ = [
     "export_table",
     "group_by_id",
     "is_being_written",
+    "name_run",
     "result_to_dict",
 ]

@@ -1,0 +1,43 @@
+"""What a run is called on pages and in reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from imapeval.evaluation.ids import list_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.evaluation.runs.reading import Run
+
+
+def name_run(run: Run) -> str:
+    """Return the names of the data of a run, without folders and suffixes, or that of its folder if they have none."""
+    joined: str = run.manifest["data"]["source"]
+    command: Sequence[str] = run.manifest.get("command", ())
+    names = list(dict.fromkeys(name for source in _split_sources(joined, command) if (name := _name_source(source))))
+    return list_first(names) if len(names) > 1 else "".join(names) or run.folder.resolve().name
+
+
+def _split_sources(joined: str, command: Sequence[str]) -> Iterator[str]:
+    """Yield the sources of a run, which a manifest has with spaces between.
+
+    Names may have spaces, too, so the words of the command tell where one ends.
+    """
+    words = sorted((word for word in command if word), key=len, reverse=True)
+    while joined:
+        source = next((word for word in words if f"{joined} ".startswith(f"{word} ")), joined)
+        yield source
+        joined = joined[len(source) + 1 :]
+
+
+def _name_source(source: str) -> str:
+    if source == "-":
+        return "stdin"
+    path = Path(source)
+    if "*" in path.name:
+        # Of a pattern, the folder says more than the name.
+        return next((parent.name for parent in path.parents if "*" not in parent.name), "")
+    return Path(path.name.removesuffix(".gz")).stem
