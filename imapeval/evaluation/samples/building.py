@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples import dialogue
-from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import (
+    SPREADSHEET_ERRORS,
+    Row,
+    UnusableCell,
+    list_columns,
+    read_number,
+    short_repr,
+)
 from imapeval.text.language import detect_lang
 from imapeval.types import Failure, Lang, Sample, Turn
 
@@ -121,6 +128,9 @@ class SampleBuilder:
         value = fields.get("response")
         if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
             return None
+        # Before errors are refused: "#N/A" may be what stands for no response. A formula without a value shows nothing.
+        if isinstance(value, str | UnusableCell) and str(value) and self._none_if_missing(str(value)) is None:
+            return None
         return self._none_if_missing(self._optional_text(row, fields, "response"))
 
     def _none_if_missing(self, text: str) -> str | None:
@@ -168,18 +178,27 @@ class SampleBuilder:
         return text
 
     def _optional_text(self, row: Row, fields: Mapping[str, Any], name: str) -> str:
-        value = self._as_text(row, fields.get(name))
+        value = self._as_text(row, fields.get(name), name)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
         if not isinstance(value, str):
             self._fail(row, f"the {name} is not a text but {short_repr(value)}", fix="Write a text.")
         return self._require_valid_unicode(row, name, value)
 
-    def _as_text(self, row: Row, value: Any) -> Any:
+    def _as_text(self, row: Row, value: Any, name: str) -> Any:
         """Return a number as text, because a spreadsheet stores the text "5" as a number."""
-        if isinstance(value, UnusableCell):
-            self._fail(row, value.problem, fix="Write the value itself into the cell.")
+        self._require_usable(row, value, name)
         return str(value) if isinstance(value, int | float) and not row.has_null else value
+
+    def _require_usable(self, row: Row, value: Any, name: str) -> None:
+        """Refuse what a spreadsheet shows in place of a value; a sheet saved as CSV has it as a text."""
+        if isinstance(value, UnusableCell):
+            problem = value.problem
+        elif not row.has_null and isinstance(value, str) and value.strip() in SPREADSHEET_ERRORS:
+            problem = f"the {name} is {value.strip()}, an error of a spreadsheet"
+        else:
+            return
+        self._fail(row, problem, fix="Write the value itself into the cell.")
 
     def _require_valid_unicode(self, row: Row, name: str, text: str) -> str:
         if not _is_valid_unicode(text):
@@ -189,7 +208,7 @@ class SampleBuilder:
     def _references(self, row: Row, fields: Mapping[str, Any]) -> tuple[str, ...]:
         many = fields.get("references")
         if isinstance(many, list):
-            many = [self._as_text(row, text) for text in cast("list[Any]", many)]
+            many = [self._as_text(row, text, "reference") for text in cast("list[Any]", many)]
         if isinstance(fields.get("reference"), list) and many is None:
             reference, many = "", fields["reference"]
         else:
@@ -234,6 +253,7 @@ class SampleBuilder:
         }
 
     def _rating(self, row: Row, dimension: str, value: Any) -> float:
+        self._require_usable(row, value, f"rating {dimension!r}")
         number = read_number(value)
         if number is None and row.decimal_comma and isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
             number = read_number(value.replace(",", "."))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import list_columns
+from imapeval.evaluation.samples.rows import UnusableCell, list_columns
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -218,7 +218,10 @@ class _Finder:
         """Return whether the column has values of the right kind."""
         lists = name in ("turns", "references", "reference")
         values = [value for row in self._rows if (value := row.get(column)) is not None]
-        return all(isinstance(value, str) or (lists and isinstance(value, list)) or name == "id" for value in values)
+        return all(
+            isinstance(value, str | UnusableCell) or (lists and isinstance(value, list)) or name == "id"
+            for value in values
+        )
 
     def _take_answer(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:
         """Take a column "answer" for the one of response and reference that is missing.

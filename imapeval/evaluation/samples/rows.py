@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 Unit = Literal["line", "row", "record"]
 """The unit of positions in a file: lines of text, rows of a table, records of a list."""
 
+SPREADSHEET_ERRORS = frozenset(
+    {
+        *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
+        *("#SPILL!", "#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!"),
+    }
+)
+"""What a spreadsheet shows in a cell without a value (Microsoft, "ERROR.TYPE function")."""
+
 _MAX_NAMES = 50
 """Maximum number of columns that a message names."""
 

@@ -474,6 +474,71 @@ def test_a_bad_row_fails_alone(tmp_path: Path, kind: str, caplog: pytest.LogCapt
         read(tmp_path / name, strict=True, **options)
 
 
+ERRORS = ["#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", " #N/A "]
+
+
+def error_texts(path: Path, *rows: list[str]) -> None:
+    """Write a sheet in which the errors are texts, as a column formatted as text keeps them."""
+    book = Workbook()
+    page = book.active
+    assert page is not None
+    for row in rows:
+        page.append(row)
+    for row in page.iter_rows():
+        for cell in row:
+            cell.data_type = "s"
+    book.save(path)
+
+
+@pytest.mark.parametrize("column", ["question", "reference", "response", "reference2", "ratings.accuracy"])
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.xlsx", "texts.xlsx"])
+def test_an_error_of_a_spreadsheet_is_a_bad_row_in_every_table(tmp_path: Path, name: str, column: str):
+    good = {"question": "What helps?", "reference": "Rest.", "reference2": "Sleep.", "ratings.accuracy": "4"}
+    good["response"] = "The cell shows #N/A."
+    rows = [list(row.values()) for row in [good, *(good | {column: error} for error in ERRORS)]]
+    if name == "texts.xlsx":
+        error_texts(tmp_path / name, list(good), *rows)
+    elif name == "d.xlsx":
+        sheet(list(good), *rows)(tmp_path / name)
+    else:
+        text = "\n".join(("," if name == "d.csv" else "\t").join(row) for row in [list(good), *rows])
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    first, *bad = read(tmp_path / name)
+    assert first.fault is None
+    for error, sample in zip(ERRORS, bad, strict=True):
+        assert sample.fault is not None
+        assert (sample.fault.stage, sample.fault.kind) == ("sample", "bad-input")
+        assert error.strip() in sample.fault.message
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.xlsx"])
+def test_an_error_of_a_spreadsheet_may_be_what_stands_for_no_response(tmp_path: Path, name: str):
+    rows = [ROWS[0], ROWS[1] | {"response": "#N/A"}]
+    write = {
+        "d.jsonl": content(lines(rows)),
+        "d.csv": content(table(rows=rows)),
+        "d.xlsx": sheet(NAMES, *as_lists(*rows)),
+    }
+    write[name](tmp_path / name)
+    assert [(one.fault, one.answered) for one in read(tmp_path / name, missing=["#N/A"])] == [
+        (None, True),
+        (None, False),
+    ]
+
+
+def test_the_texts_of_errors_are_texts_where_data_has_types(tmp_path: Path):
+    (tmp_path / "d.jsonl").write_bytes(lines([ROWS[0], ROWS[1] | {"response": "#N/A"}]))
+    assert [(one.fault, one.response) for one in read(tmp_path / "d.jsonl")][1] == (None, "#N/A")
+
+
+def test_a_column_with_an_error_is_still_found_by_a_common_name(tmp_path: Path):
+    names = ["question", "gold", "prediction"]
+    sheet(names, ["What helps?", "Rest.", "Sleep."], ["What helps?", "#N/A", "#REF!"])(tmp_path / "d.xlsx")
+    good, bad = read(tmp_path / "d.xlsx")
+    assert (good.references, good.response, good.fault) == (("Rest.",), "Sleep.", None)
+    assert bad.fault is not None
+
+
 @pytest.mark.parametrize("column", ["references", "turns", "ratings"])
 def test_brackets_nested_a_hundred_thousand_deep_are_one_bad_row(tmp_path: Path, column: str):
     path = tmp_path / "data.csv"
