@@ -9,7 +9,7 @@ from heapq import nlargest, nsmallest
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from imapeval.report.summary import describe_mean, format_contradictions, format_mean_interval
+from imapeval.report.summary import UNNAMED_SYSTEM, describe_mean, format_contradictions, format_mean_interval
 from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.types import Score
@@ -53,6 +53,7 @@ def write_markdown(
     `higher_is_better`.
     """
     unscored = _Unscored()
+    untried: Counter[tuple[str, str]] = Counter()
     systems: set[str] = set()
     metric = next(iter(higher_is_better), "")
 
@@ -60,6 +61,12 @@ def write_markdown(
         for answer in answers:
             unscored.add(answer)
             systems.add(answer.system)
+            untried.update(
+                (name, system)
+                for name, outcome in answer.outcomes.items()
+                if outcome is None
+                for system in ("", answer.system or UNNAMED_SYSTEM)
+            )
             if isinstance(outcome := answer.outcomes.get(metric), Score):
                 yield outcome.value, answer
 
@@ -68,7 +75,7 @@ def write_markdown(
     parts = [
         f"## imapeval: {escape_markdown(name)}",
         "\n".join(f"- {'✅' if verdict.met else '❌'} {escape_markdown(str(verdict))}" for verdict in verdicts),
-        _tabulate_means(rows),
+        _tabulate_means(rows, untried),
         *describe_mean_limits(row.resampled for row in rows[:MAX_ROWS]),
         unscored.tabulate(of=len(answers)),
         _tabulate_worst(worst, metric, several=len(systems) > 1),
@@ -76,13 +83,15 @@ def write_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
+def _tabulate_means(rows: Sequence[SummaryRow], untried: Counter[tuple[str, str]]) -> str:
+    """Return the table; `untried` counts the answers by metric and system, and those of all as of the system ""."""
     several = any(row.system for row in rows)
     counted = any(row.contradictions is not None for row in rows)
     titles = [
         "metric",
         *(["system"] if several else []),
         *("scored", "not scored"),
+        *(["not tried"] if untried else []),
         *(["contradictions"] if counted else []),
         *("mean", "95% interval"),
     ]
@@ -92,6 +101,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
             *([escape_markdown(row.system or "all")] if several else []),
             str(row.n),
             str(row.failed),
+            *([str(untried[row.metric, row.system])] if untried else []),
             *([format_contradictions(row.contradictions)] if counted else []),
             _format_number(row.mean),
             format_mean_interval(row.low, row.high),
@@ -99,20 +109,21 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
         for row in rows[:MAX_ROWS]
     ]
     more = f"\n\nand {len(rows) - MAX_ROWS} more rows" if len(rows) > MAX_ROWS else ""
-    return tabulate(titles, lines, right=4 + counted) + more
+    return tabulate(titles, lines, right=4 + bool(untried) + counted) + more
 
 
 class _Unscored:
     """Why answers were not scored: how many there are of each reason, and the first ids."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._count = self._untried = 0
         self._reasons: Counter[tuple[str, str]] = Counter()
         self._ids: dict[tuple[str, str], list[str]] = {}
 
     def add(self, answer: ScoredAnswer) -> None:
         unscored = answer.unscored
         self._count += bool(unscored)
+        self._untried += None in answer.outcomes.values()
         for reason in dict.fromkeys(map(_reason_of, unscored.values())):
             self._reasons[reason] += 1
             if self._reasons[reason] <= MAX_IDS:
@@ -127,7 +138,9 @@ class _Unscored:
         ]
         more = f"\n\nand {len(self._reasons) - MAX_REASONS} more reasons" if len(self._reasons) > MAX_REASONS else ""
         table = tabulate(["reason", "answers", "such as"], lines)
-        return f"### Not scored: {self._count} of {of} answers\n\n{table}{more}"
+        verb = "was" if self._untried == 1 else "were"
+        untried = f", {self._untried} of which {verb} not tried" if self._untried else ""
+        return f"### Not scored: {self._count} of {of} answers{untried}\n\n{table}{more}"
 
 
 def _tabulate_worst(worst: Sequence[tuple[float, ScoredAnswer]], metric: str, *, several: bool) -> str:

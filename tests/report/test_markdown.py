@@ -99,6 +99,25 @@ def test_nothing_scored():
     assert "Worst" not in text
 
 
+def test_answers_that_were_not_tried_are_counted_apart_from_those_without_a_score():
+    samples = [Sample(str(n), f"q{n}", ("r",), "x", system="ab"[n % 2]) for n in range(6)]
+    refused = Failure("llm", "refusal", "refused")
+    text = show(samples, [Result("0", "m", Score(0.5), "m"), Result("1", "m", refused, "m")])
+    assert cells(text)[:4] == [
+        ["metric", "system", "scored", "not scored", "not tried", "mean", "95% interval"],
+        ["m", "all", "1", "1", "4", "0.500", "–"],
+        ["m", "a", "1", "0", "2", "0.500", "–"],
+        ["m", "b", "0", "1", "2", "–", "–"],
+    ]
+    assert "### Not scored: 5 of 6 answers, 4 of which were not tried" in text
+
+
+def test_nothing_tried_of_answers_without_a_system():
+    text = show([Sample("a", "q", ("r",), "x")], [])
+    assert ["m", "0", "0", "1", "–", "–"] in cells(text)
+    assert "### Not scored: 1 of 1 answers, 1 of which was not tried" in text
+
+
 @pytest.mark.parametrize(("higher_is_better", "first"), [(True, "0"), (False, "29")])
 def test_the_worst_come_first_and_are_few(higher_is_better: bool, first: str):
     samples = [Sample(str(n), "q", ("r",), "x") for n in range(30)]
