@@ -22,8 +22,8 @@ import imapeval
 from imapeval import _resources
 from imapeval._optional import installed
 from imapeval.cli.main import app
-from imapeval.errors import ProviderError
-from imapeval.evaluation.samples.rows import ReadOptions
+from imapeval.errors import InputError, ProviderError
+from imapeval.evaluation.samples import loaders
 from imapeval.graph.readers.base import Source
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
@@ -234,12 +234,14 @@ def test_the_example_of_a_metric(registered: Callable[[str], Metric]) -> None:
     case = Case("1", "What helps?", "Rest.", "Rest. Rest.", "en")
     assert metric.score_batch([case]) == [Score(5 / 11)]
     assert metric.signature == "brevity|most:1|v:1"
+    assert len(metric.summary) <= 55
     assert registry.get("brevity+imap:pairs").summary
 
 
 async def test_the_example_of_a_judge(registered: Callable[[str], Metric]) -> None:
     model = ScriptedModel(["4"])
     judge = registered("judge").prepare(MetricResources(llm=model))
+    assert len(judge.summary) <= 55
     cases = [Case("1", "What helps?", "", "Rest. I am sorry.", "en"), Case("2", "What helps?", "", "", "en")]
     assert await judge.ascore_batch(cases) == [Score(4.0), Score(1.0)]
     assert "I am sorry." in model.requests[0].messages[-1].content
@@ -295,11 +297,28 @@ def test_the_example_of_a_statistic() -> None:
     assert concordance.weighted(x, y, weights) == pytest.approx([*expected, np.nan], nan_ok=True)
 
 
-def test_the_example_of_a_loader(tmp_path: Path) -> None:
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enter the example of a loader as "blocks"."""
+    monkeypatch.setattr(loaders, "LOADERS", {**loaders.LOADERS, "blocks": example("loader")["read_blocks"]})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_the_example_of_a_loader(tmp_path: Path, blocks: None, encoding: str) -> None:
     file = tmp_path / "data.txt"
-    file.write_text("Q1\nR1\nA1\nQ2\nR2\nA2\n", encoding="utf-8")
-    rows = list(example("loader")["read_blocks"](str(file), ReadOptions()))
-    assert [(row.number, row.line, row.fields["response"]) for row in rows] == [(1, 1, "A1"), (2, 4, "A2")]
+    file.write_text("Q1\nR1\nA1\nQ2\nR2\nA2\nQ3\n", encoding=encoding)
+    first, second, cut = imapeval.read(file, loader="blocks")
+    assert (first.question, first.references, first.response) == ("Q1", ("R1",), "A1")
+    assert (second.response, second.fault) == ("A2", None)
+    assert cut.fault is not None
+    with pytest.raises(InputError) as caught:
+        imapeval.read(file, loader="blocks", strict=True)
+    assert caught.value.line == 7
+
+
+def test_the_example_of_a_loader_names_a_missing_file(tmp_path: Path, blocks: None) -> None:
+    with pytest.raises(InputError, match=r"absent\.txt"):
+        imapeval.read(tmp_path / "absent.txt", loader="blocks")
 
 
 def test_the_example_of_an_ontology(tmp_path: Path) -> None:

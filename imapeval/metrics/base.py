@@ -135,7 +135,7 @@ class Metric(ABC):
 
     Attributes:
         name: As on the command line.
-        summary: One line for `imapeval metrics`.
+        summary: One line for `imapeval metrics`, of at most 55 characters.
         citation: Paper or software that defines it.
         formula: How the score is computed, as plain text; for a metric that is a model, what the model does.
         example: A case scored by hand; None if there is none, as for a metric that is a model.
