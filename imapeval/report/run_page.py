@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from array import array
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from imapeval.evaluation.runs import Run, is_being_written, name_run
 from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
-from imapeval.redaction import redact
 from imapeval.report.explorer_data import collect_explorer_data, find_axes
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
+from imapeval.study.data.unfinished import count_done, format_command, format_resume_command
 from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems
@@ -207,8 +206,7 @@ def _describe_shown(shown: int, total: int, *, live: bool) -> str:
 
 
 def _read_status(run: Run, outcomes: Outcomes, *, live: bool) -> RunStatus:
-    needed = len(run.manifest["settings"]["metrics"])
-    done, total = int((outcomes.count() >= max(needed, 1)).sum()), outcomes.samples
+    done, total = count_done(outcomes), outcomes.samples
     if finished := run.manifest.get("finished"):
         return RunStatus("finished", done, total, f"The run finished on {_format_time(finished)}.")
     progress = f"{done:,} of {pluralize(total, 'answer')} done"
@@ -218,10 +216,8 @@ def _read_status(run: Run, outcomes: Outcomes, *, live: bool) -> RunStatus:
         now = _format_time(datetime.now(UTC).isoformat())
         return RunStatus("live", done, total, f"The run goes on: {progress} (as of {now}).")
     text = f"The run was interrupted: {progress}."
-    if command := run.manifest.get("command", []):
-        # Without the folder, the command would begin another run.
-        given = any(word.partition("=")[0] == "--out" for word in command)
-        text += f" To resume it: {_format_command(command if given else [*command, '--out', str(run.folder)])}"
+    if command := format_resume_command(run):
+        text += f" To resume it: {command}"
     return RunStatus("stopped", done, total, text)
 
 
@@ -337,12 +333,13 @@ def describe_settings(manifest: Mapping[str, Any]) -> dict[str, str]:
     resources: Mapping[str, str] = settings["resources"]
     libraries: Mapping[str, str] = manifest.get("libraries", {})
     usage: Mapping[str, Any] | None = manifest.get("usage")
+    command: Sequence[str] = manifest.get("command", [])
     lines = [
         ("data", f"{manifest['data']['source']} ({manifest['data']['samples']} samples)"),
         ("data hash", manifest["data"]["sha256"]),
         ("started", manifest.get("started")),
         ("finished", manifest.get("finished") or "not yet"),
-        ("command", _format_command(manifest.get("command", []))),
+        ("command", format_command(command) if command else "none: called from Python"),
         ("extractor", settings["extractor"] or "none needed"),
         ("language model", usage and format_report(usage)),
         ("matcher", settings["matcher"] or "none needed"),
@@ -353,14 +350,6 @@ def describe_settings(manifest: Mapping[str, Any]) -> dict[str, str]:
         ("libraries", ", ".join(f"{name} {version}" for name, version in libraries.items())),
     ]
     return {name: str(value) for name, value in lines if value is not None}
-
-
-def _format_command(words: Sequence[str]) -> str:
-    """Return the command line as one would type it: the program by its name, not by its path."""
-    if not words:
-        return "none: called from Python"
-    # Those of earlier versions were recorded as they were given.
-    return shlex.join(["imapeval", *map(redact, words[1:])])
 
 
 def _format_time(stamp: str) -> str:

@@ -31,6 +31,7 @@ class JoinReport:
         failures: Number of included answers for which a metric failed, by metric.
         not_scored: Number of answers for which no run has an outcome, by metric.
         unknown_metrics: Metrics that are not installed, so that it is unknown whether high scores are good.
+        unfinished: Sentences on the runs that were interrupted (`describe_unfinished`).
         left_out: Numbers of skipped ratings, by a plural phrase that describes them.
         unread: Columns of the ratings that were not read.
         notes: Remarks of the ratings reader, and about the ids of the runs.
@@ -48,6 +49,7 @@ class JoinReport:
     failures: Mapping[str, int]
     not_scored: Mapping[str, int]
     unknown_metrics: tuple[str, ...]
+    unfinished: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -62,6 +64,7 @@ class JoinReport:
             ]
         else:
             sentences = [f"{self.answers} answers in {runs}, none of them rated."]
+        sentences += self.unfinished
         if self.strays:
             sentences.append(
                 f"{len(self.strays)} of {self.rated_ids} rated ids are in no run and are left out: "

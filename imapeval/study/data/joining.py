@@ -16,6 +16,7 @@ from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.data.join_report import JoinReport, describe_numbered_ids
 from imapeval.study.data.rated import Rated, choose_names
 from imapeval.study.data.ratings import Ratings, ratings_of_samples
+from imapeval.study.data.unfinished import describe_unfinished
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score, values_by_term
 
@@ -127,6 +128,7 @@ def join_ratings(
         failures=_count(chosen, np.isnan(scores[kept]) & (found[kept] != _UNSEEN)),
         not_scored=_count(chosen, found[kept] == _UNSEEN),
         unknown_metrics=tuple(name for name in chosen if name not in registry.names()),
+        unfinished=describe_unfinished(runs),
         left_out=given.left_out,
         unread=given.unread,
         notes=(*given.notes, *notes),

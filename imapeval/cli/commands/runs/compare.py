@@ -64,6 +64,7 @@ def compare(
     from imapeval.evaluation.runs import Run
     from imapeval.report.systems import SUFFIXES, SystemComparison, explain_changes, write_table
     from imapeval.study.data.joining import read_signatures
+    from imapeval.study.data.unfinished import describe_unfinished
     from imapeval.study.intervals.limits import describe_difference_limits
     from imapeval.study.systems.answers import read_systems
     from imapeval.study.systems.differences import compare_systems
@@ -74,6 +75,8 @@ def compare(
             raise UsageError(f"--table {path}: the suffix is one of {', '.join(SUFFIXES)}.")
     runs = [Run(folder) for folder in folders]
     answers = read_systems(runs, metrics=parse_names(metrics, "--metrics"), by=parse_names(by, "--by"))
+    for sentence in describe_unfinished(runs):
+        echo(sentence, err=True)
     differences = compare_systems(answers, against=against, margin=margin, seed=seed)
     main = [row for row in differences if row.metric == answers.metrics[0] and not row.column]
     listed: list[Change] = []

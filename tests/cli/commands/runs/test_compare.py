@@ -80,3 +80,15 @@ def test_what_cannot_be_compared(imapeval: Command, run: Path):
     ):
         done = imapeval("compare", run, *arguments)
         assert (done.returncode, place in done.stderr) == (2, True), done.stderr
+
+
+def test_an_interrupted_run_is_called_unfinished(imapeval: Command, run: Path):
+    assert "unfinished" not in imapeval("compare", run).stderr
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps(manifest | {"finished": None}))
+    lines = (run / "results.jsonl").read_text().splitlines(keepends=True)
+    (run / "results.jsonl").write_text("".join(lines[:20]))
+    done = imapeval("compare", run, "--json")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    assert "(12 of 16 answers not tried); resume it with: " in done.stderr
