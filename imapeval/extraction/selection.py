@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from imapeval.extraction.source import SourceText
 
 _DAMAGE = re.compile(
-    rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]++(?![A-Z])|(?<![A-Za-z])[a-z]++(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
+    rf"""
+      [\x00-\x1f\x7f\ufffd{{}}\[\]"\\]     # control characters, undecodable ones, and marks of JSON
+    | (?<=[{HAN}])[a-z]++(?![A-Z])       # Latin letters after a Chinese character
+    | (?<![A-Za-z])[a-z]++(?=[{HAN}])    # Latin letters before one
+    | [a-z]{{2}}\d[a-z]                  # a digit within a word
+    | [a-z]\d[a-z]{{2}}
+    """,
+    re.VERBOSE,
 )
 """Signs of damage, unless the text has them as well: "wa5er", but not "q8h"."""
 
@@ -67,7 +74,7 @@ def select_question(imap: QuestionImap, source: SourceText, completion: str) -> 
     if imap.query and not query:
         raise fault_error("not-in-text", completion)
     for pair in query:
-        _raise_if_garbled(pair.term, None, source, completion)
+        _raise_if_term_is_garbled(pair.term, source, completion)
     if are_refusals((pair.term for pair in query), source=source.shown_text):
         raise fault_error("refusal", completion)
     if query and all(_is_foreign(pair.term, source) for pair in query):
@@ -79,7 +86,8 @@ def select_question(imap: QuestionImap, source: SourceText, completion: str) -> 
             constraint[located] = None
         else:
             dropped.append(_drop_pair(pair, "not in the text"))
-        _raise_if_garbled(pair.term, located, source, completion)
+        _raise_if_term_is_garbled(pair.term, source, completion)
+        _raise_if_value_is_garbled(located, source, completion)
     return Parsed(QuestionImap(tuple(query), tuple(constraint)), tuple(dropped))
 
 
@@ -99,7 +107,7 @@ def select_inform(
     for extracted in pairs:
         term = _match_asked_term(extracted.term, asked)
         if term is None:
-            _raise_if_garbled(extracted.term, None, source, completion)
+            _raise_if_term_is_garbled(extracted.term, source, completion)
             dropped.append(_drop_pair(extracted, "not asked"))
             continue
         pair = source.locate(Pair(term, extracted.value))
@@ -119,7 +127,7 @@ def select_inform(
             kept[pair] = None
         else:
             dropped.append(_drop_pair(pair, reason))
-        _raise_if_garbled("", pair, source, completion)
+        _raise_if_value_is_garbled(pair, source, completion)
     if pairs and not kept:
         raise fault_error(
             "not-asked" if all(note.reason == "not asked" for note in dropped) else "not-in-text", completion
@@ -157,19 +165,32 @@ def _is_foreign(text: str, source: SourceText) -> bool:
     return source.grounding.is_other_script(text) and source.locate(Pair("", text)).span is None
 
 
-def _raise_if_garbled(term: str, pair: Pair | None, source: SourceText, completion: str) -> None:
-    """Reject a damaged term or value, with which a fact would be lost or have another term.
+def _raise_if_term_is_garbled(term: str, source: SourceText, completion: str) -> None:
+    """Reject a damaged term, under which a fact would be lost.
 
     Raises:
         ExtractionError: Kind "garbled".
     """
-    suspect = _DAMAGE.findall(term) + _GLUED.findall(term)
-    if pair is not None and pair.span is None:
-        suspect += _DAMAGE.findall(pair.value)
-    if suspect:
-        text = f"{source.shown_text}{source.shown_text.translate(_BRACKET_FOLDS)}".casefold()
-        if any(part not in _UNITS and not _contains_part(text, part.casefold()) for part in suspect):
-            raise fault_error("garbled", completion)
+    _raise_if_absent([*_DAMAGE.findall(term), *_GLUED.findall(term)], source, completion)
+
+
+def _raise_if_value_is_garbled(pair: Pair, source: SourceText, completion: str) -> None:
+    """Reject a pair whose value is not in the text and is damaged.
+
+    Raises:
+        ExtractionError: Kind "garbled".
+    """
+    if pair.span is None:
+        _raise_if_absent(_DAMAGE.findall(pair.value), source, completion)
+
+
+def _raise_if_absent(signs: Sequence[str], source: SourceText, completion: str) -> None:
+    """Raise "garbled" if the text lacks one of the signs of damage."""
+    if not signs:
+        return
+    text = f"{source.shown_text}{source.shown_text.translate(_BRACKET_FOLDS)}".casefold()
+    if any(sign not in _UNITS and not _contains_part(text, sign.casefold()) for sign in signs):
+        raise fault_error("garbled", completion)
 
 
 def _contains_part(text: str, part: str) -> bool:
