@@ -1,7 +1,11 @@
+import random
+
 import pytest
 import sacrebleu
 
 from imapeval.evaluation.runs import Result
+from imapeval.evaluation.runs.outcomes import Outcomes
+from imapeval.evaluation.samples import index_samples
 from imapeval.metrics.lexical import bleu
 from imapeval.report.summary import SummaryRow, describe_mean, format_contradictions, summarise
 from imapeval.report.thresholds import Threshold, check_thresholds
@@ -37,6 +41,21 @@ def test_questions_that_an_interval_resamples_are_counted():
     shares = [Result(sample.id, "right", Score(float(n % 2)), "m") for n, sample in enumerate(samples)]
     rows = summarise(samples, results + shares, metrics=["m", "right"], seed=0)
     assert [(row.n, row.resampled, row.low is None) for row in rows] == [(60, 4, False), (60, 0, False)]
+
+
+def test_the_order_in_which_a_model_replied_changes_nothing():
+    samples = [Sample(str(n), f"q{n % 9}", ("r",), "r", "en", "xyz"[n % 3]) for n in range(60)]
+    random.seed(1)
+    scores = [Score(random.random(), {"contradictions": float(n % 2)}, ((random.random(), 0.5),)) for n in range(60)]
+    outcomes = [Failure("metric", "no-query", "?") if n % 7 == 0 else score for n, score in enumerate(scores)]
+    metrics = ["imapscore", "m"]
+    results = [Result(one.id, m, outcome, m) for one, outcome in zip(samples, outcomes, strict=True) for m in metrics]
+    rows = summarise(samples, results, metrics=metrics, seed=0)
+    repeated = Outcomes(results, metrics, index_samples(samples)).repeated
+    for _ in range(5):
+        random.shuffle(results)
+        assert summarise(samples, results, metrics=metrics, seed=0) == rows
+        assert Outcomes(results, metrics, index_samples(samples)).repeated == repeated
 
 
 def test_one_system_has_one_row():

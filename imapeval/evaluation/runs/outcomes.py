@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.samples import index_samples
 from imapeval.evaluation.samples.spool import Mapped
@@ -27,7 +27,7 @@ KEPT_PARTS = ("recall", "precision", "contradictions")
 
 @dataclass(slots=True)
 class MetricOutcomes:
-    """The outcomes of a metric, in the order of the file.
+    """The outcomes of a metric, in the order of the data.
 
     Attributes:
         positions: The samples, as their 0-based positions in the data.
@@ -40,6 +40,17 @@ class MetricOutcomes:
     values: array[float] = field(default_factory=lambda: array("d"))
     kinds: array[int] = field(default_factory=lambda: array("I"))
     parts: dict[str, array[float]] = field(default_factory=dict[str, "array[float]"])
+
+    def sort(self) -> None:
+        """Sort the outcomes by their positions."""
+        import numpy as np
+
+        order = np.argsort(np.asarray(self.positions))
+        if (order[1:] > order[:-1]).all():
+            return
+        columns: list[array[Any]] = [self.positions, self.values, self.kinds, *self.parts.values()]
+        for column in columns:
+            column[:] = array(column.typecode, np.asarray(column)[order].tobytes())
 
 
 @dataclass(slots=True)
@@ -69,7 +80,7 @@ class Outcomes:
         samples: Number of samples.
         by_metric: The outcomes by metric.
         failures: The failures by stage and kind, and by message.
-        repeated: The scores that are means of repetitions, whole.
+        repeated: The scores that are means of repetitions, whole, by metric in the order of the data.
     """
 
     def __init__(self, results: Iterable[Result], metrics: Sequence[str], index: IdIndex) -> None:
@@ -82,6 +93,11 @@ class Outcomes:
             position = index.get(result.id)
             if result.metric in self.by_metric and position is not None:
                 self._add(self.by_metric[result.metric], position, result)
+        # Replies arrive in another order each time, and resampling depends on it.
+        for of_metric in self.by_metric.values():
+            of_metric.sort()
+        places = {metric: place for place, metric in enumerate(metrics)}
+        self.repeated.sort(key=lambda result: (places[result.metric], index.get(result.id) or 0))
 
     def _add(self, of_metric: MetricOutcomes, position: int, result: Result) -> None:
         outcome = result.outcome
