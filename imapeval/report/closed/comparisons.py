@@ -22,12 +22,15 @@ from imapeval.study.intervals.limits import (
 from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.closed.comparison import RunTest
     from imapeval.study.closed.models import OrderEffect
     from imapeval.study.systems.differences import Difference
     from imapeval.study.systems.ranking import Standing
+
+
+_EQUIVALENT: Mapping[bool | None, str] = {None: NO_VALUE, True: "yes", False: "no"}
 
 
 def name_task(task: str) -> str:
@@ -84,26 +87,24 @@ def _render_leaderboard(rows: Sequence[Standing]) -> Markup:
 
 
 def _render_differences(rows: Sequence[Difference]) -> Markup:
+    with_equivalence = any(row.equivalent is not None for row in rows)
     lines = [
         [
             row.first,
             row.second,
-            row.group or "all",
+            name_task(row.group),
             format_coefficient(row.difference),
             format_interval(row.low, row.high),
             format_p(row.p_adjusted),
             f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired",
             f"{row.questions:,}",
             NO_VALUE if row.better is None else row.better,
-            *([] if row.equivalent is None else ["yes" if row.equivalent else "no"]),
+            *([_EQUIVALENT[row.equivalent]] if with_equivalence else []),
         ]
         for row in rows
     ]
     heads = ["first", "second", "task", "difference", "95% interval", "p after Holm", "won, tied, lost", "questions"]
-    heads.append("better")
-    if any(len(line) > len(heads) for line in lines):
-        heads.append("equivalent")
-        lines = [[*line, *[NO_VALUE] * (len(heads) - len(line))] for line in lines]
+    heads += ["better", "equivalent"] if with_equivalence else ["better"]
     return render_table(heads, lines, texts=(0, 1, 2, 8, 9))
 
 
