@@ -152,9 +152,13 @@ def _average_remaining(errors: Floats, doubt: Floats, weights: Floats, share: fl
 
 
 def list_doubtful(rated: Rated, metric: str, stability: Floats) -> list[DoubtfulAnswer]:
-    """Return the answers with a stability, the least stable first; equally stable ones in the order of the data."""
+    """Return the answers without a rating of any dimension, the least stable first.
+
+    Those without a stability are left out; equally stable ones are in the order of the data.
+    """
     scores = rated.scores[:, rated.metrics.index(metric)]
-    known = np.flatnonzero(np.isfinite(stability) & np.isfinite(scores))
+    unrated = ~np.isfinite(rated.ratings).any(axis=1)
+    known = np.flatnonzero(np.isfinite(stability) & np.isfinite(scores) & unrated)
     rows: list[int] = known[np.argsort(stability[known], kind="stable")].tolist()
     return [
         DoubtfulAnswer(rated.ids[row], rated.systems[row], metric, float(scores[row]), float(stability[row]))

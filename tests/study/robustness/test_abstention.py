@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,8 +86,18 @@ def test_too_few_questions():
 
 def test_doubtful_answers():
     rated, stability = make(informative=True)
+    rated.ratings[:20] = np.nan
     stability[[5, 7, 9]] = 0.1, np.nan, 0.1
+    stability[50] = 0.0  # least stable of all, and rated
     found = list_doubtful(rated, "m", stability)
     assert [row.id for row in found[:2]] == ["5", "9"]
-    assert len(found) == N - 1
+    assert {row.id for row in found} == {str(number) for number in range(20)} - {"7"}
     assert found[0].score == rated.scores[5, 0]
+
+
+def test_an_answer_with_a_rating_of_one_dimension_is_rated():
+    rated, stability = make(informative=True)
+    rated = replace(rated, dimensions=("a", "b"), ratings=np.hstack([rated.ratings, np.full((N, 1), np.nan)]))
+    assert list_doubtful(rated, "m", stability) == []
+    unrated = replace(rated, dimensions=(), ratings=np.zeros((N, 0)))
+    assert len(list_doubtful(unrated, "m", stability)) == N

@@ -35,16 +35,17 @@ def abstain(
     ] = None,
     options: Annotated[StudyOptions, ("ratings", "scores", "dimensions", "scales", "mapping", "labels")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all answers, the least stable first, to a .csv file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all unrated answers, the least stable first, to a .csv file."),
     ] = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """List the answers to rate first, because their scores are unsure, and show what error remains without them.
+    """List the unrated answers to rate first, as their scores are unsure, and show what error remains without them.
 
-    The second part needs ratings: the error of predicting them from the scores, when the metric abstains on 10, 20 or
-    30% of the answers.
+    The second part needs ratings of answers to 20 questions: the error of predicting them from the scores, when the
+    metric abstains on 10, 20 or 30% of the answers.
     """
     from imapeval.evaluation.runs import Run
     from imapeval.study.robustness.abstention import DoubtfulAnswer, list_doubtful, measure_abstention
@@ -64,18 +65,22 @@ def abstain(
             )
         stable = found[metric]
     doubtful = list_doubtful(rated, metric, stable)
-    rows = [
-        row
-        for dimension in rated.dimensions
-        for row in measure_abstention(rated, metric, dimension, stable, seed=seed, resamples=resamples)
-    ]
+    rows: list[Abstention] = []
+    reasons: list[str] = []
+    for dimension in rated.dimensions:
+        try:
+            rows += measure_abstention(rated, metric, dimension, stable, seed=seed, resamples=resamples)
+        except UsageError as error:  # too few ratings yet: the list says which to add
+            reasons.append(str(error))
     if out is not None:
         write_csv(out, DoubtfulAnswer, doubtful)
     if json_output:
         emit_json({"abstention": rows, "doubtful": doubtful})
-        return
-    _print_doubtful(doubtful)
-    _print_errors(rows)
+    else:
+        _print_doubtful(doubtful)
+        _print_errors(rows)
+    for reason in reasons:
+        echo(reason, err=True)
 
 
 def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
@@ -86,7 +91,7 @@ def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
         Column("stability", "stability", write=format_decimal),
     ]
     emit(answers[:_SHOWN], columns, title="To be rated first")
-    echo(f"The least stable of {len(answers)} answers.")
+    echo(f"The least stable of {len(answers)} unrated answers." if answers else "No unrated answer has a stability.")
 
 
 def _print_errors(rows: "Sequence[Abstention]") -> None:

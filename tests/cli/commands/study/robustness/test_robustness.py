@@ -155,24 +155,55 @@ def test_paraphrase_tells_people_what_failed(imapeval: Command, write_data: Call
     assert "0 rewordings of 2 answers" in failed.stdout
 
 
-def test_abstain(imapeval: Command, tmp_path: Path):
-    samples = [
-        Sample(f"{system}{n}", f"q{n}?", ("r",), f"answer {n}", "en", system, {"accuracy": float(n % 5)})
+def make_for_abstention(rated: int) -> list[Sample]:
+    """Answers of two systems to 30 questions; those to the first ones are rated."""
+    return [
+        Sample(
+            f"{system}{n}", f"q{n}?", ("r",), f"answer {n}", "en", system, {"accuracy": n % 5.0} if n < rated else {}
+        )
         for system in ("s", "t")
-        for n in range(22)
+        for n in range(30)
     ]
-    run = write(tmp_path / "run", samples, [n % 5 + n / 100 for n in range(44)], stable=True)
+
+
+def test_abstain(imapeval: Command, tmp_path: Path):
+    samples = make_for_abstention(22)
+    run = write(tmp_path / "run", samples, [n % 5 + n / 100 for n in range(60)], stable=True)
     done = imapeval("study", "abstain", run, "--metric", "m", "--json", "--out", tmp_path / "first.csv")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [(row["share"], row["n"]) for row in found["abstention"]] == [(0, 44), (0.1, 44), (0.2, 44), (0.3, 44)]
-    # Stability rises with the number of the answer.
-    assert [row["id"] for row in found["doubtful"]] == [sample.id for sample in samples]
+    # Stability rises with the number of the answer; rated answers need no rating first.
+    assert [row["id"] for row in found["doubtful"]] == [sample.id for sample in samples if not sample.ratings]
     lines = (tmp_path / "first.csv").read_text().splitlines()
-    assert (lines[0], lines[1], len(lines)) == ("id,system,metric,score,stability", "s0,s,m,0.0,0.5", 45)
+    assert (lines[0], lines[1].split(",")[:3], len(lines)) == (
+        "id,system,metric,score,stability",
+        ["s22", "s", "m"],
+        17,
+    )
     shown = imapeval("study", "abstain", run, "--metric", "m", "--resamples", "20").stdout
-    assert "The least stable of 44 answers" in shown
+    assert "The least stable of 16 unrated answers" in shown
     assert "Error that remains" in shown
+
+
+def test_abstain_lists_answers_although_few_are_rated(imapeval: Command, tmp_path: Path):
+    run = write(tmp_path / "run", make_for_abstention(19), [float(n) for n in range(60)], stable=True)
+    done = imapeval("study", "abstain", run, "--metric", "m")
+    assert done.returncode == 0, done.stderr
+    assert "The least stable of 22 unrated answers" in done.stdout
+    assert "19 questions have a rating of accuracy" in done.stderr
+    done = imapeval("study", "abstain", run, "--metric", "m", "--json")
+    found = json.loads(done.stdout)
+    assert (len(found["doubtful"]), found["abstention"]) == (22, [])
+    assert "19 questions have a rating of accuracy" in done.stderr
+
+
+def test_abstain_where_all_answers_are_rated(imapeval: Command, tmp_path: Path):
+    run = write(tmp_path / "run", make_for_abstention(30), [n % 5 + n / 100 for n in range(60)], stable=True)
+    done = imapeval("study", "abstain", run, "--metric", "m", "--resamples", "20")
+    assert done.returncode == 0, done.stderr
+    assert "To be rated first" not in done.stdout
+    assert "Error that remains" in done.stdout
 
 
 def test_abstain_needs_repetitions_only(imapeval: Command, tmp_path: Path):
@@ -180,7 +211,7 @@ def test_abstain_needs_repetitions_only(imapeval: Command, tmp_path: Path):
     run = write(tmp_path / "run", unrated, [float(n) for n in range(12)], stable=True)
     done = imapeval("study", "abstain", run, "--metric", "m")
     assert done.returncode == 0, done.stderr
-    assert "The least stable of 12 answers" in done.stdout
+    assert "The least stable of 12 unrated answers" in done.stdout
     assert "Error that remains" not in done.stdout
     once = write(tmp_path / "once", SAMPLES, [float(n) for n in range(12)])
     done = imapeval("study", "abstain", once, "--metric", "m")
