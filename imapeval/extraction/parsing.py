@@ -60,6 +60,12 @@ class InformRecord(BaseModel):
     inform: list[GroupRecord]
 
 
+_SHOWN = 40
+"""Most characters of the name of a field that an error shows."""
+
+_MAX_NAMED = 3
+"""Most fields that an error names."""
+
 QUESTION_SCHEMA: Mapping[str, Any] = QuestionRecord.model_json_schema()
 INFORM_SCHEMA: Mapping[str, Any] = InformRecord.model_json_schema()
 
@@ -80,11 +86,8 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         constraint = clean_entries(entries.constraint)
     else:
         query = clean_entries(_list_query_entries(entries.record["query"]))
-        # An unknown key may be a damaged "constraint", or the object was closed before it.
-        missing = "constraint" not in entries.record and (
-            len(entries.record) > 1 or '"constraint"' in strip_reasoning(completion)
-        )
-        entries = _Object(entries.record, entries.complete and not missing)
+        if entries.complete:
+            _require_constraint(entries.record, completion)
         given = entries.record.get("constraint")
         constraint = clean_entries([] if given is None or given == {} else _list_pair_entries(given))
     if entries.complete and not (query.found or constraint.found) and not _states_nothing(completion, QuestionRecord):
@@ -93,6 +96,20 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         if entries.complete and all_entries_dropped(parsed):
             raise unreadable_error(completion, f"none of its {len(parsed.dropped)} {what} is a valid pair")
     return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.complete)
+
+
+def _require_constraint(record: Mapping[str, Any], completion: str) -> None:
+    """Refuse a question without "constraint", unless it has nothing but the query.
+
+    Another field may be a damaged "constraint", or the object was closed before it.
+    """
+    if "constraint" in record:
+        return
+    if others := [name[:_SHOWN] for name in record if name != "query"]:
+        why = f"its JSON object has no 'constraint', but {', '.join(map(repr, others[:_MAX_NAMED]))}"
+        raise unreadable_error(completion, why)
+    if '"constraint"' in strip_reasoning(completion):
+        raise unreadable_error(completion, "'constraint' is outside its JSON object")
 
 
 def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[Pair, ...]]:

@@ -219,6 +219,19 @@ async def test_a_refusal_in_the_asked_form_is_no_query(said):
     assert (await LLMReader(model).read_question(f"{asked}. Why?", lang="en")).query == (Pair(asked, "?"),)
 
 
+@pytest.mark.parametrize(
+    "bad", ['{"query": ["treatment"], "inform": []}', '{"query": ["treatment"], "constraints": []}']
+)
+async def test_a_complete_object_with_another_field_is_not_cut_off(bad):
+    good = json.dumps({"query": ["treatment"], "constraint": []})
+    model = ScriptedModel([bad, good])
+    assert (await LLMReader(model).read_question("What helps?", lang="en")).query == (Pair("treatment", "?"),)
+    assert len({request.max_tokens for request in model.requests}) == 1
+    with pytest.raises(ExtractionError) as caught:
+        await LLMReader(ScriptedModel([bad, bad])).read_question("What helps?", lang="en")
+    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", bad)
+
+
 async def test_the_retry_note_is_in_the_language_of_the_text():
     model = ScriptedModel([SORRY, '{"query": ["治疗"], "constraint": []}'])
     await LLMReader(model).read_question("怎么治？", lang="zh")

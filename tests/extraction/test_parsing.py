@@ -360,7 +360,28 @@ def test_a_truncated_completion_is_never_taken_as_complete(length):
         assert parsed.found == PAIRS[: len(parsed.found)]
 
 
-def test_a_damaged_constraint_key_makes_a_question_incomplete():
+@pytest.mark.parametrize(
+    ("completion", "named"),
+    [
+        ('{"query": ["cause"], "constrai7t": []}', "constrai7t"),
+        ('{"query": ["cause"], "constraints": []}', "constraints"),
+        ('{"query": ["treatment"], "inform": []}', "inform"),
+        ('```json\n{"query": ["treatment"], "inform": []}\n```', "inform"),
+        ('{"query": ["cause"]} "constraint": [{"term": "age", "values": ["5"]}]}', "constraint"),
+        ('{"queries": ["cause"], "constraint": []}', "query"),
+    ],
+)
+def test_another_field_in_place_of_the_constraints_is_named(completion, named):
+    with pytest.raises(ExtractionError) as caught:
+        parse_question(completion)
+    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", completion)
+    assert repr(named) in str(caught.value)
+
+
+def test_a_field_that_breaks_off_makes_a_question_incomplete():
     assert parse_question('{"query": ["cause"]}').complete
-    assert not parse_question('{"query": ["cause"], "constrai7t": []}').complete
-    assert not parse_question('{"query": ["cause"]} "constraint": [{"term": "age", "values": ["5"]}]}').complete
+    for completion in (
+        '{"query": ["cause"], "constr',
+        '{"query": ["cause"], "inform": [], "constraint": [{"term": "age',
+    ):
+        assert not parse_question(completion).complete
