@@ -130,6 +130,19 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("须戒烟禁酒", "不能再抽烟喝酒", WordingVerdict.SAME),
         ("未戒烟禁酒", "已戒烟酒", WordingVerdict.OPPOSITE),
         ("喂奶的妈妈要小心用", "哺乳期慎用", WordingVerdict.SAME),
+        # What is denied is another point.
+        ("your count is high", "a high count is usually not a cause for concern", None),
+        ("your count is high", "your count is not extremely high", None),
+        ("avoid strenuous exercise", "exercise regularly", None),
+        ("不要剧烈运动", "规律运动", None),
+        ("avoid strenuous exercise", "strenuous exercise is fine", WordingVerdict.OPPOSITE),
+        ("hepatitis B antibodies", "hepatitis C antibodies", None),
+        ("乙肝抗体检测", "丙肝抗体检测", None),
+        ("an infection of the wound", "disinfection of the wound", None),
+        ("bleeding after your menses have stopped", "bleeding after your period", None),
+        ("至少6个月", "不应少于半年", WordingVerdict.SAME),
+        ("at least 6 months", "should not be less than half a year", WordingVerdict.SAME),
+        ("这种病并非不能治", "这种病不能治", WordingVerdict.OPPOSITE),
     ],
 )
 def test_gists_and_lists(reference, response, verdict):

@@ -15,8 +15,8 @@ from imapeval.text.dimensions.opposites import (
 )
 from imapeval.text.dimensions.table import LEVEL, QUANTITY
 from imapeval.text.language import has_chinese
-from imapeval.text.negation.stance import read_stance
-from imapeval.text.phrases import parse_phrase
+from imapeval.text.negation.stance import read_denied_part, read_stance
+from imapeval.text.phrases import find_content_words, parse_phrase
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
@@ -43,6 +43,16 @@ def denies_side(a: Phrase, b: Phrase) -> bool:
     text = (a if a.stance.denies else b).text
     ends = [end for spans in find_opposites(text).spans.values() for _, end in spans]
     return not any(read_stance(text[end:]).denies for end in ends)
+
+
+def denies_another_point(denied: Phrase, affirmed: Phrase) -> bool:
+    """Return whether what a phrase denies is not what the other affirms.
+
+    "A raised count is not a cause for concern" does not deny "the count is raised".
+    """
+    point = find_content_words(read_denied_part(denied.text))
+    # Chinese characters are no words: what is denied may be the same in others.
+    return len(point) > 1 and point.isdisjoint(affirmed.words) and not any(map(has_chinese, point))
 
 
 def differ_by_opposite(a: Phrase, b: Phrase) -> bool:

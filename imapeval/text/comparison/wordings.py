@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison.differences import (
     are_change_and_state,
+    denies_another_point,
     denies_side,
     differ_by_antonym,
     differ_by_opposite,
@@ -202,7 +203,11 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         return WordingVerdict.SAME if same and are_complements(ours, theirs) and denies_side(a, b) else None
     denied, affirmed = (a, b) if a.stance.denies else (b, a)
     about_the_same = (
-        (measure_overlap(a.words, b.words) >= SAME_SUBJECT and (bool(a.words) or _may_be_about_the_same(a, b)))
+        (
+            measure_overlap(a.words, b.words) >= SAME_SUBJECT
+            and (bool(a.words) or _may_be_about_the_same(a, b))
+            and not denies_another_point(denied, affirmed)
+        )
         or a.subject == b.subject != ""
         # "Hereditary" and "not inherited" name one side.
         or (

@@ -263,6 +263,10 @@ STANDALONE_COMPLEMENTS = (
     (
         r"\b(?:compression (?:stockings?|socks|hosiery|bandages?|garments?)|support (?:stockings?|hosiery|tights)|elastic stockings)\b|弹力袜|压力袜|弹力绷带|加压绷带|循序减压袜",
     ),
+    # Whoever avoids it may well take other exercise.
+    (
+        r"\b(?:strenuous|vigorous|intense) (?:physical )?(?:exercis(?:e|es|ing)|activit(?:y|ies))\b|[剧激]烈(?:的)?(?:运动|锻炼|活动)",
+    ),
     (r"\b(?:donat(?:e|es|ing|ion)(?: of)? blood|blood don(?:ation|ating|or)|giv(?:e|ing) blood)\b|献血|捐血",),
     (
         r"\b(?:hair dye|dy(?:e|eing) (?:the |your |her )?hair|colou?r(?:ing)? (?:the |your |her )?hair|hair colou?r(?:ing)?|perm(?:s|ing)?)\b|染发|烫发|烫头|染头发",

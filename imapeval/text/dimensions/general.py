@@ -17,7 +17,9 @@ TIMES_OF_DAY = (
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
 # Antibodies against hepatitis B and C are two tests, of which both may be done.
-_NO_TEST = r"(?! (?:\w+ ){0,2}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
+_NO_TEST = (
+    r"(?! (?:\w+ ){0,2}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
+)
 _NO_TEST_ZH = r"(?!.{0,10}(?:抗原|抗体|疫苗|检[测查]|筛查|化验|免疫球蛋白|病毒载量))"
 _LETTERS = tuple(
     rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b{_NO_TEST}|{chinese}(?=型|肝|流){_NO_TEST_ZH}"
@@ -231,7 +233,7 @@ STANDALONE = (
     (
         r"\b(?:(?:strict |complete |absolute |total )?bed ?rest|rest in bed|in bed|immobili[sz]\w+)\b|卧床(?:休息)?|制动"
         r"|\b(?:(?:stay|remain|keep)(?:ing)? in bed|confined to bed|take it easy|(?:complete|absolute|strict|total|plenty of|adequate) (?:bed ?)?rest|rest(?= (?:up|at home|completely|quietly|as much|for|and)|$)|rest(?:ing)? (?:the|your) (?:leg|knee|arm|ankle|foot|wrist|joint|back|voice|shoulder|elbow|hand)|put your feet up|lie down and rest|inactiv\w+|sedentary)\b|静养|静卧|躺床|床上休息|绝对休息|多休息|注意休息|充分休息|休养|歇着|躺着(?:休|别)|静息(?!痛|心)",
-        r"\b(?:active|activity|activities|mobili[sz]e\w*|ambulat\w+|out of bed|(?:strenuous |vigorous |intense )?exercise)\b|剧烈运动|多?运动|多?锻炼|多?下床(?:活动|行走|走动)?|多?活动(?!期|性|度|义)"
+        r"\b(?:active|activity|activities|mobili[sz]e\w*|ambulat\w+|out of bed|(?:strenuous |vigorous |intense )?exercise)\b|[剧激]烈运动|多?运动|多?锻炼|多?下床(?:活动|行走|走动)?|多?活动(?!期|性|度|义)"
         r"|\b(?:keep(?:ing)? (?:moving|mobile|going)|mov(?:e|ing) (?:about|around)|get(?:ting)? (?:up|moving)|walk(?:ing)? (?:about|around|daily|regularly|more)|(?:stay(?:ing)? |keep(?:ing)? )?up and (?:about|moving)|physical activity|exercis(?:es|ing)|stay(?:ing)? (?:mobile|fit)|sports?|jogging|running(?! (?:nose|a\b)))\b|下地|多动|走动|起床走|多走|健身|体育课|跑步|早期活动|体力活动|动起来|起来走|散步|多?(?:下地|下床)(?:走动|走路|行走|活动|走走)?|多(?:运动|锻炼|活动)",
     ),
     (
