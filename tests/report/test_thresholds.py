@@ -57,7 +57,7 @@ def test_a_name_that_comes_near():
 def test_a_percentage_is_noticed():
     with pytest.raises(UsageError, match=r"--t imapscore=35: .* 0 to 1"):
         check_ranges([Threshold("imapscore", 35)], {"imapscore": (0.0, 1.0)}, option="--t")
-    with pytest.raises(UsageError, match=r"\d"):
+    with pytest.raises(UsageError, match=r"--t perplexity=-1: .*\b1\b"):
         check_ranges([Threshold("perplexity", -1)], {"perplexity": registry.get("perplexity").range}, option="--t")
     check_ranges([Threshold("perplexity", 1e6), Threshold("other", 35)], {"perplexity": (1.0, None)}, option="--t")
 

@@ -69,7 +69,7 @@ def test_rows_of_an_answer_become_one_sample(tmp_path: Path):
         ({"label": "2"}, "'2'"),
         ({"label": "good"}, "'good'"),
         ({"gold_texts": "Keep"}, "'Keep'"),
-        ({"gold_texts": "[1]"}, "1"),
+        ({"gold_texts": "[1]"}, "'[1]'"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, change: dict[str, str], told: str):
