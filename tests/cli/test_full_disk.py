@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import resource
 import shutil
@@ -20,12 +19,24 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.report.page_frame import write_page
 from imapeval.types import Sample
-from tests.cli.conftest import WriteData
+from tests.cli.conftest import Process, WriteData
 
 SAMPLES = [Sample(str(n), f"What helps in case {n}?", (f"Rest {n}.",), f"Ice {n}.") for n in range(40)]
 ROOM = 2_000_000
 """Bytes: for some of the 120 completions of 30,000."""
 THOUGHTS = " ".join(map(str, range(5000)))
+
+
+def run_process(*args: object, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own; `settings`, those of `subprocess.run`, limit its files or its output."""
+    command = [sys.executable, "-m", "imapeval", *map(str, args)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run(command, text=True, encoding="utf-8", timeout=120, check=False, **{**pipes, **settings})
+
+
+def limit_files(size: int) -> Callable[[], None]:
+    """Return what a new process calls so that it can write no file of more bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 @pytest.fixture
@@ -48,21 +59,15 @@ def server(serve: Callable[..., Any]) -> Any:
 
 @pytest.mark.slow
 def test_a_disk_that_is_full_at_the_start_is_an_error_before_any_request(
-    write_data: WriteData, tmp_path: Path, server: Any
+    write_data: WriteData, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Any
 ):
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "imapeval", "score", str(write_data(SAMPLES)), "--metrics", "imapscore:paper"),
-            *("--llm", "openai:m", "--base-url", server.url, "--out", "run"),
-        ],
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    done = run_process(
+        *("score", write_data(SAMPLES), "--metrics", "imapscore:paper"),
+        *("--llm", "openai:m", "--base-url", server.url, "--out", "run"),
         cwd=tmp_path,
-        env={**os.environ, "IMAPEVAL_CACHE": str(tmp_path / "cache")},
         # Enough for the run's own files, and not for an empty database of the cache.
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, resource.RLIM_INFINITY)),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
+        preexec_fn=limit_files(12_000),
     )
     assert (done.returncode, server.seen) == (2, Counter()), done.stderr
     assert "completions.sqlite" in done.stderr
@@ -83,21 +88,9 @@ def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
     cache = mount_disk(ROOM) if full == "disk" else tmp_path / "cache"
     data = write_data(SAMPLES)
     monkeypatch.setenv("IMAPEVAL_CACHE", str(cache))
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, resource.RLIM_INFINITY))
-
     command = ["score", str(data), "--metrics", "imapscore:paper", "--relations", "graph", "--json"]
     command += ["--llm", "openai:m", "--base-url", server.url, "--price", "1,1", "--out"]
-    done = subprocess.run(
-        [sys.executable, "-m", "imapeval", *command, "run"],
-        cwd=tmp_path,
-        preexec_fn=limit if full == "file" else None,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_process(*command, "run", cwd=tmp_path, preexec_fn=limit_files(ROOM) if full == "file" else None)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["samples"], told["failed"]) == (len(SAMPLES), 0)
@@ -128,6 +121,7 @@ def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
     mount_disk: Callable[[int], Path],
     write_data: WriteData,
     imapeval: Callable[..., subprocess.CompletedProcess[str]],
+    imapeval_process: Process,
     monkeypatch: pytest.MonkeyPatch,
     server: Any,
 ):
@@ -138,10 +132,7 @@ def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
     full = [command, str(write_data(SAMPLES)), *llm]
     full += ["--metrics", "imapscore:paper", "--relations", "graph"] * (command == "score")
     monkeypatch.setenv("IMAPEVAL_CACHE", str(disk / "cache"))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "imapeval", *full], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
+    with imapeval_process(*full) as process:
         while server.calls < 20 and process.poll() is None:
             time.sleep(0.01)
         others.write_bytes(bytes(shutil.disk_usage(disk).free - 8_000_000))
@@ -159,16 +150,9 @@ def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("as_json", [False, True])
 def test_output_on_a_full_disk(write_data: WriteData, tmp_path: Path, as_json: bool):
-    command = ["score", str(write_data(SAMPLES[:2])), "--metrics", "rouge1", "--out", "run", *["--json"] * as_json]
+    command = ["score", write_data(SAMPLES[:2]), "--metrics", "rouge1", "--out", "run", *["--json"] * as_json]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "imapeval", *command],
-            cwd=tmp_path,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = run_process(*command, cwd=tmp_path, stdout=full)
     assert done.returncode == 2
     assert "full" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
