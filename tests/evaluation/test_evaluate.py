@@ -14,7 +14,7 @@ from imapeval.evaluation.pipeline import Pipeline
 from imapeval.evaluation.runs import Result, Run, RunWriter
 from imapeval.evaluation.stores import InMemoryStore, ResultStore
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Metric, Requirement, range_parts, to_outcome
+from imapeval.metrics.base import Case, Metric, range_parts, to_outcome, unsigned
 from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
 
 QUERY = (Pair("word", "?"),)
@@ -68,18 +68,14 @@ class Same:
         ]
 
 
-@dataclass(frozen=True)
 class Length(Metric):
     """A metric on texts: the distance of the lengths, less is better; it cannot bear the response "poison"."""
 
-    name: str = "length"
-    summary: str = "difference of lengths"
-    citation: str = "none"
-    requires: frozenset[Requirement] = frozenset()
-    languages: frozenset[Lang] = frozenset({"en"})
-    range: tuple[float | None, float | None] = (0.0, None)
-    higher_is_better: bool = False
-    signature: str = "length|v:1"
+    name = "length"
+    summary = "difference of lengths"
+    requires = frozenset()
+    range = (0.0, None)
+    higher_is_better = False
 
     def score(self, case: Case) -> float:
         if case.response == "poison":
@@ -96,6 +92,7 @@ def by_key(results: Sequence[Result]) -> dict[tuple[str, str], Outcome]:
 
 
 IMAPSCORE, ON_IMAPS = registry.get("imapscore"), registry.get("rouge1+imap")
+METRICS = [IMAPSCORE, Length()]
 
 
 def score_all(samples: Sequence[Sample], **settings: Any) -> list[Result]:
@@ -106,15 +103,19 @@ def score_to(run: ResultStore, samples: Sequence[Sample], *parts: Any, **setting
     asyncio.run(evaluate.evaluate_to_store(samples, Pipeline(*parts), run=run, **settings))
 
 
+def score_in(folder: Path, samples: Sequence[Sample], *parts: Any, **settings: Any) -> None:
+    """Score samples into a run in a folder, which it may have begun before."""
+    with RunWriter(folder, samples, settings=evaluate.make_run_settings(Pipeline(*parts), seed=0)) as writer:
+        score_to(writer, samples, *parts, **settings)
+
+
 def run(samples: Sequence[Sample], **more: object) -> dict[tuple[str, str], Outcome]:
-    settings = {"metrics": [IMAPSCORE, Length()], "extractor": Words(), "matcher": Same()} | more
+    settings = {"metrics": METRICS, "extractor": Words(), "matcher": Same()} | more
     return by_key(score_all(samples, **settings))
 
 
 def test_scores_and_full_signatures():
-    results = score_all(
-        [sample("a", "rest and fluids")], metrics=[IMAPSCORE, Length()], extractor=Words(), matcher=Same()
-    )
+    results = score_all([sample("a", "rest and fluids")], metrics=METRICS, extractor=Words(), matcher=Same())
     imapscore, length = (by_key(results)["a", metric] for metric in ("imapscore", "length"))
     assert isinstance(imapscore, Score)
     assert (imapscore.value, length) == (1.0, Score(0.0))
@@ -236,17 +237,16 @@ def test_works_in_batches_and_keeps_to_the_concurrency():
     words, same, done = Words(concurrency=3), Same(), []
     count = 2 * evaluate.BATCH + 1
     samples = [sample(str(n), "rest") for n in range(count)]
-    score_to(InMemoryStore(), samples, [IMAPSCORE, Length()], words, same, progress=done.append)
+    score_to(InMemoryStore(), samples, METRICS, words, same, progress=done.append)
     assert same.batches == done == [evaluate.BATCH, evaluate.BATCH, 1]
     assert words.most_busy == 3
 
 
-@dataclass(frozen=True)
 class Facts(Length):
     """A metric on the imap of question and response alone: it counts facts."""
 
-    name: str = "facts"
-    requires: frozenset[Requirement] = frozenset({"imap"})
+    name = "facts"
+    requires = frozenset({"imap"})
 
     def score(self, case: Case) -> Outcome:
         return Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "")
@@ -308,9 +308,7 @@ def test_the_mean_over_readings_counts_and_says_how_stable_it_is():
 
 def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
     two = sample("a", "rest now", "rest now", "sleep")
-    words = Thrice()
-    with open_run(tmp_path, [two], words) as writer:
-        score_to(writer, [two], [IMAPSCORE, Length()], words, Same())
+    score_in(tmp_path, [two], METRICS, Thrice(), Same())
     score = by_key(Run(tmp_path).results())["a", "imapscore"]
     assert isinstance(score, Score)
     # Beside the first reference 1, 3/4 and 3/4; beside the second 0 each time.
@@ -329,14 +327,14 @@ def test_an_imap_metric_without_extractor():
 def test_what_was_read_before_everything_ended_is_kept(tmp_path: Path):
     samples = [sample(id_, "rest") for id_ in "abc"]
     words = Words(errors={"b": ServiceError("the server is down", kind="unreachable")}, concurrency=1)
-    with open_run(tmp_path, samples, words) as writer, pytest.raises(ServiceError):
-        score_to(writer, samples, [IMAPSCORE, Length()], words, Same())
+    with pytest.raises(ServiceError):
+        score_in(tmp_path, samples, METRICS, words, Same())
     assert words.asked == ["a", "b"]
     assert sorted(by_key(Run(tmp_path).results())) == [("a", "imapscore"), ("a", "length")]
     assert Run(tmp_path).manifest["finished"] is None
 
 
-async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Path):
+def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Path):
     stop = asyncio.Event()
 
     class Stopping(Words):
@@ -347,9 +345,7 @@ async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Pa
 
     words = Stopping(concurrency=2)
     samples = [sample(id_, "rest") for id_ in "abcd"]
-    with open_run(tmp_path, samples, words) as writer:
-        parts = Pipeline([IMAPSCORE, Length()], words, Same())
-        await evaluate.evaluate_to_store(samples, parts, run=writer, stop=stop)
+    score_in(tmp_path, samples, METRICS, words, Same(), stop=stop)
     assert words.asked == ["a", "b"]
     assert sorted(by_key(Run(tmp_path).results())) == [
         ("a", "imapscore"),
@@ -358,12 +354,6 @@ async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Pa
         ("b", "length"),
     ]
     assert Run(tmp_path).manifest["finished"] is None
-
-
-def open_run(folder: Path, samples: Sequence[Sample], words: Words) -> RunWriter:
-    metrics = [IMAPSCORE, Length()]
-    settings = evaluate.make_run_settings(Pipeline(metrics, words, Same()), seed=0)
-    return RunWriter(folder, samples, settings=settings)
 
 
 def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
@@ -377,8 +367,7 @@ def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
     )
     second = Words()
     for words in (first, second):
-        with open_run(tmp_path, samples, words) as writer:
-            score_to(writer, samples, [IMAPSCORE, Length()], words, Same())
+        score_in(tmp_path, samples, METRICS, words, Same())
     assert second.asked == ["b", "c"]
     outcomes = by_key(Run(tmp_path).results())
     assert len(outcomes) == 8
@@ -392,7 +381,7 @@ class Judge(Length):
     """A metric that waits for the others: all judges must have been asked before the first answers."""
 
     name: str = "judge"
-    waiting: list[str] = field(default_factory=list)
+    waiting: list[str] = unsigned(default_factory=list)
     judges: int = 1
 
     is_async = True
@@ -420,33 +409,25 @@ def test_metrics_that_wait_wait_together():
 
 def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(tmp_path: Path):
     samples, metrics = [sample("a", "rest"), sample("b", "dead")], [IMAPSCORE, Length(), Judge(), Judge("other")]
-    words, same = Words(), Same()
-    settings = evaluate.make_run_settings(Pipeline(metrics, words, same), seed=0)
-    with (
-        RunWriter(tmp_path / "run", samples, settings=settings, source="x", command=[]) as writer,
-        pytest.raises(ServiceError, match="nobody answers"),
-    ):
-        score_to(writer, samples, metrics, words, same)
-    kept = Run(tmp_path / "run")
+    with pytest.raises(ServiceError, match="nobody answers"):
+        score_in(tmp_path, samples, metrics, Words(), Same())
+    kept = Run(tmp_path)
     assert {(result.id, result.metric) for result in kept.results()} == {
         (id_, metric) for id_ in ("a", "b") for metric in ("imapscore", "length")
     }
-    assert (tmp_path / "run" / "imaps.jsonl").stat().st_size > 0
+    assert [record.id for record in kept.imaps()] == ["a", "b"]
 
 
-@dataclass(frozen=True)
 class Overshooting(Length):
     """A metric that gives more than it says that it can, as one of another package may."""
 
-    name: str = "overshooting"
-    range: tuple[float | None, float | None] = (0.0, 10.0)
+    name = "overshooting"
+    range = (0.0, 10.0)
 
 
 def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
-    samples, metrics = [sample("a", "rest"), sample("b", "rest rest rest")], [Overshooting()]
-    settings = evaluate.make_run_settings(Pipeline(metrics), seed=0)
-    with RunWriter(tmp_path, samples, settings=settings) as writer:
-        score_to(writer, samples, metrics)
+    samples = [sample("a", "rest"), sample("b", "rest rest rest")]
+    score_in(tmp_path, samples, [Overshooting()])
     kinds = {
         id_: outcome.kind
         for (id_, _), outcome in by_key(Run(tmp_path).results()).items()
@@ -455,18 +436,17 @@ def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
     assert kinds == {"a": "out-of-range"}
 
 
-@dataclass(frozen=True)
 class Misstating(Length):
     """A metric with a part that is no share, though it says so."""
 
-    name: str = "misstating"
+    name = "misstating"
     part_ranges = range_parts(shares=["recall"])
 
     def score(self, case: Case) -> Outcome:
         return Score(1.0, {"recall": float(len(case.response)), "other": 1e9})
 
 
-def test_a_part_beyond_its_own_range_is_a_failure(tmp_path: Path):
+def test_a_part_beyond_its_own_range_is_a_failure():
     samples, metrics = [sample("a", "r"), sample("b", "rr")], [Misstating()]
     outcomes = by_key(score_all(samples, metrics=metrics))
     assert outcomes["a", "misstating"].parts == {"recall": 1.0, "other": 1e9}
