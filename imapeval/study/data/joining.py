@@ -54,6 +54,7 @@ def join_ratings(
     metrics: Sequence[str] | None = None,
     dimensions: Sequence[str] | None = None,
     scales: Mapping[str, RatingScale] | None = None,
+    columns: Sequence[str] = (),
     unrated: bool = False,
 ) -> tuple[Rated, JoinReport]:
     """Join the scores of runs with ratings, by the answers' ids.
@@ -73,6 +74,7 @@ def join_ratings(
         dimensions: Dimensions in the order of the result; None takes those of the ratings.
         scales: Rating scales by dimension, if the ratings in the data are used; those of a file are checked when it
             is read.
+        columns: Columns of the data that become facets besides task, dataset and language.
         unrated: Keep answers without a rating, with NaN; there may be no rated ones.
 
     Returns:
@@ -109,7 +111,7 @@ def join_ratings(
         by_rater={name: table[kept][:, seen] for name, table in by_rater.items()} if seen else {},
         scales={name: scale for name, scale in given.scales.items() if name in named},
         lower_is_better=find_lower_is_better(chosen),
-        facets=_read_facets(samples),
+        facets=_read_facets(samples, columns),
         covariates=_measure(samples, _read_imap_sizes(runs)),
     )
     strays = tuple(id_ for id_, row in zip(given.ids, place.tolist(), strict=True) if row < 0)
@@ -246,12 +248,14 @@ def _refuse_unrated(given: Ratings, answers: _Answers, *, from_file: bool) -> Us
     )
 
 
-def _read_facets(samples: Sequence[Sample]) -> dict[str, tuple[str, ...]]:
-    facets = {name: tuple(_label(sample.meta.get(name)) for sample in samples) for name in _FACETS}
-    return {
-        "language": tuple(sample.lang for sample in samples),
-        **{name: groups for name, groups in facets.items() if any(groups)},
-    }
+def _read_facets(samples: Sequence[Sample], columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    languages = tuple(sample.lang for sample in samples)
+    facets = {"language": languages}
+    for name in (*_FACETS, *columns):
+        groups = languages if name == "lang" else tuple(_label(sample.meta.get(name)) for sample in samples)
+        if any(groups):
+            facets.setdefault(name, groups)
+    return facets
 
 
 def _label(value: object) -> str:

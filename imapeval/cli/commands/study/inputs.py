@@ -131,8 +131,10 @@ class StudyOptions:
         typer.Option(metavar="WORD=NUMBER,...", help="Numbers for ratings that are words, such as poor=1,good=2."),
     ] = None
 
-    def read_ratings(self, file: str, *, report: bool = False) -> "Ratings":
+    def read_ratings(self, file: str, *, dimensions: Sequence[str] | None = None, report: bool = False) -> "Ratings":
         """Return the ratings of a file; with `report` print to stderr what was read.
+
+        Given dimensions take the place of --dimensions.
 
         Raises:
             UsageError: An option is malformed.
@@ -146,7 +148,7 @@ class StudyOptions:
             columns=parse_columns(self.mapping),
             labels=_parse_labels(self.labels),
             scales=parse_scales(self.scales or ()),
-            dimensions=parse_names(self.dimensions, "--dimensions"),
+            dimensions=dimensions or parse_names(self.dimensions, "--dimensions"),
         )
         for sentence in describe_reading(given.left_out, given.unread, given.notes) if report else ():
             echo(sentence, err=True)
@@ -182,12 +184,13 @@ class StudyOptions:
         *,
         metrics: str | None = None,
         dimensions: str | None = None,
+        by: str | None = None,
         unrated: bool = False,
     ) -> JoinedData:
         """Read runs and ratings, join them, and print to stderr what was joined.
 
-        Given names, separated by commas, take the place of --metrics and --dimensions; with `unrated`, answers without
-        ratings are kept.
+        Given names, separated by commas, take the place of --metrics and --dimensions; `by` is a column of the data
+        that `divide` will group the answers by. With `unrated`, answers without ratings are kept.
 
         Raises:
             UsageError: An option is malformed or does not apply.
@@ -206,13 +209,15 @@ class StudyOptions:
             for option, value in (("--map", self.mapping), ("--labels", self.labels)):
                 if value:
                     raise UsageError(f"{option} describes a file of ratings. Give that file with --ratings.")
-        given = None if self.ratings is None else self.read_ratings(self.ratings)
+        rated_for = parse_names(dimensions or self.dimensions, "--dimensions")
+        given = None if self.ratings is None else self.read_ratings(self.ratings, dimensions=rated_for)
         rated, report = join_ratings(
             runs,
             given,
             metrics=named,
-            dimensions=parse_names(dimensions or self.dimensions, "--dimensions"),
+            dimensions=rated_for,
             scales=parse_scales(self.scales or ()),
+            columns=() if by is None else (by,),
             unrated=unrated,
         )
         for sentence in report.to_sentences():
@@ -227,7 +232,9 @@ class StudyOptions:
             rated = choose_metrics(rated, wanted)
         return JoinedData(rated, report, {name: signatures[name] for name in rated.metrics})
 
-    def read_dimension(self, folders: Sequence[Path], *, metric: str, dimension: str | None) -> tuple[JoinedData, str]:
+    def read_dimension(
+        self, folders: Sequence[Path], *, metric: str, dimension: str | None, by: str | None = None
+    ) -> tuple[JoinedData, str]:
         """Read as `read` does, for a command about one metric and one dimension of the ratings.
 
         Without `dimension`, it is the only one.
@@ -236,7 +243,7 @@ class StudyOptions:
             UsageError: As in `read`; or there are several dimensions.
             InputError: A file is malformed.
         """
-        joined = self.read(folders, metrics=metric, dimensions=dimension)
+        joined = self.read(folders, metrics=metric, dimensions=dimension, by=by)
         if len(joined.rated.dimensions) != 1:
             raise UsageError(
                 f"there are ratings of: {', '.join(joined.rated.dimensions)}. Choose one with --dimension."

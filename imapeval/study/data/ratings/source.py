@@ -130,7 +130,8 @@ class RatingsSource:
             row,
             fix="Write a number or leave it empty"
             + (
-                "; choose the rating columns with --dimensions, translate words with --labels."
+                "; choose the columns with --dimensions, or the only one with --dimension; translate words with "
+                "--labels."
                 if self.kind == "rating"
                 else "."
             ),

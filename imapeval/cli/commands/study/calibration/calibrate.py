@@ -37,7 +37,8 @@ def calibrate(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Also measure errors within groups of answers: task, language, dataset, system ..."
+            metavar="NAME",
+            help="Also measure errors within groups of answers: language, system, task or another column of the data.",
         ),
     ] = None,
     method: Annotated[str, typer.Option(metavar="METHOD", help="isotonic (monotonic) or linear.")] = "isotonic",
@@ -56,7 +57,7 @@ def calibrate(
     from imapeval.study.calibration.groups import measure_groups
 
     chosen = choose_one(method, "--method", METHODS)
-    joined, name = options.read_dimension(folders, metric=metric, dimension=dimension)
+    joined, name = options.read_dimension(folders, metric=metric, dimension=dimension, by=by)
     signature = joined.signatures[metric]
     made = compute(joined.rated, metric, name, signature=signature, method=chosen, seed=seed, resamples=resamples)
     errors: list[GroupError] = []

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from imapeval.study.calibration.prediction_powered import SystemDifference, SystemMean
 
 
+_SHARE = "Share right: "
+"""Begins what is said of a share, as the same may be said of a mean."""
+
+
 @expand_options
 def estimate(
     folders: RunFolders,
@@ -25,7 +29,9 @@ def estimate(
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     by: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Estimate within groups of answers: task, language, dataset ..."),
+        typer.Option(
+            metavar="NAME", help="Estimate within groups of answers: language, task or another column of the data."
+        ),
     ] = None,
     right_from: Annotated[
         float | None,
@@ -43,7 +49,7 @@ def estimate(
 
     if right_from is not None and not isfinite(right_from):
         raise UsageError(f"--right-from {right_from} is not finite. Give a finite number.")
-    rated = options.read(folders, metrics=metric, unrated=True).rated
+    rated = options.read(folders, metrics=metric, by=by, unrated=True).rated
     means: list[SystemMean] = []
     differences: list[SystemDifference] = []
     shares: list[SystemMean] = []
@@ -67,11 +73,12 @@ def estimate(
     _print_means(means, "mean rating", f"Mean rating, estimated with {metric}")
     _print_differences(differences)
     if shares:
-        _print_means(shares, "share right", f"Share of answers rated {right_from:g} or better, estimated with {metric}")
-        _print_differences(share_differences)
+        title = f"Share of answers rated {right_from:g} or better, estimated with {metric}"
+        _print_means(shares, "share right", title, about=_SHARE)
+        _print_differences(share_differences, about=_SHARE)
 
 
-def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> None:
+def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str, *, about: str = "") -> None:
     columns = [Column("group", "group", text=True, wrap=False)] if any(row.group for row in rows) else []
     columns += [
         Column("system", lambda row: row.system or "all", text=True, wrap=False),
@@ -85,7 +92,7 @@ def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> Non
     emit(rows, columns, title=title, width=UNLIMITED)
     for row in rows:
         if row.note is not None:
-            echo(f"{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
+            echo(f"{about}{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
     echo(
         "Intervals are 95%, with answers to one question taken together. 'worth ratings': the number of ratings that "
         "alone would give an interval as narrow. The estimate is unbiased for any metric if the rated answers are a "
@@ -93,11 +100,11 @@ def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str) -> Non
     )
 
 
-def _print_differences(rows: "Sequence[SystemDifference]") -> None:
+def _print_differences(rows: "Sequence[SystemDifference]", *, about: str = "") -> None:
     for row in rows:
         apart = "" if row.low <= 0 <= row.high else ": the interval does not contain 0"
         echo(
-            f"{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
+            f"{about}{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
             f"{_format_value(row)} (ratings alone {_format_plain(row)}){apart}."
         )
     if len(rows) > 1:

@@ -29,7 +29,7 @@ def write_run(
     samples = [
         Sample(
             *(f"{system}{n}", f"q{n}?", ("r",), "a", "en", system, {"accuracy": round(float(truth[row, n]), 2)}),
-            meta={"task": tasks[n % len(tasks)]},
+            meta={"task": tasks[n % len(tasks)], "clinic": "ABC"[n % 3]},
         )
         for row, system in enumerate("xy")
         for n in range(N)
@@ -114,6 +114,44 @@ def test_estimate_by_group(imapeval: Command, tmp_path: Path):
     wrong = imapeval(*arguments[:-1], "ward")
     assert wrong.returncode == 2
     assert "'ward'" in wrong.stderr
+
+
+def test_groups_are_those_of_any_column_of_the_data(imapeval: Command, run: Path, tmp_path: Path):
+    done = imapeval("study", "estimate", run, "--metric", "m", "--by", "clinic", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["group"] for row in json.loads(done.stdout)["means"]] == ["A", "A", "B", "B", "C", "C"]
+    done = imapeval("study", "estimate", run, "--metric", "m", "--by", "lang", "--json")
+    assert {row["group"] for row in json.loads(done.stdout)["means"]} == {"en"}
+    made = ("--out", tmp_path / "m.json", "--json")
+    done = imapeval("study", "calibrate", run, "--metric", "m", "--by", "clinic", *made)
+    assert done.returncode == 0, done.stderr
+    assert [row["group"] for row in json.loads(done.stdout)["groups"]] == ["A", "B", "C"]
+
+
+def test_reasons_say_whether_they_are_about_the_mean_or_the_share(imapeval: Command, run: Path, tmp_path: Path):
+    ratings = write_ratings(tmp_path / "few.csv", run, every=30)
+    done = imapeval("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "3")
+    lines = done.stdout.splitlines()
+    reasons = [line for line in lines if line.endswith("fewer than 5.")]
+    assert len(reasons) == len(set(reasons)) == 4
+    ratings = write_ratings(tmp_path / "many.csv", run, every=4)
+    done = imapeval("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "3")
+    (_, share) = [line for line in done.stdout.splitlines() if "x minus y is" in line]
+    assert share.startswith("Share right: ")
+
+
+@pytest.mark.parametrize("options", ["calibrate --out c.json", "cutoff --right-from 3", "limits --scale accuracy=-1:7"])
+def test_other_columns_of_the_ratings_are_not_read(imapeval: Command, run: Path, tmp_path: Path, options: str):
+    ratings = write_ratings(tmp_path / "r.csv", run, every=1)
+    lines = ratings.read_text().splitlines()
+    ratings.write_text("\n".join([f"{lines[0]},comment", *(f"{line},fine" for line in lines[1:])]) + "\n")
+    command = ("study", *options.split(), run, "--metric", "m", "--ratings", ratings)
+    done = imapeval(*command, "--dimension", "accuracy")
+    assert done.returncode == 0, done.stderr
+    done = imapeval(*command)
+    assert done.returncode == 2
+    # The option that these commands have.
+    assert re.search(r"--dimension\b(?!s)", done.stderr)
 
 
 def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Path):
