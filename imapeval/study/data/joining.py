@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.ids import contrast_ids, describe_added_systems
+from imapeval.evaluation.ids import contrast_ids, describe_added_systems, list_first
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
@@ -156,13 +156,26 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
         (first, signature), *others = [(folder, text) for folder, text in given.items() if text is not None]
         for folder, other in others:
             if other != signature:
-                raise InputError(
-                    f"the metric {name!r} has the signature {other} here and {signature} in {first}",
-                    path=folder,
-                    fix="Give only one of the runs, or exclude the metric with --metrics.",
-                )
+                raise _refuse_other_signature(name, (folder, other), (first, signature))
         signatures[name] = signature
     return signatures
+
+
+def _refuse_other_signature(metric: str, here: tuple[Path, str], there: tuple[Path, str]) -> InputError:
+    """Return the error about two runs with their signatures of a metric, of which the parts that differ are named."""
+    parts, others = here[1].split("|"), there[1].split("|")
+    own = list_first([part for part in parts if part not in others])
+    theirs = list_first([part for part in others if part not in parts])
+    if not own and not theirs:
+        own, theirs = here[1], there[1]
+    return InputError(
+        f"the metric {metric!r} was computed in another way here than in {there[0]}: {own or 'nothing'} instead of "
+        f"{theirs or 'nothing'}",
+        path=here[0],
+        fix=f"To study both, copy the columns id and {metric} of its results.csv to a table, give {metric} another "
+        "name there, and give the table to `imapeval study` with --scores in place of this run. Otherwise give one of "
+        "the runs, or choose other metrics with --metrics.",
+    )
 
 
 def find_lower_is_better(metrics: Iterable[str]) -> frozenset[str]:

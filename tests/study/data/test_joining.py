@@ -152,10 +152,35 @@ def test_metrics_and_dimensions_are_chosen_in_order(run: Run):
 
 def test_another_signature_is_another_metric(run: Run, tmp_path: Path):
     new = write(tmp_path / "new", {"rouge1": [Score(1)] * 3}, version="2")
-    with pytest.raises(InputError, match=r"'rouge1'.*rouge1\|v:2.*rouge1\|v:1"):
+    with pytest.raises(InputError, match=r"'rouge1'.*v:2.*v:1"):
         join_ratings([run, new])
     rated, _ = join_ratings([run, new], metrics=["other"])
     assert rated.metrics == ("other",)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "told"),
+    [
+        (
+            "m|v:1|lexicon|v:9|steps:a",
+            "m|v:1|prompted|temperature:0|v:9|steps:a",
+            "prompted, temperature:0 instead of lexicon",
+        ),
+        ("m|v:1", "m|v:1|exact", "exact instead of nothing"),
+        ("m|a|b", "m|b|a", "m|b|a instead of m|a|b"),
+    ],
+)
+def test_only_what_differs_between_signatures_is_told(tmp_path: Path, here: str, there: str, told: str):
+    runs: list[Run] = []
+    for name, signature in (("first", here), ("second", there)):
+        with RunWriter(tmp_path / name, SAMPLES, settings=RunSettings({"m": signature})) as writer:
+            writer.finish()
+        runs.append(Run(tmp_path / name))
+    with pytest.raises(InputError, match="--scores") as caught:
+        join_ratings(runs)
+    assert caught.value.path == tmp_path / "second"
+    assert told in str(caught.value)
+    assert "steps:a" not in str(caught.value)
 
 
 def test_another_score_with_the_same_signature(run: Run, tmp_path: Path):
