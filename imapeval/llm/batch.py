@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
 from imapeval.files import create_private_file, make_private_folder
-from imapeval.llm.batch_results import BatchResultLine, read_lines
+from imapeval.llm.batch_results import BatchResultLine, FailedResults, read_lines
 from imapeval.llm.dry_run import pending_error
 from imapeval.llm.middleware.cache import cache_key
 from imapeval.llm.protocol import PERMANENT_KINDS, Request, canonical_json, parse_canonical
@@ -52,15 +52,15 @@ CREATE TABLE failure (
     PRIMARY KEY (key, result)
 );
 """
-"""`file` is the number of the latest file with the request; in `failure`, at the time of the failure. `result` is the
-id of the result, so that importing the same failure again does not add another one."""
+"""`file` is the number of the latest file with the request; in `failure`, at the time of the failure. `result` tells
+it from other failures of the request (`FailedResults`), so that importing it again does not add another one."""
 
 _NOT_FAILED = "NOT EXISTS (SELECT * FROM failure WHERE failure.key = request.key AND failure.file = request.file)"
 """Condition on a request: it has not failed since it was last exported."""
 
 _MISTYPED = (
-    "SELECT 1 FROM model WHERE typeof(identity) <> 'text' OR typeof(name) <> 'text' UNION ALL "
-    "SELECT 1 FROM failure WHERE typeof(message) <> 'text' OR typeof(raw) NOT IN ('text', 'null') UNION ALL "
+    "SELECT 1 FROM model WHERE typeof(identity) <> 'text' OR typeof(name) <> 'text' UNION ALL SELECT 1 FROM failure "
+    "WHERE typeof(result) <> 'text' OR typeof(message) <> 'text' OR typeof(raw) NOT IN ('text', 'null') UNION ALL "
     "SELECT 1 FROM request WHERE typeof(key) <> 'text' OR typeof(text) <> 'text' OR typeof(file) <> 'integer' LIMIT 1"
 )
 """Finds values of types that were not written: SQLite takes any in any column."""
@@ -216,9 +216,11 @@ class BatchFolder:
         """
         report = ImportReport()
         with self._guarded():
+            failed = FailedResults(text for (text,) in self._state.execute("SELECT result FROM failure"))
             for path in results:
                 for line, content in read_lines(path):
-                    self._import_line(content, f"{path}, line {line}", report, cache)
+                    self._import_line(content, f"{path}, line {line}", report, cache, failed)
+                self._state.executemany("INSERT OR IGNORE INTO failure VALUES (?, ?, ?, ?, ?, ?)", failed.take())
             self._state.commit()
         return report
 
@@ -238,12 +240,15 @@ class BatchFolder:
         for draft in self.path.glob("*.part"):
             draft.unlink()
 
-    def _import_line(self, content: bytes, location: str, report: ImportReport, cache: CachedModel) -> None:
+    def _import_line(
+        self, content: bytes, location: str, report: ImportReport, cache: CachedModel, failed: FailedResults
+    ) -> None:
         try:
             result = BatchResultLine.model_validate_json(content)
         except ValidationError as error:
             report.unreadable[location] = error.errors(include_url=False)[0]["msg"]
             return
+        failed.note_id(result)
         key = result.custom_id
         row = self._state.execute("SELECT text, file FROM request WHERE key = ?", (key,)).fetchone()
         if row is None:
@@ -258,7 +263,9 @@ class BatchFolder:
         except (ProviderError, ServiceError) as error:
             if cached is None:
                 report.failures[key] = (error.kind, str(error))
-                self._note_failure(result, row[1], error, request)
+                raw = error.raw if isinstance(error, ProviderError) else None
+                kind = self._note_refusal(result, request) or error.kind
+                failed.add(result, location, (row[1], kind, str(error), raw))
             return
         report.failures.pop(key, None)
         if cached is None:
@@ -273,22 +280,16 @@ class BatchFolder:
             report.differing.append(location)
         self._state.execute("UPDATE request SET answered = 1 WHERE key = ?", (key,))
 
-    def _note_failure(
-        self, result: BatchResultLine, file: int, error: ProviderError | ServiceError, request: Request
-    ) -> None:
-        kind = error.kind
+    def _note_refusal(self, result: BatchResultLine, request: Request) -> str | None:
+        """Note the parameter that the server refuses, and return the kind of this failure; None for another."""
         refused = chat_format.find_unsupported_parameter(
             result.error_reply(), self.request_body(request), self._refused
         )
-        if refused is not None:
-            # Not a failure of the request: the next export omits or replaces the parameter.
-            self._state.execute("INSERT OR IGNORE INTO refused VALUES (?)", (refused,))
-            kind = "refused-parameter"
-        raw = error.raw if isinstance(error, ProviderError) else None
-        self._state.execute(
-            "INSERT OR IGNORE INTO failure VALUES (?, ?, ?, ?, ?, ?)",
-            (result.custom_id, result.id or cache_key(result.model_dump_json()), file, kind, str(error), raw),
-        )
+        if refused is None:
+            return None
+        # Not a failure of the request: the next export omits or replaces the parameter.
+        self._state.execute("INSERT OR IGNORE INTO refused VALUES (?)", (refused,))
+        return "refused-parameter"
 
     def request_body(self, request: Request) -> Any:
         """Return the body of a request, ready for JSON; see `chat_format.request_body`."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, model_validator
 
 from imapeval.errors import InputError, ProviderError
+from imapeval.llm.middleware.cache import cache_key
 from imapeval.llm.providers import chat_format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from imapeval.llm.protocol import Completion, Request
@@ -63,6 +64,38 @@ class BatchResultLine(BaseModel):
         """Return the error reply; its status is 0 if the request was never sent."""
         status, body = (0, None) if self.response is None else (self.response.status_code, self.response.body)
         return chat_format.ErrorReply.parse(status, json.dumps(body if self.error is None else self.error))
+
+
+class FailedResults:
+    """Failures in files of results, each with a text that tells it from other failures of its request.
+
+    This is the id of the result. Some servers give every result the same id, or none: there it is the id with the
+    content and the place, so that a second failure is not taken for the first one imported again.
+
+    Args:
+        known: These texts, of earlier imports.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._shared = {"", *(text.partition("\n")[0] for text in known if "\n" in text)}
+        self._owners: dict[str, str] = {}
+        self._failures: list[tuple[str, str, str, tuple[int, str, str, str | None]]] = []
+
+    def note_id(self, result: BatchResultLine) -> None:
+        """Note whose id that of a result is."""
+        id_ = result.id or ""
+        if self._owners.setdefault(id_, result.custom_id) != result.custom_id:
+            self._shared.add(id_)
+
+    def add(self, result: BatchResultLine, location: str, outcome: tuple[int, str, str, str | None]) -> None:
+        """Add the failure that a result is: the number of the file of requests, kind, message and raw text."""
+        place = f"{result.id or ''}\n{cache_key(result.model_dump_json())}\n{location}"
+        self._failures.append((result.custom_id, result.id or "", place, outcome))
+
+    def take(self) -> list[tuple[str, str, int, str, str, str | None]]:
+        """Return and forget the failures added, at the end of a file: `custom_id`, the text, and the outcome."""
+        added, self._failures = self._failures, []
+        return [(key, place if id_ in self._shared else id_, *outcome) for key, id_, place, outcome in added]
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -53,12 +53,12 @@ def chat(text: str | None, *, reason: str = "stop", **message: str) -> dict[str,
     return {"model": "m-2026", "choices": [{"message": message, "finish_reason": reason}], "usage": usage}
 
 
-def good(request: Request, text: str = "yes", id_: str = "r1") -> dict[str, object]:
+def good(request: Request, text: str = "yes", id_: str | None = "r1") -> dict[str, object]:
     response = {"status_code": 200, "request_id": "x", "body": chat(text)}
     return {"id": id_, "custom_id": key(request), "response": response, "error": None}
 
 
-def bad(request: Request, status: int = 500, message: str = "overloaded", id_: str = "r1") -> dict[str, object]:
+def bad(request: Request, status: int = 500, message: str = "overloaded", id_: str | None = "r1") -> dict[str, object]:
     response = {"status_code": status, "request_id": "x", "body": {"error": {"message": message}}}
     return {"id": id_, "custom_id": key(request), "response": response, "error": None}
 
@@ -286,6 +286,30 @@ def test_failures_are_reported_and_exported_again(folder, cache, take, outcome, 
     assert write(folder, ask(1)).waiting == 1
 
 
+@pytest.mark.parametrize(("name", "again"), [("r-{}.jsonl", "overloaded"), ("r.jsonl", "overloaded again")])
+@pytest.mark.parametrize("id_", ["batch", None])
+def test_results_that_share_an_id_are_told_apart(tmp_path, folder, cache, id_, name, again):
+    def take(number: int, *lines: dict[str, object]):
+        path = tmp_path / name.format(number)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return folder.import_results([path], cache=cache)
+
+    write(folder, ask(1), ask(2), ask(3))
+    first = [bad(ask(1), id_=id_), good(ask(2), id_=id_), bad(ask(3), id_=id_)]
+    take(1, *first)
+    assert write(folder, ask(1), ask(3)).waiting == 0
+    # The old failures again say nothing about the new file.
+    take(1, *first)
+    assert (write(folder, ask(1), ask(3)).waiting, folder.count_waiting()) == (2, {"requests-002.jsonl": 2})
+    take(2, bad(ask(1), id_=id_, message=again), good(ask(3), id_=id_))
+    assert folder.count_waiting() == {}
+    # Alone in its file.
+    for number in (3, 4):
+        assert len(write(folder, ask(1)).files) == 1
+        take(number, bad(ask(1), id_=id_, message=f"overloaded at {number}"))
+        assert folder.count_waiting() == {}
+
+
 def test_the_output_of_a_real_vllm(folder, cache, take):
     # `vllm run-batch` 0.32.0 on the CPU with SmolLM2-135M-Instruct; only the custom_ids are made to fit.
     lines = [json.loads(line) for line in (Path(__file__).parent / "vllm-run-batch.jsonl").read_text().splitlines()]
@@ -421,7 +445,7 @@ def test_a_damaged_state_is_refused(tmp_path, cache, change):
     assert cache.get(ask(1)) is None
 
 
-@pytest.mark.parametrize("change", ["message = x'ff'", "raw = x'ff'"])
+@pytest.mark.parametrize("change", ["result = x'ff'", "message = x'ff'", "raw = x'ff'"])
 def test_a_damaged_failure_is_refused(tmp_path, take, folder, change):
     write(folder, ask(1))
     take(bad(ask(1), 400))
