@@ -1,7 +1,10 @@
-"""How often the shipped graph relates two values correctly: `python benchmarks/relations.py [--llm PROVIDER:NAME]`.
+"""How often the shipped graph relates two values correctly: `python benchmarks/relations.py [--pairs FILE]`.
 
-Judges the pairs of tests/matching/relation_pairs.tsv and prints, as Markdown, the accuracy by split, language and kind
-of case, the confusion matrices, and the misjudged pairs. With `--llm`, the model judges pairs of different wording.
+Judges the pairs of tests/matching/relation_pairs.tsv, or of another file, and prints, as Markdown, the accuracy by
+split, language and kind of case, the confusion matrices, and the misjudged pairs. With `--llm`, the model judges pairs
+of different wording. Beside this script lie `free_pairs.tsv` (single pairs) and `answer_items.jsonl`: 40 sets of a
+question, the facts of a reference, a right and a wrong answer, and all related pairs; as in real answers, most are not
+related. For such sets the mean imapScore of both answers is printed too, with relations found and as labelled.
 """
 
 from __future__ import annotations
@@ -9,15 +12,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import csv
+import json
 from collections import Counter
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_llm, open_matcher
-from imapeval.types import Failure, Imap, Match, Pair, Relation
+from imapeval.metrics.imapscore import score_graded
+from imapeval.text.phrases import annotate_pair
+from imapeval.types import Failure, Imap, KnownRelation, Match, Pair, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from imapeval.matching.protocol import Matcher
 
@@ -30,18 +38,40 @@ Judged = list[tuple[Row, Match]]
 def main() -> None:
     """Judge the table and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=Path, default=TABLE, help="a table like the tests', or sets of facts (.jsonl)")
     parser.add_argument("--kg", type=Path, help="another graph than the shipped one")
     parser.add_argument("--llm", help="a model that judges what has not the same wording")
     parser.add_argument("--base-url", help="its address")
     args = parser.parse_args()
-    with TABLE.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = list(read_pairs(args.pairs))
     model = open_llm(LlmSettings(args.llm, base_url=args.base_url, relations=True)) if args.llm else None
-    judged = asyncio.run(judge(open_matcher(open_graph(args.kg), llm=model), rows))
+    matcher = open_matcher(open_graph(args.kg), llm=model)
+    judged = asyncio.run(judge(matcher, rows))
     print(*show_accuracy(judged), "", *show_confusion(judged), sep="\n")
     for split in sorted({row["split"] for row in rows}):
         print(f"\n{split}:\n", *show_confusion([(row, m) for row, m in judged if row["split"] == split]), sep="\n")
     print("", *show_sorts(judged), "", *show_errors(judged), sep="\n")
+    if args.pairs.suffix == ".jsonl":
+        print("", *asyncio.run(show_scores(matcher, args.pairs)), sep="\n")
+
+
+def read_pairs(path: Path) -> Iterator[Row]:
+    """Yield the pairs of a table, or of sets of facts, as rows of the table."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        if path.suffix != ".jsonl":
+            yield from ({"sort": "", **row} for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+            return
+        for item in map(json.loads, lines):
+            for side in ("right", "wrong"):
+                related = {(i, j): label for i, j, label in item["relations"][side]}
+                for i, (_, reference) in enumerate(item["reference"]):
+                    for j, (_, response) in enumerate(item[side]):
+                        values = {"reference": reference, "response": response, "lang": item["lang"]}
+                        yield values | {
+                            "expected": related.get((i, j), "unmatched"),
+                            "split": side,
+                            "sort": item["task"],
+                        }
 
 
 async def judge(matcher: Matcher, rows: Sequence[Row]) -> Judged:
@@ -104,6 +134,34 @@ def show_errors(judged: Judged) -> list[str]:
         for row, match in judged
         if match.relation != row["expected"]
     ]
+
+
+async def show_scores(matcher: Matcher, path: Path) -> list[str]:
+    """Return the mean scores of the right and the wrong answers of sets of facts, as the lines of a table."""
+    items = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = ["| relations | language | right answers | wrong answers | right above wrong |", "|---|---|---|---|---|"]
+    for labelled, lang in product((False, True), ("en", "zh")):
+        chosen = [item for item in items if item["lang"] == lang]
+        imaps = [make_imap(item, side, labelled=labelled) for side in ("right", "wrong") for item in chosen]
+        found = await matcher.match(imaps, langs=[lang] * len(imaps))
+        scores = [score_graded(imap, matches).value for imap, matches in zip(imaps, found, strict=True)]
+        right, wrong = scores[: len(chosen)], scores[len(chosen) :]
+        above = sum(one > other for one, other in zip(right, wrong, strict=True))
+        lines.append(
+            f"| {'as labelled' if labelled else 'found'} | {lang} | {fmean(right):.2f} | {fmean(wrong):.2f} "
+            f"| {above} of {len(chosen)} |"
+        )
+    return lines
+
+
+def make_imap(item: dict[str, Any], side: str, *, labelled: bool) -> Imap:
+    """Return the imap of an answer, with the relations that its writer gave if `labelled`."""
+    reference, response = (tuple(annotate_pair(Pair(*fact)) for fact in item[key]) for key in ("reference", side))
+    relations = tuple(
+        KnownRelation(*item["reference"][i], item[side][j][1], Relation(label), other_term=item[side][j][0])
+        for i, j, label in item["relations"][side]
+    )
+    return Imap((Pair("question", "?"),), (), reference, response, relations=relations if labelled else None)
 
 
 if __name__ == "__main__":
