@@ -104,16 +104,21 @@ class TwoStepExtractor:
         async def answer(text: str) -> AnswerImap:
             return await self._reader.read_answer(text, question=sample.question, imap=asked, lang=lang)
 
-        asked = await self._read_once(
+        reading = self._read_once(
             ("question", lang, sample.question), lambda: self._reader.read_question(sample.question, lang=lang)
         )
+        asked = await _name_text("question", reading)
+        several = len(sample.references) > 1
         # All are awaited even if one fails: they are paid for, and must not continue in the background after the run.
         readings = await asyncio.gather(
             *(
-                self._read_once(("reference", lang, sample.question, text), lambda text=text: answer(text))
-                for text in sample.references
+                _name_text(
+                    f"reference {number}" if several else "reference",
+                    self._read_once(("reference", lang, sample.question, text), lambda text=text: answer(text)),
+                )
+                for number, text in enumerate(sample.references, 1)
             ),
-            answer(sample.response),
+            _name_text("response", answer(sample.response)),
             return_exceptions=True,
         )
         errors = [reading for reading in readings if isinstance(reading, BaseException)]
@@ -143,3 +148,14 @@ class TwoStepExtractor:
         failed = reading.cancelled() or reading.exception() is not None
         if failed and self._readings.get(key) is reading:
             del self._readings[key]
+
+
+async def _name_text(name: str, reading: Awaitable[T]) -> T:
+    """Await the reading of a text; if the completion was cut off, the error says which text is too long for it."""
+    try:
+        return await reading
+    except SampleError as error:
+        if error.kind != "truncated":
+            raise
+        # A new error: this one may be raised for other samples, too.
+        raise type(error)(f"reading the {name}: {error}", kind=error.kind, raw=error.raw) from None

@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from imapeval.errors import ExtractionError, ServiceError
+from imapeval.errors import ExtractionError, ProviderError, SampleError, ServiceError
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.types import AnswerImap, Imap, Lang, Pair, QuestionImap, Sample
 
@@ -76,6 +76,37 @@ async def test_a_failed_reading_is_repeated(error: Exception):
     with pytest.raises(type(error)):
         await extractor.extract(sample)
     assert len(await extractor.extract(sample)) == 1
+
+
+@pytest.mark.parametrize("failing", [ExtractionError, ProviderError])
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("Q?", "question"), ("rest", "reference 1"), ("tea", "reference 2"), ("sleep", "response")],
+)
+async def test_a_completion_that_was_cut_off_names_its_text(text: str, named: str, failing: type[SampleError]):
+    @dataclass
+    class Cut(Words):
+        long: str = ""
+
+        async def _read(self, text: str) -> None:
+            if text == self.long:
+                raise failing("was cut off", kind="truncated", raw="half")
+
+    extractor = TwoStepExtractor(Cut(long=text))
+    for _ in range(2):
+        with pytest.raises(failing) as caught:
+            await extractor.extract(Sample("1", "Q?", ("rest", "tea"), "sleep"))
+        assert (caught.value.kind, caught.value.raw) == ("truncated", "half")
+        assert str(caught.value) == f"reading the {named}: was cut off"
+
+
+async def test_the_only_reference_has_no_number():
+    class Cut(Words):
+        async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+            raise ProviderError("was cut off", kind="truncated")
+
+    with pytest.raises(ProviderError, match="the reference: "):
+        await TwoStepExtractor(Cut()).extract(Sample("1", "Q?", ("rest",), "sleep"))
 
 
 @pytest.mark.parametrize(

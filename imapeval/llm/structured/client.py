@@ -83,7 +83,7 @@ class StructuredOutputClient:
                 return await self._complete_and_parse(amend, parse)
             except ProviderError as second:
                 # If only the longer request does not fit the model, the first completion's fault is the reason.
-                raise error if second.kind == "too-long" else second from None
+                raise faults.advise(error if second.kind == "too-long" else second) from None
 
     async def _complete_and_parse(
         self, make_request: Callable[[OutputFormat], Request], parse: Callable[[Completion], _T]

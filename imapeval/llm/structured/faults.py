@@ -184,6 +184,14 @@ def fault_error(fault: CompletionFault, completion: str) -> ExtractionError:
     )
 
 
+def advise(error: SampleError) -> SampleError:
+    """Return the error of both attempts; if the server cut them off, with what can be done about it."""
+    if not isinstance(error, ProviderError) or error.kind != "truncated":
+        return error
+    advice = "Shorten the text, give the server a larger context, or switch the model's thinking off."
+    return ProviderError(f"{error}. {advice}", kind=error.kind, raw=error.raw, tokens=error.tokens)
+
+
 def amend_request(request: Request, fault: CompletionFault, *, lang: Lang, note: str = RETRY_NOTE) -> Request:
     """Return the request for a second attempt, with a note at its end, so that the shared prefix stays the same.
 
