@@ -15,7 +15,7 @@ from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.data.join_report import JoinReport, describe_numbered_ids
 from imapeval.study.data.rated import Rated, choose_names
-from imapeval.study.data.ratings import Ratings, ratings_of_samples
+from imapeval.study.data.ratings import Ratings, match_ids, ratings_of_samples
 from imapeval.study.data.unfinished import describe_unfinished
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score, values_by_term
@@ -57,7 +57,7 @@ def join_ratings(
     columns: Sequence[str] = (),
     unrated: bool = False,
 ) -> tuple[Rated, JoinReport]:
-    """Join the scores of runs with ratings, by the answers' ids.
+    """Join the scores of runs with ratings, by the answers' ids, and by their systems where the ratings name them.
 
     Several runs may hold other metrics of the same answers, or other answers. A metric has one signature in all of
     them. If two runs have an outcome of the same metric for the same answer, a score replaces a failure.
@@ -86,7 +86,10 @@ def join_ratings(
     """
     chosen = tuple(read_signatures(runs, metrics))
     answers = _read_answers(runs)
-    given = ratings_of_samples(answers.samples, scales=scales or {}) if ratings is None else ratings
+    if ratings is None:
+        given = ratings_of_samples(answers.samples, scales=scales or {})
+    else:
+        given = match_ids(ratings, {sample.id: sample.system for sample in answers.samples})
     named = choose_names("dimension", dimensions, given.dimensions)
     place = np.array([answers.row.get(id_, -1) for id_ in given.ids], dtype=np.int64)
     rating = _align(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]

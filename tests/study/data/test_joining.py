@@ -286,6 +286,34 @@ def test_ids_to_which_the_system_was_added(tmp_path: Path):
         assert "'a' became 'a/x'" in told
 
 
+@pytest.mark.parametrize("text", ["a,x,4\na,y,2\n", "a,x,4\n", "a,y,2\n"])
+def test_ratings_that_name_the_system(tmp_path: Path, text: str):
+    given = read(tmp_path / "ratings.csv", f"id,system,accuracy\n{text}")
+    expected = {line[2]: float(line[4]) for line in text.splitlines()}
+    several = [replace(sample, id=f"a/{sample.system}", ratings={}) for sample in SAMPLES[:2]]
+    rated, account = join_ratings([write(tmp_path / "several", {"m": [Score(1)] * 2}, several)], given)
+    assert dict(zip(rated.ids, rated.ratings[:, 0], strict=True)) == {f"a/{name}": n for name, n in expected.items()}
+    assert account.strays == ()
+    # The run of one system has ids without it; ratings of other systems are not of its answers.
+    run = write(tmp_path / "one", {"m": [Score(1)]}, [replace(SAMPLES[0], id="a", ratings={})])
+    if "x" in expected:
+        rated, account = join_ratings([run], given)
+        assert rated.ratings.tolist() == [[4]]
+        assert account.strays == tuple(f"a/{name}" for name in expected if name != "x")
+    else:
+        with pytest.raises(UsageError, match="'a/y'"):
+            join_ratings([run], given)
+
+
+def test_ratings_that_name_the_system_of_a_run_without_systems(tmp_path: Path):
+    run = write(tmp_path / "run", {"m": [Score(1)]}, [replace(SAMPLES[0], id="a", system="", ratings={})])
+    rated, _ = join_ratings([run], read(tmp_path / "r.csv", "id,system,accuracy\na,x,4\n"))
+    assert rated.ratings.tolist() == [[4]]
+    # Which of two systems the run is of is not known.
+    with pytest.raises(UsageError, match="'a/x'"):
+        join_ratings([run], read(tmp_path / "r.csv", "id,system,accuracy\na,x,4\na,y,2\n"))
+
+
 def test_hundreds_of_ids_are_not_listed(tmp_path: Path):
     samples = [replace(SAMPLES[0], id=f"a{n}", ratings={"accuracy": 1} if n == 0 else {}) for n in range(300)]
     run = write(tmp_path / "run", {"rouge1": [Score(1)] * 300}, samples)

@@ -122,7 +122,7 @@ class StudyOptions:
         typer.Option(
             "--map",
             metavar="NAME=COLUMN",
-            help="Read NAME (id, rater, dimension, rating or a dimension) of the ratings from COLUMN; or, as "
+            help="Read NAME (id, system, rater, dimension, rating or a dimension) of the ratings from COLUMN; or, as "
             "accuracy=li:li_accuracy,smith:smith_accuracy, a dimension from a column for each rater. Repeatable.",
         ),
     ] = None

@@ -4,8 +4,8 @@ To add a format, add a module with a function that recognises its records and on
 line in `READERS`.
 """
 
-from imapeval.study.data.ratings.collection import Ratings, ratings_of_samples
+from imapeval.study.data.ratings.collection import Ratings, match_ids, ratings_of_samples
 from imapeval.study.data.ratings.reading import READERS, read_ratings
 from imapeval.study.data.scales import parse_scales
 
-__all__ = ["READERS", "Ratings", "parse_scales", "ratings_of_samples", "read_ratings"]
+__all__ = ["READERS", "Ratings", "match_ids", "parse_scales", "ratings_of_samples", "read_ratings"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm, nan
 from typing import TYPE_CHECKING
@@ -34,6 +34,8 @@ class Ratings:
         answer, dimension, rater: Answer, dimension and rater of each rating, as positions in `ids`, `dimensions` and
             `raters` (0 without raters), shape (k,).
         value: The ratings, finite, shape (k,).
+        systems: System of each answer, "" if the file does not say, shape (n,); empty if it says of none. Where ids
+            repeat between systems, they are ID/SYSTEM.
         scales: Declared scales by dimension; every rating lies on its scale.
         left_out: Numbers of skipped ratings, by a plural phrase that describes them.
         unread: Columns that were not read.
@@ -48,6 +50,7 @@ class Ratings:
     dimension: Counts
     rater: Counts
     value: Floats
+    systems: tuple[str, ...] = ()
     scales: Mapping[str, RatingScale] = field(default_factory=dict[str, "RatingScale"])
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     unread: tuple[str, ...] = ()
@@ -101,13 +104,13 @@ def collect_ratings(
         InputError: There are no ratings, one is given twice, or one is not on its scale.
         UsageError: A dimension that is requested or has a scale is not in the file.
     """
-    ids: dict[str, int] = {}
+    answers: dict[tuple[str, str], int] = {}
     dimensions: dict[str, int] = {}
     raters: dict[str, int] = {}
     lines: dict[tuple[int, int, int], RatingEntry] = {}
     for entry in entries:
         place = (
-            ids.setdefault(entry.id, len(ids)),
+            answers.setdefault((entry.id, entry.system), len(answers)),
             dimensions.setdefault(entry.dimension, len(dimensions)),
             raters.setdefault(entry.rater, len(raters)),
         )
@@ -136,20 +139,43 @@ def collect_ratings(
     places = np.array([place for place, _ in given], dtype=np.int64)
     order = list(dimensions) if source.wanted is None else list(source.wanted)
     position = np.array([order.index(name) for name in dimensions], dtype=np.int64)
+    repeat = len({id_ for id_, _ in answers}) < len(answers)
+    systems = tuple(system for _, system in answers)
     return Ratings(
-        ids=tuple(ids),
+        ids=tuple(f"{id_}/{system}" if repeat and system else id_ for id_, system in answers),
         dimensions=tuple(order),
         raters=() if list(raters) == [""] else tuple(raters),
         answer=places[:, 0],
         dimension=position[places[:, 1]],
         rater=places[:, 2],
         value=np.array([value for _, value in given]),
+        systems=systems if any(systems) else (),
         scales=dict(scales),
         left_out=dict(source.left_out),
         unread=tuple(source.unread),
         notes=tuple(source.notes),
         kind=kind,
     )
+
+
+def match_ids(ratings: Ratings, systems: Mapping[str, str]) -> Ratings:
+    """Return the ratings with the ids of a run, whose systems are given by id, where they say the system themselves.
+
+    An id stays that of the answer where the run does not know the system. A rating of another system than that of the
+    answer with its id is of no answer, and gets the id ID/SYSTEM.
+    """
+
+    def find(id_: str, system: str) -> str:
+        plain = id_.removesuffix(f"/{system}")
+        full = f"{plain}/{system}"
+        if systems.get(plain) == system:
+            return plain
+        return id_ if full not in systems and systems.get(id_) == "" else full
+
+    if not ratings.systems:
+        return ratings
+    named = zip(ratings.ids, ratings.systems, strict=True)
+    return replace(ratings, ids=tuple(find(id_, system) if system else id_ for id_, system in named))
 
 
 def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, RatingScale]) -> Ratings:
@@ -193,12 +219,14 @@ def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Rating
 
 def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource) -> InputError:
     who = f"{second.rater!r} rates" if second.rater else "there is a rating of"
-    fix = "Keep one of them." if second.rater else "Give one, or say in a column 'rater' who gave which."
+    fix = "Keep one of them" if second.rater else "Give one, or say in a column 'rater' who gave which"
+    if not second.system:
+        fix += "; if ids repeat between systems, name the column of the systems with --map system=<column>"
     return source.error_at(
         f"{who} the answer {second.id[:60]!r} in {second.dimension!r} on {source.locate(first.row)} and again on "
         f"{source.locate(second.row)}",
         second.row,
-        fix=fix,
+        fix=f"{fix}.",
     )
 
 

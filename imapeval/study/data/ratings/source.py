@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-COLUMN_ROLES = ("id", "rater", "dimension", "rating")
+COLUMN_ROLES = ("id", "system", "rater", "dimension", "rating")
 """Roles of columns that are not dimensions."""
 
 _NOT_AVAILABLE = frozenset({"na", "n/a"})
@@ -34,6 +34,7 @@ class RatingEntry:
         rater: The rater; "" if unknown.
         value: The rating; None if the cell is empty.
         row: The record that holds it.
+        system: The system that gave the answer; "" if the file does not say.
     """
 
     id: str
@@ -41,6 +42,7 @@ class RatingEntry:
     rater: str
     value: float | None
     row: Row
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

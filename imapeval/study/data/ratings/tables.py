@@ -12,6 +12,8 @@
           id,anna_accuracy,ben_accuracy
           a1,4,5
 
+Ids may repeat between systems that a column `system` names: then all ids are ID/SYSTEM, as in the data of a run.
+
 Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings, so a
 data file that contains ratings can be read directly.
 """
@@ -24,7 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import list_columns, short_repr
+from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
 from imapeval.study.data.ratings.source import COLUMN_ROLES, RatingEntry
 
 if TYPE_CHECKING:
@@ -73,9 +75,11 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
                 )
     roles = {role: source.columns.get(role, role) for role in COLUMN_ROLES}
     rater = roles["rater"] if roles["rater"] in found else None
+    system = _find_system(source, rows, roles.pop("system"))
+    known = {*roles.values(), system}
     if roles["dimension"] in found and roles["rating"] in found:
-        source.unread.update((name, None) for name in found if name not in roles.values())
-        yield from _read_long(source, rows, roles, rater)
+        source.unread.update((name, None) for name in found if name not in known)
+        entries = _read_long(source, rows, roles, rater)
     elif roles["dimension"] in found:
         raise InputError(
             f"there is a column {roles['dimension']!r} but none named 'rating'; the columns are {list_columns(found)}",
@@ -83,8 +87,20 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
             fix="Name the column of the numbers with --map rating=<column>.",
         )
     else:
-        cells = _find_cells_by_rater(source, found, by_rater) if by_rater else _find_cells(source, found, rater)
-        yield from _read_wide(source, rows, cells, None if by_rater else rater)
+        # A column without a name is the index that pandas writes, never a rating.
+        source.unread.update((name, None) for name in found if not name)
+        others = [name for name in found if name and name not in (roles["id"], system)]
+        cells = _find_cells_by_rater(source, others, by_rater) if by_rater else _find_cells(source, others, rater)
+        entries = _read_wide(source, rows, cells, None if by_rater else rater)
+    for entry in entries:
+        yield entry if system is None else replace(entry, system=str(entry.row.fields.get(system) or "").strip())
+
+
+def _find_system(source: RatingsSource, rows: list[Row], column: str) -> str | None:
+    """Return the column that names the systems; None if there is none, or it has the ratings of a dimension."""
+    values = [row.fields.get(column) for row in rows]
+    named = "system" in source.columns or any(value and read_number(value) is None for value in values)
+    return column if named and "system" not in (source.wanted or ()) else None
 
 
 def _read_long(
@@ -118,12 +134,9 @@ def _read_wide(
             yield RatingEntry(id_, dimension, of_column or who, value, row)
 
 
-def _find_cells(source: RatingsSource, found: Mapping[str, None], rater: str | None) -> dict[str, tuple[str, str]]:
+def _find_cells(source: RatingsSource, found: Sequence[str], rater: str | None) -> dict[str, tuple[str, str]]:
     """Return the dimension of each column, and "" for its rater."""
-    id_column = source.columns.get("id", "id")
-    # A column without a name is the index that pandas writes, never a rating.
-    source.unread.update((name, None) for name in found if not name)
-    columns = [name for name in found if name and name not in (id_column, rater)]
+    columns = [name for name in found if name != rater]
     marked = [name for name in columns if name.startswith(_PREFIX) or name in source.columns.values()]
     if any(name.startswith(_PREFIX) for name in marked):
         source.unread.update((name, None) for name in columns if name not in marked)
@@ -135,7 +148,7 @@ def _find_cells(source: RatingsSource, found: Mapping[str, None], rater: str | N
 
 
 def _find_cells_by_rater(
-    source: RatingsSource, found: Mapping[str, None], by_rater: Mapping[str, Sequence[tuple[str, str]]]
+    source: RatingsSource, found: Sequence[str], by_rater: Mapping[str, Sequence[tuple[str, str]]]
 ) -> dict[str, tuple[str, str]]:
     """Return the dimension and the rater of each column; others are not read.
 
@@ -144,7 +157,7 @@ def _find_cells_by_rater(
     """
     cells: dict[str, tuple[str, str]] = {}
     for name, column in source.columns.items():
-        if name == "id":
+        if name in ("id", "system"):
             continue
         if name not in by_rater:
             raise UsageError(
@@ -159,8 +172,7 @@ def _find_cells_by_rater(
                     f"{rater!r}. Keep one."
                 )
             cells[own] = (name, rater)
-    id_column = source.columns.get("id", "id")
-    source.unread.update((name, None) for name in found if name != id_column and name not in cells)
+    source.unread.update((name, None) for name in found if name not in cells)
     if source.wanted is not None:
         source.unread.update((name, None) for name in by_rater if name not in source.wanted)
         cells = {column: cell for column, cell in cells.items() if cell[0] in source.wanted}

@@ -80,6 +80,41 @@ def test_several_raters(write: Write, text: str):
     np.testing.assert_array_equal(found.split("safety"), [[np.nan, np.nan], [1, np.nan]])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,system,rater,accuracy\na,x,anna,4\na,y,anna,2\nb,x,anna,1\n",
+        "id,system,rater,dimension,rating\na,x,anna,accuracy,4\na,y,anna,accuracy,2\nb,x,anna,accuracy,1\n",
+        "id,system,ratings.accuracy,rater\na,x,4,anna\na,y,2,anna\nb,x,1,anna\n",
+    ],
+)
+def test_ids_that_repeat_between_systems(write: Write, text: str):
+    found = read_ratings(write("r.csv", text))
+    # As in the data of a run.
+    assert content(found) == {
+        ("a/x", "accuracy", "anna"): 4,
+        ("a/y", "accuracy", "anna"): 2,
+        ("b/x", "accuracy", "anna"): 1,
+    }
+    assert (found.systems, found.unread) == (("x", "y", "x"), ())
+
+
+def test_a_system_may_have_another_column_or_none(write: Write):
+    path = write("r.csv", "id,model,accuracy\na,x,4\na,y,2\n")
+    found = read_ratings(path, columns={"system": "model"})
+    assert (found.ids, found.systems) == (("a/x", "a/y"), ("x", "y"))
+    with pytest.raises(InputError, match="--map system="):
+        read_ratings(path, dimensions=["accuracy"])
+    found = read_ratings(write("s.csv", "id,system,accuracy\na,x,4\nb,,2\n"))
+    assert (found.ids, found.systems) == (("a", "b"), ("x", ""))
+    grid = write("g.csv", "id,system,anna_accuracy,ben_accuracy\na,x,4,5\na,y,3,3\n")
+    found = read_ratings(grid, columns={"accuracy": "anna:anna_accuracy,ben:ben_accuracy"})
+    assert (found.ids, found.raters, found.unread) == (("a/x", "a/y"), ("anna", "ben"), ())
+    # Numbers are ratings of a dimension.
+    found = read_ratings(write("n.csv", "id,system,accuracy\na,1,4\n"))
+    assert (found.dimensions, found.systems) == (("system", "accuracy"), ())
+
+
 def test_columns_are_mapped(write: Write):
     path = write("r.csv", "answer,who,criterion,stars\na,anna,accuracy,4\n")
     columns = {"id": "answer", "rater": "who", "dimension": "criterion", "rating": "stars"}

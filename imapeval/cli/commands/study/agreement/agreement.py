@@ -84,13 +84,16 @@ def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
     from imapeval.evaluation.runs import Run
     from imapeval.study.data.join_report import describe_numbered_ids
     from imapeval.study.data.rated import rated_without_scores
+    from imapeval.study.data.ratings import match_ids
 
     if run is None:
         return rated_without_scores(given)
     opened = Run(run)
     for sentence in describe_numbered_ids([opened]):
         echo(sentence, err=True)
-    texts = {sample.id: sample.question for sample in opened.samples()}
+    samples = opened.samples()
+    given = match_ids(given, {sample.id: sample.system for sample in samples})
+    texts = {sample.id: sample.question for sample in samples}
     if strays := [id_ for id_ in given.ids if id_ not in texts]:
         echo(
             f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_first(strays)}. Each counts as an "
