@@ -299,11 +299,14 @@ def describe_baseline(rows: Sequence[MetricVsBaseline]) -> list[str]:
     if not known:
         return []
     title = find_coefficient(known[0].coefficient).title
-    shown = ", ".join(dict.fromkeys(format_number(row.baseline or 0.0) for row in known))
+    baselines = [row.baseline or 0.0 for row in known]
+    low, high = format_number(min(baselines)), format_number(max(baselines))
+    # A metric's baseline is that of the answers that it scored.
+    shown, which = (low, "") if low == high else (f"{low} to {high}", ", depending on which of them a metric scored")
     several = any(row.within_dataset is not None for row in known)
     said = (
         f"A baseline that knows only the system {'and the data set ' if several else ''}of an answer reaches {title} "
-        f"{shown} over all answers together."
+        f"{shown} over all answers together{which}."
     )
     below = [row.metric for row in known if row.high is not None and row.high < 0]
     beating = _list_beating(known)

@@ -144,6 +144,21 @@ def test_worse_is_not_the_same_as_not_shown_to_differ():
     assert "Worse than it: worse. Not shown to differ from it: below, above. Better: better." in said
 
 
+def test_baselines_of_metrics_that_scored_other_answers_are_said_to_be_so():
+    def describe(*baselines: float) -> str:
+        names = ("first", "second", "third")
+        rows = [
+            MetricVsBaseline(name, "d", "spearman", value=0.5, baseline=value, low=-0.1, high=0.1)
+            for name, value in zip(names, baselines, strict=True)
+        ]
+        (said,) = describe_baseline(rows)
+        return said
+
+    assert "scored" not in describe(0.471, 0.472, 0.473)
+    assert ".46 to .48" in (said := describe(0.47, 0.46, 0.48))
+    assert "scored" in said
+
+
 def test_another_seed_hardly_moves_the_baseline():
     rated = replace(made := make(3), dimensions=("accuracy",), ratings=made.ratings[:, :1])
     found = [compare_with_baseline(rated, "spearman", metrics=["good"], seed=seed)[0].baseline for seed in range(5)]
