@@ -12,7 +12,7 @@ import typer
 
 from imapeval.errors import UsageError
 from imapeval.evaluation import combine
-from imapeval.evaluation.samples.loaders import LOADERS
+from imapeval.evaluation.loader_names import LOADER_NAMES
 from imapeval.metrics import base
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class DataOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Format of DATA: {', '.join(list(LOADERS)[:-1])} or {list(LOADERS)[-1]}.  [default: recognised]",
+            help=f"Format of DATA: {', '.join(LOADER_NAMES[:-1])} or {LOADER_NAMES[-1]}.  [default: recognised]",
         ),
     ] = None
     map_: Annotated[

@@ -132,7 +132,7 @@ LOADERS: Mapping[str, Loader] = {
     "hf": load_hf,
     "inspect": load_inspect,
 }
-"""All loaders by their name for `--loader`."""
+"""All loaders by their name for `--loader`; the names are also in `imapeval.evaluation.loader_names`."""
 
 
 def shipped_samples() -> dict[str, Path]:

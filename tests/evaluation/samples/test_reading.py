@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.loader_names import LOADER_NAMES
 from imapeval.evaluation.samples import LOADERS, detect_lang, read, shipped_samples, system_label
 from imapeval.types import Sample
 
@@ -176,6 +177,10 @@ def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
         ("Rest.",),
         (),
     ]
+
+
+def test_every_loader_is_in_the_list_of_names():
+    assert tuple(LOADERS) == LOADER_NAMES
 
 
 def test_unknown_loader(tmp_path: Path):

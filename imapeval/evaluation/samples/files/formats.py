@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from imapeval.errors import InputError
@@ -19,10 +19,9 @@ from imapeval.redaction import get_logger
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from imapeval.evaluation.loader_names import FileFormat
     from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions, Row
-
-FileFormat = Literal["jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
 
 _READERS: Mapping[FileFormat, Callable[[SourceFile, ReadOptions], Iterator[Row]]] = {
     "jsonl": read_json,
