@@ -143,6 +143,9 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("至少6个月", "不应少于半年", WordingVerdict.SAME),
         ("at least 6 months", "should not be less than half a year", WordingVerdict.SAME),
         ("这种病并非不能治", "这种病不能治", WordingVerdict.OPPOSITE),
+        # What a relative has.
+        ("no history of hypertension", "her father had hypertension", None),
+        ("没有高血压", "父亲有高血压", None),
     ],
 )
 def test_gists_and_lists(reference, response, verdict):

@@ -44,6 +44,12 @@ _WORD = re.compile(rf"[a-z]+|[{HAN}]")
 _CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
 # Words for a value that is to be reached, and for what is allowed or goes on.
 _TARGET = re.compile(r"\b(?:targets?|goals?|aim)\b|目标|控制|降[到至]|维持|保持", re.IGNORECASE)
+# What relatives have is not what the patient has.
+_RELATIVE = re.compile(
+    r"\b(?:father|brothers?|sisters?|siblings?|grand(?:mother|father|parents?)|uncles?|aunts?|cousins?|relatives?)\b"
+    r"|父亲|爸爸|兄弟|姐妹|哥哥|弟弟|姐姐|妹妹|爷爷|奶奶|外公|外婆|祖父|祖母|叔叔|舅舅|亲属|家族中",
+    re.IGNORECASE,
+)
 _PERMISSION = re.compile(
     r"\b(?:safe(?:ly)?|fine|ok(?:ay)?|can|may|allowed|permitted|acceptable|suitable|compatible|continu\w+|start\w*|recommended)\b"
     r"|可|能|继续|照常|没关系|没事|放心|建议|应",
@@ -102,7 +108,7 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     """
     a, b = parse_phrase(reference), parse_phrase(response)
     conditions = compare_conditions(a, b)
-    if conditions is ConditionRelation.OTHER:
+    if conditions is ConditionRelation.OTHER or bool(_RELATIVE.search(a.text)) != bool(_RELATIVE.search(b.text)):
         return None
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
     if conditions is ConditionRelation.OTHER_AMOUNT:
