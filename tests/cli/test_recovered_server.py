@@ -1,6 +1,7 @@
 """A server whose completions are of no use, and that is mended: it is asked anew, once by each run."""
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -58,6 +59,28 @@ def test_a_mended_server_is_asked_again(
     calls = server.calls
     assert imapeval(*command[:4], "--out", "another", *command[6:]).returncode == 0
     assert server.calls == calls
+
+
+@pytest.mark.usefixtures("apart")
+def test_it_says_which_command_asks_for_failed_replies_again(
+    imapeval: Command, write_data: WriteData, serve: Callable[..., Any]
+) -> None:
+    said = ["I'm sorry, but I can't help with that."]
+
+    def answer(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        facts = [{"term": "help", "values": ["Rest"]}]
+        good = json.dumps({"query": ["help"], "constraint": [], "inform": facts})
+        return 200, {"choices": [{"finish_reason": "stop", "message": {"content": said[0] or good}}]}
+
+    llm = ("--llm", "openai:m", "--base-url", serve(answer).url, "--relations", "graph")
+    command = ("score", write_data(SAMPLES[:1]), "--metrics", "imapscore:paper", *llm)
+    (line,) = (line for line in imapeval(*command).stderr.splitlines() if "--out" in line)
+    _, _, run = line.partition(" --out ")
+    said[0] = ""
+    assert "--out" not in imapeval(*command, "--out", *shlex.split(run)).stderr
+    # A failure that the data has is not asked for.
+    unscored = write_data([Sample("a", "?", ("?",), "?")])
+    assert "--out" not in imapeval("score", unscored, "--metrics", "rouge1", "--out", "other").stderr
 
 
 NOTHING = ['I cannot read it. {"facts": []}', '{"facts": [], "facts": []}', '{"facts": ["抱歉，我无法提供医疗建议。"]}']

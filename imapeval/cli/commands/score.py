@@ -245,6 +245,9 @@ def score(
             echo(f"{failed} of {len(samples)} samples failed ({counts}); see {file}. The first of each kind:", err=True)
             for kind, _ in kinds.most_common(MAX_KINDS):
                 echo(f"  {kind}: {_shorten(outcomes.find_message(kind))}", err=True)
+            firsts = (message.first for messages in outcomes.failures.values() for message in messages.values())
+            if llm is not None and llm_options.batch is None and not all(result.final for result in firsts):
+                echo(f"To ask the model for the failed replies again: {_resume_command(destination)}", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
