@@ -1,8 +1,10 @@
 import json
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +63,24 @@ def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):
     found = json.loads(done.stdout)
     (failure,) = found["failures"]
     assert (found["samples"], failure["id"], failure["stage"], failure["kind"]) == (3, "c", "extraction", "no-query")
+
+
+@pytest.mark.usefixtures("apart")
+def test_a_repeated_command_says_that_removing_its_file_costs_nothing(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, serve: Callable[..., Any]
+):
+    good = json.dumps({"query": ["help"], "constraint": [], "inform": [{"term": "help", "values": ["ibuprofen"]}]})
+    server = serve(lambda _: (200, {"choices": [{"finish_reason": "stop", "message": {"content": good}}]}))
+    sample = Sample("a", "What helps against a fever?", ("Take ibuprofen.",), "Ibuprofen helps.")
+    command = ("extract", write_data([sample]), "--llm", "openai:m", "--base-url", server.url)
+    imapeval(*command)
+    calls = server.calls
+    again = imapeval(*command)
+    assert (again.returncode, "cache" in again.stderr) == (2, True)
+    assert "cache" not in imapeval(*command[:2]).stderr
+    (tmp_path / "data-imaps.jsonl").unlink()
+    imapeval(*command)
+    assert server.calls == calls
 
 
 @pytest.mark.slow
