@@ -35,6 +35,7 @@ from imapeval.study.subgroups.slices import slice_answers
 from imapeval.study.summary.checklist import fill_checklist
 from imapeval.study.summary.conclusions import (
     MIN_COMPARED_SYSTEMS,
+    describe_few_questions,
     describe_group_differences,
     describe_leaders,
     describe_missing_levels,
@@ -252,6 +253,7 @@ def compute_study(
         resamples=resamples,
         confidence=CONFIDENCE,
         conclusions=(
+            *describe_few_questions(rated, ranked),
             *found[:1],
             *describe_leaders(rated, correlations, ranked),
             *found[1:],

@@ -10,6 +10,7 @@ import numpy as np
 from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
+from imapeval.study.intervals.limits import ENOUGH_FOR_MEANS
 from imapeval.study.number_format import format_interval, format_number
 from imapeval.study.subgroups.outlier_systems import MATTERS
 
@@ -211,6 +212,27 @@ def describe_outliers(outliers: Sequence[WithoutOutliers], ranked: Sequence[Corr
     size = format_number(MATTERS, digits=1)
     more = f" {others} other metric{plural} by {size} or more, too." if others else ""
     return [best.sentence + more]
+
+
+def describe_few_questions(rated: Rated, ranked: Sequence[Correlation]) -> list[str]:
+    """Return at most one sentence: that few questions are rated, and scored by the best metric.
+
+    Few are those with which intervals of means are too short. Intervals of coefficients hold with fewer, but are so
+    wide that most of what is true is not shown. Conclusions about other systems depend on the number of systems.
+    """
+    if ranked and ranked[0].units == "systems":
+        return []
+    used = np.isfinite(rated.ratings).any(axis=1)
+    if ranked:
+        used &= np.isfinite(rated.scores_of(ranked[0].metric))
+    answers, questions = int(used.sum()), len(np.unique(rated.questions[used]))
+    if questions >= ENOUGH_FOR_MEANS:
+        return []
+    return [
+        f"Few questions: the conclusions below are from {answers} answers to {questions} of them. With fewer than "
+        f"{ENOUGH_FOR_MEANS}, only large effects can be shown, and what is not shown is not known; `imapeval study "
+        "power` says how many rated answers are needed."
+    ]
 
 
 def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: Sequence[Correlation]) -> list[str]:

@@ -11,10 +11,16 @@ from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
-from imapeval.study.intervals.limits import BASELINE, SIMULTANEOUS, describe_ceiling_limits, describe_level_limits
+from imapeval.study.intervals.limits import (
+    BASELINE,
+    ENOUGH_FOR_MEANS,
+    SIMULTANEOUS,
+    describe_ceiling_limits,
+    describe_level_limits,
+)
 from imapeval.study.number_format import format_number
 from imapeval.study.summary.compute import Study, available_levels, compute_study
-from imapeval.study.summary.conclusions import rank_metrics, write_conclusions
+from imapeval.study.summary.conclusions import describe_few_questions, rank_metrics, write_conclusions
 
 
 def rate(
@@ -288,6 +294,24 @@ def test_what_is_known_of_an_interval_stands_where_it_is_quoted(
     # Three systems have no interval to say it of.
     few = compute_study(rated.take(range(45)), title="t", signatures={}, resamples=50, level="system").conclusions
     assert not any("other systems are slightly too long" in sentence for sentence in few)
+
+
+def test_few_questions_are_said_first(small: Study):
+    # 20 questions, 3 systems.
+    assert "from 60 answers to 20 of them" in small.conclusions[0]
+    assert f"fewer than {ENOUGH_FOR_MEANS}" in small.conclusions[0]
+    ranked = rank_metrics(small.correlations, level="within-system", coefficient="spearman")
+    best = ranked[0].metric
+    rated = rate(questions=ENOUGH_FOR_MEANS)
+    assert describe_few_questions(rated, ranked) == []
+    # Only what the metric scored counts, and where none has a coefficient, what is rated.
+    scores = rated.scores.copy()
+    scores[rated.questions == 0, rated.metrics.index(best)] = np.nan
+    (said,) = describe_few_questions(replace(rated, scores=scores), ranked)
+    assert f"{3 * (ENOUGH_FOR_MEANS - 1)} answers to {ENOUGH_FOR_MEANS - 1} of them" in said
+    assert describe_few_questions(replace(rated, scores=scores), []) == []
+    # More questions of the same systems show nothing about others.
+    assert describe_few_questions(rate(questions=2), [replace(ranked[0], units="systems")]) == []
 
 
 def test_what_is_known_of_the_intervals_of_ceilings_and_agreement_is_concluded():
