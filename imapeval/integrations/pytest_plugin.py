@@ -10,8 +10,8 @@ nothing until a test uses the fixture.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from math import fsum, isfinite
-from typing import TYPE_CHECKING, cast
+from math import fsum
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -150,7 +150,7 @@ class ImapScoreFixture:
 
     def _make_thresholds(self, given: float | Mapping[str, float] | None, *, least: bool) -> list[Threshold]:
         from imapeval.errors import UsageError
-        from imapeval.report.thresholds import Threshold, check_ranges
+        from imapeval.report.thresholds import Threshold, check_ranges, require_number
 
         __tracebackhide__ = True
         said, other = ("at_least", "at_most") if least else ("at_most", "at_least")
@@ -158,16 +158,14 @@ class ImapScoreFixture:
         if given is None:
             return []
         limits = given if isinstance(given, Mapping) else {next(iter(metrics)): given}
+        found: list[Threshold] = []
         for name, value in limits.items():
             if name not in metrics:
                 raise UsageError(f"{said} names {name!r}, which is not among the metrics: {', '.join(metrics)}.")
-            # The types of arguments in a test are usually not checked.
-            if not (isinstance(cast("object", value), (int, float)) and isfinite(value)):
-                raise UsageError(f"{said} of {name} is {value!r}. Give a number.")
             if metrics[name].higher_is_better != least:
                 direction = "lower" if least else "higher"
                 raise UsageError(f"{said} is given for {name}, of which {direction} is better. Give {other}.")
-        found = [Threshold(name, value, least) for name, value in limits.items()]
+            found.append(Threshold(name, require_number(value, option=f"{said} of {name}"), least))
         check_ranges(found, {name: metric.range for name, metric in metrics.items()}, option=said)
         return found
 

@@ -263,11 +263,20 @@ def make_threshold(metric: Metric, value: Any) -> Threshold | None:
     """
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise UsageError(f"threshold is {value!r}. Give a number.")
-    threshold = Threshold(metric.name, float(value), metric.higher_is_better)
+    threshold = Threshold(metric.name, require_number(value, option="threshold"), metric.higher_is_better)
     check_ranges([threshold], {metric.name: metric.range}, option="threshold")
     return threshold
+
+
+def require_number(value: Any, *, option: str) -> float:
+    """Return a limit as a number.
+
+    Raises:
+        UsageError: It is no finite number; names `option`, which set it.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise UsageError(f"{option} is {value!r}. Give a number.")
+    return float(value)
 
 
 def list_repetitions(score: Score) -> list[float]:

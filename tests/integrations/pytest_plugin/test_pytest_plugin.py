@@ -4,12 +4,17 @@ import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
+from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Result
+from imapeval.integrations.pytest_plugin import ImapScoreFixture
 from imapeval.report.summary import format_mean_interval, summarise
+from imapeval.scoring import Scorer
 from imapeval.types import Sample, Score
 
 pytest_plugins = ["pytester"]
@@ -189,6 +194,16 @@ def test_calls_and_what_cannot_be_scored(run: Run, pytester: pytest.Pytester):
             "test_answers.py::test_cannot_be_scored[[]huge]: rouge1, chrf not scored: too-long",
         ]
     )
+
+
+def test_a_limit_is_a_number_but_no_truth_value():
+    answer: dict[str, Any] = {"question": "What helps?", "reference": "Rest.", "response": "Rest."}
+    with Scorer("rouge1") as scorer:
+        fixture = ImapScoreFixture(scorer, [], [], skip=False)
+        assert fixture.check(**answer | {"at_least": np.float32(0.4)}).value == 1.0
+        for limit in (True, {"rouge1": False}):
+            with pytest.raises(UsageError, match="rouge1"):
+                fixture.check(**answer, at_least=limit)
 
 
 PLAIN = """
