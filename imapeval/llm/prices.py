@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from imapeval.errors import UsageError
+from imapeval.llm.providers.openai import OPENAI_URL
 
 if TYPE_CHECKING:
     from imapeval.llm.protocol import Usage
@@ -59,7 +60,7 @@ def find_price(spec: str, *, base_url: str | None = None) -> Price | None:
     provider, _, name = spec.partition(":")
     if provider != "openai":
         return None
-    url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
