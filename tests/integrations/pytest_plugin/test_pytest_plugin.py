@@ -198,9 +198,10 @@ def test_calls_and_what_cannot_be_scored(run: Run, pytester: pytest.Pytester):
 
 def test_a_limit_is_a_number_but_no_truth_value():
     answer: dict[str, Any] = {"question": "What helps?", "reference": "Rest.", "response": "Rest."}
+    narrow: Any = np.float32(0.4)
     with Scorer("rouge1") as scorer:
         fixture = ImapScoreFixture(scorer, [], [], skip=False)
-        assert fixture.check(**answer | {"at_least": np.float32(0.4)}).value == 1.0
+        assert fixture.check(**answer, at_least=narrow).value == 1.0
         for limit in (True, {"rouge1": False}):
             with pytest.raises(UsageError, match="rouge1"):
                 fixture.check(**answer, at_least=limit)
