@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from numbers import Number
 from os import PathLike
@@ -194,12 +194,24 @@ def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | F
     Raises:
         UsageError: Several columns of the rows could be the same one of ours.
     """
-    rows = [item for item in given if isinstance(item, Mapping)]
+    rows = [item if isinstance(item, Sample) else _with_lists(item) for item in given]
     try:
-        columns = choose_columns(rows, {})
+        columns = choose_columns([row for row in rows if isinstance(row, Mapping)], {})
     except InputError as error:
         raise UsageError(f"{error.problem}. Rename one: score_all takes the columns of a data file.") from error
-    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, columns) for item in given]
+    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, columns) for item in rows]
+
+
+def _with_lists(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with lists, as in a file, in place of other sequences: the tuples of a `Sample`, arrays of numpy."""
+    return {name: _as_list(value, _turn_to_dict) if _is_sequence(value) else value for name, value in row.items()}
+
+
+def _is_sequence(value: Any) -> bool:
+    # An array of numpy is no `Sequence`.
+    return (
+        hasattr(value, "__getitem__") and isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+    )
 
 
 def _mark_unanswered(sample: Sample) -> Sample:

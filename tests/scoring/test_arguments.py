@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import UserList
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Run
 from imapeval.llm.providers.scripted import ScriptedModel
-from imapeval.types import Failure, Sample
+from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 USER = {"role": "user", "content": "How is gout treated?"}
@@ -57,6 +60,28 @@ def test_a_row_of_a_dialogue_without_a_response_is_not_scored(scorer: Scorer):
 def test_the_last_turn_is_the_response_where_none_is_given(scorer: Scorer):
     found = scorer.score(turns=(USER, ASSISTANT), response=None, reference="Rest.")
     assert found.value == scorer.score(turns=[USER], response="Rest.", reference="Rest.").value == 1.0
+
+
+@pytest.mark.parametrize("name", ["references", "reference", "ground_truths"])
+@pytest.mark.parametrize("kind", [tuple, np.array, UserList])
+def test_any_sequence_of_references_is_a_list(scorer: Scorer, name: str, kind: Callable[[list[str]], Any]):
+    row = {"question": USER["content"], "response": "Rest."}
+    texts = ["Rest.", "Walk."]
+    as_list, given = scorer.score_all([{**row, name: texts}, {**row, name: kind(texts)}])
+    assert as_list.failure is given.failure is None
+    assert (given.value, given.parts) == (as_list.value, as_list.parts)
+
+
+def test_the_turns_of_a_sample_are_those_of_a_row(scorer: Scorer):
+    turns = (Turn("user", "How is gout treated?"), Turn("assistant", "Rest."))
+    given, written = scorer.score_all([{"turns": these, "reference": "Rest."} for these in (turns, [USER, ASSISTANT])])
+    assert given.value == written.value == 1.0
+
+
+def test_a_text_is_no_sequence_of_references(scorer: Scorer):
+    row = {"question": USER["content"], "response": "Rest."}
+    found = scorer.score_all([{**row, "references": given} for given in ("Rest.", b"Rest.", {"text": "Rest."}, 5)])
+    assert [item.failure and item.failure.kind for item in found] == ["bad-input"] * 4
 
 
 def test_no_response_is_told_apart_however_it_is_given(scorer: Scorer):
