@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from imapeval.extraction.lexicon.coordination import join_coordinated
 from imapeval.text.language import HAN
 from imapeval.text.negation.governors import find_governor
 
@@ -27,12 +28,13 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)|[，、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|(?<![A-Za-z0-9+])[)）\]】]"
-    r"|(?<!\s)\s++(?:and/or|and|or|nor|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
-    r"|whereas|followed by)\s+"
-    r"|以及|或者|还有|并且|而且|(?<![宜能要议可])同时|此外|另外|其次|包括|例如|比如|因为|由于|但是|然而"
+    r",(?!\d{3}\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在)|[、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
+    r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor|as well as|along with|such as"
+    r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
+    r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
+    r"|以及|或者|还有|并且|而且|(?<![宜能要议可])同时|此外|另外|其次|包括但不仅?限于|(?<!不)包括|例如|比如|(?<![是非])因为|(?<!\w)由于|但是|然而"
     r"|(?<![饱温缓平中总柔暖祥随谐])和(?![缓谐平解睦蔼气])|(?<![以涉普波累顾殃危触提推闻扪])及(?![时早其格至])"
-    r"|(?<![参给赋])与(?!其|否)|(?<![即倘假设])或(?!许|多|少)|(?<=[\w)）])等(?=[，、。；的药检措治方症]|$)",
+    r"|(?<![即倘假设])或(?!许|多|少)|(?<=[\w)）])等(?:等|的?(?:药物?|检查|措施|治疗|方[法式案]|症状|项目|指标)(?:方[法式案]|措施)?)?(?=[，,、。；;：:]|$)",
     re.IGNORECASE,
 )
 
@@ -51,6 +53,14 @@ _CONJUNCTION = re.compile(
     r"(?<![ \t,，;；、])[ \t,，;；、]*+(?:(?:(?<![a-z])(?:and|or)|以及|和|及|或)\s*)?\Z", re.IGNORECASE
 )
 _BRACKETS = {")": "(", "）": "（", "]": "[", "】": "【"}
+_OPENING_BRACKETS = frozenset(_BRACKETS.values())
+_PLAIN_BEFORE = re.compile("[A-Za-z0-9+]")
+# A remark between a subject and its verb: "a high count (over 10) is rare".
+_WITHIN_CLAUSE = re.compile(
+    r"[(（](?!(?:if|when|unless)\b|如果?)[^()（）\n]{1,60}[)）](?:\s+(?:is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|does|do)\b"
+    r"|(?:通常|一般|也|常|多)?(?:是(?!否)|[会应需都]|均(?!衡)|可(?!乐)|能|引起|导致))",
+    re.IGNORECASE,
+)
 _MAX_CONJUNCTION_CHARACTERS = 8
 """Characters before the number of an item that are searched for a conjunction."""
 _CLAUSE_END = re.compile(r"[,，;；。]|\b(?:and|but)\b", re.IGNORECASE)
@@ -94,7 +104,28 @@ def split_sentences(text: str) -> Iterator[Piece]:
 
 def split_items(sentence: Piece) -> Iterator[Piece]:
     """Yield the items of a sentence, as separated by commas, conjunctions and brackets."""
-    yield from _split(sentence.text, sentence.start, [(m.start(), m.end()) for m in _ITEM_END.finditer(sentence.text)])
+    ends = list(_find_item_ends(sentence.text))
+    yield from _split(sentence.text, sentence.start, join_coordinated(sentence.text, ends))
+
+
+def _find_item_ends(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what may separate items, without brackets within a clause, and without those that no bracket opened."""
+    within = 0  # the end of the last bracket within a clause
+    opened = 0
+    for found in _ITEM_END.finditer(text):
+        if found.start() < within:
+            continue
+        if found[0] in _OPENING_BRACKETS:
+            if inside := _WITHIN_CLAUSE.match(text, found.start()):
+                within = inside.end()
+                continue
+            opened += 1
+        elif found[0] in _BRACKETS:
+            # What it closes may be an abbreviation or a number, "(ALT)" or "2)", which separates nothing.
+            if not opened and _PLAIN_BEFORE.match(text, found.start() - 1):
+                continue
+            opened = max(0, opened - 1)
+        yield found.span()
 
 
 def _split(text: str, offset: int, boundaries: Iterable[tuple[int, int]]) -> Iterator[Piece]:

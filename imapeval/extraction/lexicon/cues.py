@@ -201,20 +201,20 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"^(?:hi|hello|dear|hey|greetings|good (?:morning|evening|day|afternoon)|welcome|thanks?|thank you|regards|cheers"
         r"|(?:best|warm|kind) (?:wishes|regards)|take care|all the best|get well|best of luck|good luck|god bless)\b"
-        r"|^(?:i|we) (?:can |do |fully |completely |totally |really )*(?:understand|appreciate|have (?:read|gone|reviewed|noted|gone through)|went through|read"
+        r"|^(?:i|we) (?:can |do |fully |completely |totally |really )*(?:well )?(?:understand|appreciate|have (?:read|gone|reviewed|noted|gone through)|went through|read"
         r"|hope|wish|am (?:glad|happy|sorry|dr)|(?:would|will) be (?:glad|happy)|hear)\b"
         r"|^(?:i'?m|we'?re) (?:sorry|glad|happy|here)\b|^(?:hope|wish)(?:ing)?\b|^as an ai\b"
         r"|^(?:let me know|feel free|do not hesitate|don'?t hesitate|please (?:revert|let me know|feel free|do not hesitate|write back)"
         r"|revert|get back|write back|for (?:more|further) (?:information|queries|details|assistance)|if you have (?:any )?(?:more |other |further |additional |doubt|questions?|queries))"
         r"|^(?:however|also|therefore|additionally|in (?:addition|summary|conclusion|general)|overall|finally|please note|it is important to note(?: that)?|note|"
-        r"here are (?:some|a few)\b.*|remember|disclaimer|yes|sure|okay|ok|so|then|well|thus|hence|moreover|furthermore|besides"
+        r"here are (?:some|a few)\b.*|remember|disclaimer|yes|sure|okay|ok|so|then|well|thus|hence|otherwise|moreover|furthermore|besides"
         r"|but|and|or|if|not|etc|e\.?g|i\.?e|you|because|since|when|while)$",
         re.IGNORECASE,
     ),
     "zh": re.compile(
         r"^(?:您?你?好|尊敬的|感谢|谢谢|祝您?|希望(?:以上|对|我|能|您|你)|欢迎|很高兴|抱歉|对不起|作为(?:一个)?(?:AI|人工智能))"
         r"|以上(?:是|为|信息|建议|内容|仅|只是|这些|都)|总之$|请注意$|需要注意的是$|注意$|此外$|另外$|同时$|最后$|首先$|其次$|^等(?:等|项目|指标|措施|方法|症状|药物|检查|方式|治疗)?$|^以下|如下$"
-        r"|如(?:果|有)?.{0,6}(?:其他|更多|任何)?(?:疑问|问题).{0,6}(?:请|可以|随时)|(?:这|这些)(?:只)?是一?些"
+        r"|如(?:果|有)?.{0,6}(?:其他|更多|任何)?(?:疑问|问题).{0,6}(?:请|可以|随时)|(?:这|这些)(?:只)?是一?些|^(?:这|以上).{0,4}[只仅]是.{0,12}(?:解释|建议|信息|方案|参考)"
         r"|具体(?:的)?.{0,14}(?:根据|由医生|因人而异|遵医嘱|取决于)|根据.{0,10}(?:具体|个体|个人|实际)(?:的)?(?:情况|病情)|因人而异"
     ),
 }
@@ -223,7 +223,8 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
 _DISCLAIMER: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
-        r"|\bthis (?:information|answer|response) is\b",
+        r"|\b(?:this|the) (?:above )?(?:information|answer|response|content)(?: (?:given|provided|presented|contained))?(?: here| above)?"
+        r" (?:is|should|must|does|cannot)\b|\battachments? removed\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"仅供参考|不能(?:代替|替代|取代)(?:医生|专业|面诊)|不构成(?:医疗|诊断|任何)"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
+from imapeval.extraction.lexicon.frames import introduces_list
 from imapeval.extraction.lexicon.headings import find_list_governor, is_category
 from imapeval.text.negation.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
 from imapeval.text.negation.hazards import is_hazard
@@ -40,7 +41,7 @@ _NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
 _LABEL_END = re.compile(r"[)）]?(?:[:：]|\s*[–—-]+)\s*")
 _MAX_NAME_CHARACTERS = 30
 """Longest name before a verdict, in characters."""
-_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
+_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是|同时|此外|另外|其次", re.IGNORECASE)
 _REASON = re.compile(r"\bbecause\b|因为|由于", re.IGNORECASE)
 # At the beginning of what happens otherwise.
 _OTHERWISE = re.compile(r"(?:otherwise|or else|so as not to|lest)\b|以[免防]|免得|否则", re.IGNORECASE)
@@ -74,7 +75,7 @@ _REASONS = re.compile(
 )
 # What begins advice for something, such as what prevents an item of a list of what to avoid.
 _REMEDY = re.compile(
-    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|应|可(?![乐可卡待疑])|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|养成|适[当量度]|保暖|佩?戴|低[盐脂糖]|给予|抬高|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
+    r"(?:drink|use|take|try|eat|keep|choose|wait|call|see|get|rest|wear|replace|switch|ask|seek)\b(?!ing)|多(?=[吃喝休饮])|应|可(?![乐可卡待疑])|改[用吃喝]|保[证持]|每[天日晚次]|增[加强]|加强|补充|坚持|选择|规律|建立|[养形]成|培养|维[持护]|确保|提高|改善|促进|合理|调整|营造|学会|适[当量度]|保暖|佩?戴|低[盐脂糖]|给予|抬高|立[即刻]|以[便免防减利]|马上|及时|尽[早快]",
     re.IGNORECASE,
 )
 # Behind the colon of an item that is to be avoided: what it includes, not why or what to do instead.
@@ -193,6 +194,8 @@ def _drop_labels(governed: GovernedSentence, text: str, lang: Lang, *, courtesie
             governor, bare = heading.governor, heading.bare
         elif governor and text.startswith(_COLONS, end) and is_category(item.text):
             pass  # "Avoid:", and below it "Drinks: coffee, alcohol"
+        elif not courtesies and not governor and introduces_list(item, text):
+            detached = True  # 避免吸烟，危险因素包括高血压 does not warn against the latter
         elif not courtesies and is_courtesy(item.text, lang=lang):
             detached = detached or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
         elif governor and is_condition(item.text):

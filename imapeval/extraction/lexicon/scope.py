@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|has|go|make"
-        r"|as|since|because|so|due|this|it|you|which|who|that|improve|helps?|ease|settle)\b"
+        r"|as|since|because|so|due|you|which|who|improve|helps?|ease|settle)\b"
+        # Not the object of a verb: "do not rub it or heat this".
+        r"|\b(?:it|this|that) (?:can|could|had|may|might|must|should|will|would|\w+s)\b"
         r"|^(?:start|begin|continue|increase|stay|call|ask|contact|seek|monitor|add|switch|choose|prefer|wash|elevate|wear|sip"
         r"|maintain|replace|rest$)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"^(?:多(?![发囊动肽种余次个梦糖])|因(?![素子])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
+        r"^(?:并(?!发)|根据|多(?![发囊动肽种余次个梦糖])|因(?![素子])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
         r"|(?<![反效供])应(?!激)|会(?![阴厌])|是|可(?![乐可卡待疑逆])|需要|建议|注意|保[持证]|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
     ),
 }
@@ -53,6 +55,9 @@ _HISTORY = re.compile(
     r"|reports|reported|states|stated|says|said|goes|went|came|had|on)\b|[^\d]{0,40}\d",
     re.IGNORECASE,
 )
+# Something that is avoided, in a list of things to do: "resting, avoiding alcohol, and taking aspirin".
+_PARALLEL = re.compile(r".*\b(?:avoid|limit|quitt|stopp)ing$", re.IGNORECASE)
+_GERUND = re.compile(r"\s*\w{2,}ing\b", re.IGNORECASE)
 # The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
 _OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现")
 
@@ -104,6 +109,7 @@ class _Scope:
         loose: Whether they apply up to an "or", in Chinese up to a comma, like a negated verb.
         rejecting: Whether they are a mere "not", which applies up to a comma: "surgery, not drugs, for most".
         shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
+        parallel: Whether they are one of several things to do, so that the next of them after a comma is none to avoid.
     """
 
     words: str = ""
@@ -111,6 +117,7 @@ class _Scope:
     loose: bool = False
     rejecting: bool = False
     shares_predicate: bool = False
+    parallel: bool = False
 
     @classmethod
     def open(cls, item: Item, governor: str, lang: Lang, *, first: bool) -> _Scope:
@@ -121,7 +128,8 @@ class _Scope:
             listing = find_listing_verb(text, lang)
             verb = listing or find_denied_verb(text)
             loose = not listing and (lang == "zh" or not advises_against(verb))
-            return cls("" if is_clause(text[len(verb) :], lang) else verb, loose=loose)
+            own = is_clause(text[len(verb) :], lang) and not verb.endswith(" to")
+            return cls("" if own else verb, loose=loose)
         if governor == text:
             # A lone "No" answers the question and governs nothing, unlike "do not smoke".
             words = find_negator(governor, lang) if strip_final_verb(governor) != governor else ""
@@ -135,6 +143,7 @@ class _Scope:
             loose=rejecting,
             rejecting=rejecting,
             shares_predicate=not own and first,
+            parallel=bool(_PARALLEL.match(governor)) and not _GERUND.match(text, len(governor)),
         )
 
     def reaches(self, item: Item, lang: Lang, *, past_or: bool, last: bool) -> bool:
@@ -146,7 +155,7 @@ class _Scope:
             return True
         if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
             return False
-        if _OWN_FINDING.match(text):
+        if _OWN_FINDING.match(text) or (self.parallel and item.comma and _GERUND.match(text)):
             return False
         completes = self.shares_predicate and last and not _opens_clause(text, lang)
         return (completes or not is_clause(text, lang)) and (lang == "en" or not is_remedy(text))

@@ -12,7 +12,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
+from imapeval.extraction.lexicon.coordination import names_nothing
 from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
+from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
 from imapeval.extraction.lexicon.items import split_into_items
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
@@ -37,6 +39,8 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
         r"^(?:(?:and|or|but|so|then|while|also|however|therefore|additionally|in addition|first(?:ly)?|second(?:ly)?|finally|yet"
         r"|if possible|please|kindly|usually|generally|typically|overall|in general|in (?:this|your|some|most|many|severe|rare) cases?"
         r"|sometimes|often|especially|particularly|for now|at present|as well)[, ]+"
+        r"|(?:(?:i|we|they|the doctor|doctors?|your doctor) )?(?:(?:would|will|can|should|may|also) )*(?:add|be aware|emphasi[sz]e|explain|keep in mind|know|mention|note"
+        r"|point out|reassure you|remember|say|state|stress|tell you|understand)s? that\s+"
         r"|(?:i|we) (?:would |will |do |can |strongly )*(?:suggest|recommend|advise|think|believe|feel|see)(?: that| you| to)*\s+"
         r"|(?:it|this|that|there|which|who|these|those|they)(?:'s| is| are| may be| might be| could be| can be| would be| will be| seems(?: to be)?"
         r"| sounds like| looks like| appears(?: to be)?)(?: also| likely| possible| probably| most likely| advisable"
@@ -50,10 +54,10 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
     ),
     # The lookaheads exclude other words: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
     "zh": re.compile(
-        r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|并且|而且|因此|所以|那么|一般(?![状情])|通常|建议|应该|应当|应(?![激用急])|可以"
-        r"|可能|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸])|请|您|你|患者|病人|该|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
+        r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|由于|并且|而且|而(?!是非)|且|则|因此|所以|那么|(?:一般|通常|总体|总的)(?:而言|来[说讲看]|情况下)|一般(?![状情的])|通常(?!的)|建议|应该|应当|应(?![激用急])|可以"
+        r"|可能(?!的)|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸]|能的)|请|(?:您|你|患者|病人|该(?:患者)?)的?|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
         r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
-        r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|做|即(?![使将]))+"
+        r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|以(?=减[少轻]|[降减]低|缓解|改善|提高|防止|预防|促进|恢复|[维保]持|控制|帮助|增[加强]|达到|止)|做|即(?![使将]))+"
     ),
 }
 _TAIL: Mapping[Lang, re.Pattern[str]] = {
@@ -75,6 +79,7 @@ _WITH_MAIN_CLAUSE = re.compile(
     "(?:只有[^才]+才|[^才就]+(?:(?<!小)时|后)才|[^就]+就)(?=[能会需要可应考用做是该得去必立])"
 )
 _ONLY_WHEN = re.compile("[^才就，]{2,}(?:(?<!小)时|情况下|的话)才(?=[能会需要可应考用])")
+_UNCLOSED = re.compile(r"\s?[(（][^()（）]*$")
 _PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来|从而)(?:避免|预防|防止)", re.IGNORECASE)
 """Before what an action prevents."""
 
@@ -94,8 +99,10 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
             continue
         part = text[start:end]
         for governed in govern_sentences(part, lang):
-            if not is_disclaimer(governed.sentence.text, lang=lang):
-                for piece in _read_sentence(governed, part, lang):
+            if is_disclaimer(governed.sentence.text, lang=lang):
+                continue
+            for sentence in drop_disclaimers(governed.sentence, lang):
+                for piece in _read_sentence(replace(governed, sentence=sentence), part, lang):
                     yield replace(piece, start=piece.start + start, end=piece.end + start)
 
 
@@ -114,14 +121,17 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
     condition = ""
     statements: list[Piece] = []
     for piece in apply_governors(found, lang):
+        in_place = piece.end - piece.start == len(piece.text)
+        if in_place and is_frame(piece, text):
+            continue
         stated, main = _split_main_clause(piece.text)
-        if main or is_condition(piece.text):
+        if main or is_condition(piece.text) or (in_place and is_setting(piece, text)):
             condition = stated
             if not main:
                 continue
             piece = replace(piece, text=main)
         stripped = _strip_lead_and_tail(piece, lang)
-        if stripped is None or is_courtesy(stripped.text, lang=lang):
+        if stripped is None or is_courtesy(stripped.text, lang=lang) or names_nothing(stripped.text):
             condition = "" if main else condition
             continue
         if condition:
@@ -185,6 +195,7 @@ def _find_last_example(items: Sequence[Item], first: int, lang: Lang) -> int:
 
 
 def _append_condition(piece: Piece, condition: str) -> Piece:
+    condition = _UNCLOSED.sub("", condition)
     return replace(
         piece, text=f"{piece.text}（{condition}）" if has_chinese(condition) else f"{piece.text} ({condition})"
     )

@@ -1,0 +1,169 @@
+"""Which items of a sentence belong together, because one of them says nothing without the other.
+
+"Fever and pain" are two things, but "A and B are common", 由A、B引起 and "its size and location" are one statement.
+Pure; uses no dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.text.negation.governors import find_denied_verb, find_denying_predicate, find_governor
+from imapeval.text.phrases import is_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_COORDINATOR = re.compile(r"(?<!\s)\s++(?:and/or|and|or)\s+|(?<!\s)\s*+(?:和|及|以及|或者?|、)\s*", re.IGNORECASE)
+# Words that name no finding, test or treatment of their own.
+_NAMES_NOTHING = re.compile(
+    r"(?:(?:the|its|their|your|any|all|common|possible|potential|main|general|immediate|initial|further"
+    r"|appropriate|proper|professional|other|medical|timely|some|these|following) )*"
+    r"(?:diagnos[ie]s|treatments?|management|evaluation|assessment|examination|guidance|advice|size|location|severity|conditions?|types?|causes?"
+    r"|symptoms?|recommendations?|options?|others?|more|measures|relief|information|questions?|prevention)"
+    r"|(?:进一步的?|具体的?|专业的?|相应的?|其[他它]的?|常见的?|主要的?|可能的?|一般的?|临床|相关的?|详细的?|后续的?|患者的?|医生的?|个体|个人|具体)*"
+    r"(?:诊断|治疗|诊治|评估|处理|检查|体检|管理|指导|建议|意见|讨论|护理|随访|确诊|大小|位置|部位|形状|程度|严重程度|类型|分期|性质|情况|症状|表现"
+    r"|体征|病因|原因|方法|方式|药物|问题|项目|措施|因素|方案|危险因素|注意事项|预防措施|治疗(?:方法|方案|措施|药物|方式|手段|原则)|检查项目|诊断方法|之[前后])",
+    re.IGNORECASE,
+)
+# What is said of several things together.
+_RECIPROCAL = re.compile(r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉")
+# The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
+_OPENING = re.compile(
+    r"(?P<cause>由|受|被|因(?![此而为素子])|通过|将|把|根据|对(?![症照比策]))|(?P<circumstance>在(?!于)|当(?![地归]))"
+)
+_CLOSING = {
+    "cause": re.compile(
+        r"引起|导致|所致|造成|引发|[诱触]发|感染|传[播染]|影响|[组构]成|形成|产生|进行|完成|[决确制]定|考虑|选择|调整|释放|分泌|损[伤害]|压迫|消毒|监测|评估|处理|控制"
+    ),
+    "circumstance": re.compile("[时后前中内间期](?![期部脏科])"),
+}
+# What belongs together to its end: a purpose, or what a statement is based on or excludes.
+_WHOLE = re.compile(
+    r"(?:以(?![上下前后往内外])|为了|根据|针对|基于|鉴于|对于|关于|至于)"
+    r"|(?:based on|according to|in terms of|regarding|with regards? to|as for|given|considering)\b"
+    r"|.*(?:不包[括含]|\bnot including\b)",
+    re.IGNORECASE,
+)
+_MAX_FRAME_CHARACTERS = 40
+"""Characters before a list that are searched for the opening of a frame."""
+_PREDICATE = re.compile(
+    r"(?<=\w )(?:is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|does|causes|requires"
+    r"|occurs|increases|contains|seems?|appears?|remains?)\b"
+    r"|是(?!否)|[会都较]|均(?!衡)|更(?![年换])|(?<![反效适供])应(?!激)|需(?!氧)|(?<!功)能(?![量力])|可(?![乐卡待疑逆])|引起|导致|表现为|出现|存在"
+    r"|发生(?!率)|有助|属于|取决|减少|增加|降低",
+    re.IGNORECASE,
+)
+# What opens a clause of its own: a pronoun, an imperative, or a Chinese verb.
+_CLAUSE_START = re.compile(
+    r"(?:it|they|this|that|these|those|you|we|i|he|she|there|which|who|what|if|when|then|also|to|your|do|take|use|try|eat|drink|keep|get|see"
+    r"|consult|apply|go|make|start|begin|continue|increase|stay|call|ask|contact|seek|monitor|add|switch|choose|wash|elevate|wear|sip|maintain|replace|rest"
+    r"|avoid|stop|check|visit|give|consider|follow|reduce|limit|exercise|sleep|wait|let|have|be|please|remove|clean)\b"
+    r"|避免|减少|控制|增[加强]|改善|提高|降低|保持|[使服应]用|进行|注意|促进|给予|[多少不无未没有可应会能需要是由导]|引起|出现|预防|防止|缓解|减轻|建议",
+    re.IGNORECASE,
+)
+_ATTRIBUTE = re.compile("[^的]{1,12}的.")
+_POSSESSED = re.compile(r"\bof (?:the|your|his|her|its|their) \w+(?: \w+)?$", re.IGNORECASE)
+_BARE = re.compile(r"(?:(?:the|your|his|her|its|their) )?(?!\w+ing\b)\w+(?: \w+)?", re.IGNORECASE)
+
+
+def names_nothing(text: str) -> bool:
+    """Return whether a text is a mere word for a kind of statement: "the treatment", 其他检查.
+
+    >>> names_nothing("further treatment"), names_nothing("治疗方案"), names_nothing("激光治疗")
+    (True, True, False)
+    """
+    return all(_NAMES_NOTHING.fullmatch(part) for part in _COORDINATOR.split(text.strip()))
+
+
+def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the boundaries of the items of a sentence, without those within a statement that a list is a part of."""
+    ends = [*boundaries, (len(text), len(text))]
+    first = 0  # the boundary before the run
+    while first < len(ends) - 1:
+        last = first
+        while last < len(ends) - 1 and _COORDINATOR.fullmatch(text, *ends[last]):
+            last += 1
+        if last == first:
+            yield ends[first]
+            first += 1
+            continue
+        start = ends[first - 1][1] if first else 0
+        parts = [
+            text[begin:end].strip()
+            for begin, end in zip(
+                [start, *(end for _, end in ends[first:last])],
+                [begin for begin, _ in ends[first : last + 1]],
+                strict=True,
+            )
+        ]
+        opens = not first or _opens_clause(text[:start][-_MAX_FRAME_CHARACTERS:])
+        joined = _find_joined(parts, opens=opens)
+        yield from (end for place, end in enumerate(ends[first:last], 1) if place not in joined)
+        first = last
+
+
+def _opens_clause(before: str) -> bool:
+    """Return whether what follows an English text opens a clause: what follows a comma may continue a list."""
+    return not before.rstrip().endswith(",") or _PREDICATE.search(before) is not None
+
+
+def _find_joined(parts: Sequence[str], *, opens: bool) -> set[int]:
+    """Return which of the coordinated parts of a sentence belong to the part before them."""
+    if not all(any(map(str.isalnum, part)) for part in parts):
+        return set()
+    joined = {place for place in range(1, len(parts)) if _completes(parts[place - 1], parts[place])}
+    whole = 0
+    if opening := _find_open_frame(parts[0]):
+        closing = _CLOSING[opening]
+        whole = next((place for place, part in enumerate(parts) if place and closing.search(part, 1)), 0)
+    if not whole and (_WHOLE.match(parts[0]) or _RECIPROCAL.search(parts[-1])):
+        whole = len(parts) - 1
+    if not whole and opens:
+        whole = _find_predicate(parts)
+    return joined.union(range(1, whole + 1))
+
+
+def _find_open_frame(part: str) -> str:
+    """Return the kind of frame that a part opens and does not close; "" for none."""
+    start = max(0, len(part) - _MAX_FRAME_CHARACTERS)
+    for found in reversed(list(_OPENING.finditer(part, start))):
+        kind = str(found.lastgroup)
+        if not _CLOSING[kind].search(part, found.end()):
+            return kind
+    return ""
+
+
+def _find_predicate(parts: Sequence[str]) -> int:
+    """Return the place of the part whose predicate the parts before it share: 2 in "A, B or C is common"; 0 for none.
+
+    A predicate that denies is one of each part, which `scope` completes.
+    """
+    for place, part in enumerate(parts):
+        found = _PREDICATE.search(part)
+        if not place:
+            if (
+                found
+                or _CLAUSE_START.match(part)
+                or is_condition(part)
+                or find_governor(part)
+                or find_denied_verb(part)
+            ):
+                return 0
+        elif found or _CLAUSE_START.match(part):
+            starts = _CLAUSE_START.match(part) is not None or (found is not None and not found.start())
+            return 0 if starts or find_denying_predicate(part) or find_denied_verb(part) else place
+    return 0
+
+
+def _completes(left: str, right: str) -> bool:
+    """Return whether a part says nothing without the one before it, or completes it."""
+    if names_nothing(right):
+        return True
+    if _CLAUSE_START.match(right) or find_governor(right):
+        return False
+    attributed = _ATTRIBUTE.match(right) and "的" not in left[-12:]
+    # "No sign of the one or the other" denies each.
+    governed = find_governor(left) or find_denied_verb(left)
+    return not governed and bool(attributed or (_POSSESSED.search(left) and _BARE.fullmatch(right)))

@@ -1,0 +1,119 @@
+"""What surrounds the statements of an answer and is none: what a chatbot says of itself, and what introduces a list.
+
+Pure; uses no dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.lexicon.clauses import trim_piece
+from imapeval.text.negation.stance import is_negated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from imapeval.extraction.lexicon.clauses import Piece
+    from imapeval.types import Lang
+
+_CLAUSE_END: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(r"[,;](?=\s)|\s(?=(?:but|however|although)\s)", re.IGNORECASE),
+    "zh": re.compile("[，,；;]"),
+}
+# What chatbots say they are, cannot do, and offer.
+_BOT = r"(?:[\w-]+ ){0,4}?(?:ai|language model|artificial intelligence|chatbot|virtual assistant)\b"
+_CONSULT = (
+    r"(?:\w+ly )?(?:access|diagnose|examine|give|interpret|make|offer|prescribe|provide|recommend|replace|view)\b"
+)
+_UNABLE = "(?:没有(?:能力|资格)|不具备|无法|不能)"
+_OPINION = "(?:诊断|建议|意见|处方|诊治|判断|方案|检查|治疗|医生|评估)"
+_SELF: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\s*(?:(?:and|but|so|also|however|although|while|unfortunately|(?:please )?note that)\s+)*"
+        rf"(?:as an? {_BOT}|i(?:['’]m| am) (?:just |only )?an? {_BOT}"
+        r"|i(?:['’]m| am) not (?:\w+ly )?an? (?:[\w-]+ ){0,2}?(?:doctor|physician|professional|clinician)"
+        rf"|i(?:['’]m| am) not (?:able|allowed|authorized|designed|licensed|programmed|qualified|trained) to {_CONSULT}"
+        rf"|i (?:can ?not|can['’]t|am unable to) {_CONSULT}"
+        r"|i (?:can|could|will|would like to|am happy to|am here to)(?: \w+)?"
+        r" (?:give|offer|provide|share) (?:you )?(?:with )?"
+        r"(?:some |a few |general |basic )*(?:advice|guidance|information|insights?|suggestions|tips)\b)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"\s*(?:但是?|不过|虽然|因此|所以|很?抱歉|对不起)*(?:"
+        r"(?:作为|身为|我(?:只|仅仅?)?是|我叫|本)[^，,；;。]{0,12}?(?:AI|人工智能|语言模型|机器人|[智能聊天虚拟]{2}助手)"
+        r"|我(?:并?不|并非)是?(?:真正的?|专业的?|一[名个位])*(?:医生|医师|医疗|医务|专业)"
+        rf"|我{_UNABLE}.{{0,24}}{_OPINION}"
+        r"|(?:无法|不能)(?:为您|给您|直接|在线)*(?:提供|给出|[做作]出|进行|开具)(?=[^，,；;。]{0,16}(?:诊断|建议|意见|处方))"
+        r"(?:具体|准确|专业|医[疗学]|个性化|任何|明确|诊断|建议|意见|处方|治疗|方案|[性的和或及与])+$"
+        r"|我(?:可以|能够?|会|将|很?乐意)(?:尽[量力])?(?:为|给|向|提供).{0,12}(?:信息|建议|帮助|意见|参考|知识))",
+        re.IGNORECASE,
+    ),
+}
+# What continues such a clause: "I cannot examine photos, diagnose diseases or prescribe drugs".
+_CONTINUATION: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        rf"\s*(?:(?:and|or|nor|so|therefore) )*(?:i )?(?:(?:cannot|can['’]t|not) )?{_CONSULT}", re.IGNORECASE
+    ),
+    "zh": re.compile(rf"\s*(?:也|并|更|还|所以|因此|且)*{_UNABLE}.{{0,24}}{_OPINION}"),
+}
+_LISTING_HEAD = re.compile(r"(?:以下|如下|下列).{0,10}$|\bfollowing(?: [\w-]+){0,2}$", re.IGNORECASE)
+_COLON = re.compile(r"\s*[:：]")
+_COMMA = re.compile(r"\s*[,，]")
+# What a statement is based on, applies to or serves, before or behind it.
+_BASIS = re.compile(
+    r"(?:based on|according to|in terms of|regarding|with regards? to|as for|given (?:your|the|that)|considering)\s.*"
+    r"|in (?:contrast|this case|your case|that case|the meantime)|for (?:instance|example)|though rare|now"
+    r"|initially|historically|sometimes"
+    r"|(?:根据|针对|基于|鉴于|对于|关于|至于)(?:(?!进行|选择|使用|采[用取]|调整|给予|服用|制定|决定|判断|安排|用药).)*"
+    r"|在.*(?:中|方面)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PURPOSE = re.compile(
+    r"为了|以便|以(?:进一步|更好地?|全面|及时|尽快)*(?:评估|确定|明确|确认|了解|查看|判断|观察|获[取得]|得到|确保|制定)"
+)
+_SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之])前")
+_MAX_SETTING_CHARACTERS = 16
+
+
+def drop_disclaimers(sentence: Piece, lang: Lang) -> Iterator[Piece]:
+    """Yield the parts of a sentence without the clauses in which a chatbot says what it is and cannot do."""
+    text = sentence.text
+    start = kept = 0
+    disclaims = False
+    for end, following in [*(found.span() for found in _CLAUSE_END[lang].finditer(text)), (len(text), len(text))]:
+        clause = text[start:end]
+        dropped = _SELF[lang].match(clause) or (disclaims and _CONTINUATION[lang].match(clause))
+        if dropped:
+            if not disclaims and (piece := trim_piece(text, kept, start, offset=sentence.start)):
+                yield piece
+            kept = following
+        disclaims = bool(dropped)
+        start = following
+    if not kept:
+        yield sentence
+    elif piece := trim_piece(text, kept, len(text), offset=sentence.start):
+        yield piece
+
+
+def introduces_list(item: Piece, text: str) -> bool:
+    """Return whether an item only introduces the list behind it: 症状 before 包括, "the following signs:"."""
+    if is_negated(item.text):
+        return False
+    listing = _LISTING_HEAD.search(item.text) and _COLON.match(text, item.end)
+    return bool(listing) or text.startswith("包括", item.end)
+
+
+def is_frame(piece: Piece, text: str) -> bool:
+    """Return whether an item says only what a statement is based on, or serves, without saying anything itself."""
+    if _PURPOSE.match(piece.text):
+        return True
+    return _COMMA.match(text, piece.end) is not None and _BASIS.fullmatch(piece.text) is not None
+
+
+def is_setting(piece: Piece, text: str) -> bool:
+    """Return whether a Chinese item says only when the statement behind it holds: 病情稳定后，术前，."""
+    short = 1 < len(piece.text) <= _MAX_SETTING_CHARACTERS
+    ends = short and any(found.end() == len(piece.text) for found in _SETTING.finditer(piece.text))
+    return ends and _COMMA.match(text, piece.end) is not None and not is_negated(piece.text)

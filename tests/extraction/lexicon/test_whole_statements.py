@@ -1,0 +1,87 @@
+"""Statements that are neither torn nor frames of others; the sentences were written for this table."""
+
+import pytest
+
+from imapeval.extraction.lexicon.statements import read_statements
+from imapeval.text.negation.stance import read_stance
+
+STATEMENTS = {
+    # What is said of several things together is one statement.
+    "Thirst and tiredness are common.": ["Thirst and tiredness are common"],
+    "A small or medium tear can heal.": ["A small or medium tear can heal"],
+    "It depends on its size and location.": ["It depends on its size and location"],
+    "It causes dryness of the mouth and nose.": ["It causes dryness of the mouth and nose"],
+    "The swelling lasts a week or two.": ["The swelling lasts a week or two"],
+    "疟疾是由寄生虫、蚊子等叮咬传播的。": ["疟疾是由寄生虫、蚊子等叮咬传播"],
+    "麻疹和风疹的传播途径不同。": ["麻疹和风疹的传播途径不同"],
+    "食管与胃之间有括约肌。": ["食管与胃之间有括约肌"],
+    "预后取决于肿瘤的大小和位置。": ["预后取决于肿瘤的大小和位置"],
+    "钙有助于骨骼和牙齿的发育。": ["钙有助于骨骼和牙齿的发育"],
+    "吸烟或饮酒会诱发痛风。": ["吸烟或饮酒会诱发痛风"],
+    "术前要做血常规、心电图等检查。": ["术前要做血常规", "心电图"],
+    # But what is listed is not, and what is denied of several things is denied of each.
+    "It may cause thirst and tiredness.": ["It may cause thirst", "tiredness"],
+    "Thirst and tiredness are unlikely.": ["Thirst are unlikely", "tiredness are unlikely"],
+    "没有头晕和腿部的麻木。": ["没有头晕", "没有腿部的麻木"],
+    "吸烟和饮酒都不可以。": ["吸烟都不可以", "饮酒都不可以"],
+    # A remark in brackets does not separate a verb from its subject, and brackets are closed.
+    "Anuria (no urine at all) is rare.": ["Anuria (no urine at all) is rare"],
+    "如果有症状（如头晕、耳鸣等），应就诊。": ["就诊（如果有症状）"],
+    "少尿（每天不足四百毫升）会损害肾脏。": ["少尿（每天不足四百毫升）会损害肾脏"],
+    # What introduces a list states nothing.
+    "痛风的治疗主要包括降尿酸、止痛，而哮喘的治疗方案包括吸入激素。": ["降尿酸", "止痛", "吸入激素"],
+    "You need the following tests: ECG, MRI.": ["ECG", "MRI"],
+    "需要以下检查和治疗：抽血、输液。": ["抽血", "输液"],
+    "Causes:\n- smoking\n- age": ["smoking", "age"],
+    "病因包括但不限于感染、外伤。": ["感染", "外伤"],
+    "Based on your symptoms, it is gout.": ["gout"],
+    "根据您的描述，考虑痛风。": ["痛风"],
+    # Nor do a conjunction or reporting verb at its beginning, and a purpose such as finding out.
+    "而哮喘可以控制，且不会传染。": ["哮喘可以控制", "不会传染"],
+    "一般来说，通常情况下会好转。": ["会好转"],
+    "I would explain that your rash is not typical of measles.": ["your rash is not typical of measles"],
+    "复查肝功能，以评估疗效，以减轻疼痛。": ["复查肝功能", "减轻疼痛"],
+    # The time of what follows is its condition.
+    "血压稳定后，可以出院。": ["出院（血压稳定后）"],
+    # What a chatbot says of itself.
+    "As an AI model, I cannot examine you, make a diagnosis or prescribe drugs, but rest helps.": ["rest helps"],
+    "I am a language model and not a doctor, but I can give you some advice.": [],
+    "I am not able to diagnose this. Drink water.": ["Drink water"],
+    "我是一个AI助手，无法进行医学诊断，但这是痛风。": ["这是痛风"],
+    "我不是医生，不能提供诊断和治疗建议。请多喝水。": ["多喝水"],
+    "无法给出具体的诊断和治疗建议。": [],
+    # What a doctor says is none of it.
+    "I am not worried about it.": ["I am not worried about it"],
+    "I cannot see a fracture.": ["I cannot see a fracture"],
+    "无法进行手术。": ["无法进行手术"],
+}
+STANCES = {
+    "The bleeding is not because of the tablets.": [True],
+    "头晕不是因为贫血，而是因为低血糖。": [True, False],
+    "不是由病毒、细菌引起的。": [True],
+    "Ask your doctor whether or not to stop it.": [False],
+    "Causes including, but not limited to, smoking and age.": [False, False],
+    "The plan is not including surgery.": [True],
+    "治疗不包括手术、化疗。": [True],
+    "The nurse can't feel it in your arm or see it on a scan.": [True, True],
+    "Do not rub it or heat it.": [True, True],
+    "It is not possible to stop snoring or cure deafness.": [True, True],
+    # What is done besides is not denied.
+    "Resting, avoiding stairs, and taking your tablets.": [False, True, False],
+    "避免爬楼，并根据医嘱服药，同时用冰敷。": [True, False, False],
+    "避免熬夜，建立规律的作息。": [True, False],
+    "避免吸烟，而治疗方法包括吸氧、手术。": [True, False, False],
+    "避免过饱，尤其是在睡前，多运动。": [True, False],
+}
+
+
+@pytest.mark.parametrize(("text", "statements"), STATEMENTS.items())
+def test_statements_are_whole(text, statements):
+    lang = "en" if text.isascii() else "zh"
+    assert [piece.text for piece in read_statements(text, lang)] == statements
+
+
+@pytest.mark.parametrize(("text", "denied"), STANCES.items())
+def test_denials_are_neither_lost_nor_turned(text, denied):
+    lang = "en" if text.isascii() else "zh"
+    assert [read_stance(piece.text).denies for piece in read_statements(text, lang)] == denied
