@@ -4,7 +4,9 @@ Judges the pairs of tests/matching/relation_pairs.tsv, or of another file, and p
 split, language and kind of case, the confusion matrices, and the misjudged pairs. With `--llm`, the model judges pairs
 of different wording. Beside this script lie `free_pairs.tsv` (single pairs) and `answer_items.jsonl`: 40 sets of a
 question, the facts of a reference, a right and a wrong answer, and all related pairs; as in real answers, most are not
-related. For such sets the mean imapScore of both answers is printed too, with relations found and as labelled.
+related. For such sets the mean imapScore of both answers is printed too: with the relations found, with those of a
+strong model where the file has them (replies of separate readers to our prompt `value-relation`), and with those that
+the writer gave.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from imapeval.matching.protocol import Matcher
 
 TABLE = Path(__file__).parents[1] / "tests/matching/relation_pairs.tsv"
+
+SOURCES = {"": "found", "relations_by_model": "by a strong model", "relations": "as labelled"}
 
 Row = dict[str, str]
 Judged = list[tuple[Row, Match]]
@@ -140,28 +144,29 @@ async def show_scores(matcher: Matcher, path: Path) -> list[str]:
     """Return the mean scores of the right and the wrong answers of sets of facts, as the lines of a table."""
     items = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     lines = ["| relations | language | right answers | wrong answers | right above wrong |", "|---|---|---|---|---|"]
-    for labelled, lang in product((False, True), ("en", "zh")):
-        chosen = [item for item in items if item["lang"] == lang]
-        imaps = [make_imap(item, side, labelled=labelled) for side in ("right", "wrong") for item in chosen]
+    for source, lang in product(("", "relations_by_model", "relations"), ("en", "zh")):
+        chosen = [item for item in items if item["lang"] == lang and (not source or source in item)]
+        if not chosen:
+            continue
+        imaps = [make_imap(item, side, source) for side in ("right", "wrong") for item in chosen]
         found = await matcher.match(imaps, langs=[lang] * len(imaps))
         scores = [score_graded(imap, matches).value for imap, matches in zip(imaps, found, strict=True)]
         right, wrong = scores[: len(chosen)], scores[len(chosen) :]
         above = sum(one > other for one, other in zip(right, wrong, strict=True))
         lines.append(
-            f"| {'as labelled' if labelled else 'found'} | {lang} | {fmean(right):.2f} | {fmean(wrong):.2f} "
-            f"| {above} of {len(chosen)} |"
+            f"| {SOURCES[source]} | {lang} | {fmean(right):.2f} | {fmean(wrong):.2f} | {above} of {len(chosen)} |"
         )
     return lines
 
 
-def make_imap(item: dict[str, Any], side: str, *, labelled: bool) -> Imap:
-    """Return the imap of an answer, with the relations that its writer gave if `labelled`."""
+def make_imap(item: dict[str, Any], side: str, source: str) -> Imap:
+    """Return the imap of an answer, with the relations of that field of the set if one is named."""
     reference, response = (tuple(annotate_pair(Pair(*fact)) for fact in item[key]) for key in ("reference", side))
     relations = tuple(
         KnownRelation(*item["reference"][i], item[side][j][1], Relation(label), other_term=item[side][j][0])
-        for i, j, label in item["relations"][side]
+        for i, j, label in (item[source][side] if source else ())
     )
-    return Imap((Pair("question", "?"),), (), reference, response, relations=relations if labelled else None)
+    return Imap((Pair("question", "?"),), (), reference, response, relations=relations if source else None)
 
 
 if __name__ == "__main__":
