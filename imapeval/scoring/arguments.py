@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from numbers import Number
 from os import PathLike
@@ -14,7 +15,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.samples import make_sample
 from imapeval.evaluation.samples.columns import choose_columns
-from imapeval.llm.prices import Price
+from imapeval.llm.prices import Price, parse_price
 from imapeval.metrics import registry
 from imapeval.metrics.base import Device
 from imapeval.types import Failure, Sample, Turn
@@ -39,8 +40,12 @@ def choose_metrics(
     """Return the metrics in the given order: those that are named, with their options, and metric objects.
 
     Raises:
-        UsageError: A name is unknown, or two metrics have the same name.
+        UsageError: A name is unknown, or two metrics have the same name; or the options are not options by metric.
     """
+    if options is not None and not (_has_names(options) and all(map(_has_names, options.values()))):
+        raise UsageError(
+            f"options is {options!r}. Give the options of each metric: {{'METRIC': {{'OPTION': 'VALUE'}}}}."
+        )
     # Callers without a type checker may pass None.
     if not isinstance(cast("object", metrics), Iterable):
         raise UsageError(f"metrics is {metrics!r}. Give names with commas between, or a list of names and metrics.")
@@ -64,11 +69,32 @@ def choose_metrics(
     return list(chosen.values())
 
 
+def _has_names(given: object) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(name, str) for name in cast("Mapping[Any, Any]", given))
+
+
 def _metric_name(wanted: str | Metric) -> str:
     """Return what a metric is called that is named or given; a prompt file says it itself."""
     if isinstance(wanted, str):
         return registry.get(wanted).name if wanted.startswith(registry.GEVAL_FILE) else wanted
     return wanted.name
+
+
+def read_price(given: Price | str | None) -> Price | None:
+    """Return the price of a model that is given as an object, or as a text as after `--price`.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    with suppress(UsageError):
+        given = parse_price(given) if isinstance(given, str) else given
+    # Callers without a type checker may pass a pair.
+    if not isinstance(cast("object", given), Price | None):
+        raise UsageError(
+            f"price is {given!r}. Give the USD per million tokens of prompts and of completions: "
+            "imapeval.Price(0.40, 1.60), or the text '0.40,1.60'."
+        )
+    return cast("Price | None", given)
 
 
 def check_no_llm_needed(metrics: Sequence[Metric], settings: LlmSettings) -> None:
@@ -115,9 +141,8 @@ def check_arguments(
     # Callers without a type checker may pass a text.
     if most is not None and not (isinstance(cast("object", most), Number) and most >= 0):
         raise UsageError(f"max_cost is {most!r}. Give the most USD that the model may cost, 0 or more.")
-    # Likewise a pair, as --price has it.
-    if not isinstance(cast("object", settings.price), Price | None):
-        raise UsageError(f"price is {settings.price!r}. Give an imapeval.llm.prices.Price, in USD per million tokens.")
+    if not isinstance(cast("object", settings.base_url), str | None):
+        raise UsageError(f"base_url is {settings.base_url!r}. Give the address of a server, http://HOST:PORT/v1.")
     if not isinstance(cast("object", kg), str | PathLike | None):
         raise UsageError(f"kg is {kg!r}. Give the path of a graph that `imapeval kg build` made.")
     for name, value, known in (

@@ -36,6 +36,7 @@ from imapeval.scoring.arguments import (
     given_id,
     make_row,
     make_samples,
+    read_price,
 )
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background_loop import BackgroundLoop
@@ -73,7 +74,8 @@ class Scorer:
         relations: How relations between facts are decided: "llm" (the default with `llm`) or "graph", which needs no
             model.
         concurrency, rpm, tpm: Maximum number of concurrent requests, requests per minute and tokens per minute.
-        price: Price of the model's tokens; needed where it is not known.
+        price: Price of the model's tokens, as `imapeval.Price(0.40, 1.60)` or as after `--price`; needed where it is not
+            known.
         max_cost: Maximum cost in USD over the life of this object.
         kg: A graph built by `imapeval kg build`, in place of the shipped one.
         encoder: "use", or "st:" and the name of a sentence-transformers model.
@@ -99,7 +101,7 @@ class Scorer:
         concurrency: int | None = None,
         rpm: int | None = None,
         tpm: int | None = None,
-        price: Price | None = None,
+        price: Price | str | None = None,
         max_cost: float | None = None,
         kg: str | Path | None = None,
         encoder: str = "use",
@@ -114,7 +116,7 @@ class Scorer:
             concurrency=concurrency,
             rpm=rpm,
             tpm=tpm,
-            price=price,
+            price=read_price(price),
             max_cost=max_cost,
             relations=relating == "llm",
         )

@@ -401,12 +401,29 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": -1.0}, "max_cost.*-1.0"),
         ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": float("nan")}, "max_cost.*nan"),
         ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": "5"}, "max_cost.*'5'"),
+        ({"llm": ScriptedModel([]), "price": "0.4"}, "price.*'0.4'"),
+        ({"llm": ScriptedModel([]), "max_cost": 1.0}, "price"),
         ({"kg": 5}, "kg.*5"),
+        ({"base_url": 5, "llm": "openai:x"}, "base_url.*5"),
+        ({"base_url": 5, "llm": ScriptedModel([])}, "base_url.*5"),
+        ({"options": 5}, "options.*5"),
+        ({"options": "rouge1.measure=f"}, "options.*rouge1.measure=f"),
+        ({"options": {"rouge1": 5}, "metrics": "rouge1"}, "options.*5"),
+        ({"options": {5: {}}, "metrics": "rouge1"}, "options.*5"),
     ],
 )
 def test_invalid_arguments_are_named_at_once(arguments: dict[str, Any], said: str):
     with pytest.raises(UsageError, match=said):
         Scorer(**arguments)
+
+
+def test_a_price_is_an_object_or_what_the_command_line_takes():
+    url = "http://127.0.0.1:9/v1"
+    for price in (Price(0.4, 1.6), "0.40,1.60"):
+        with Scorer("imapscore", llm="openai:x", base_url=url, price=price, max_cost=1.0) as scorer:
+            assert scorer.ledger is not None
+            assert scorer.ledger.price is not None
+            assert (scorer.ledger.price.prompt, scorer.ledger.price.completion) == (0.4, 1.6)
 
 
 def test_all_offline_and_ones_own_metric():

@@ -75,7 +75,7 @@ class Ledger:
         if max_cost is not None and price is None:
             raise UsageError(
                 "--max-cost needs the price of the model, which is not known. Give it in USD per million tokens of "
-                "prompts and completions, as in --price 0.40,1.60."
+                "prompts and completions: --price 0.40,1.60, or in Python price='0.40,1.60'."
             )
         self.price = price
         self._max_cost = max_cost
