@@ -43,9 +43,7 @@ def choose_metrics(
         UsageError: A name is unknown, or two metrics have the same name; or the options are not options by metric.
     """
     if options is not None and not (_has_names(options) and all(map(_has_names, options.values()))):
-        raise UsageError(
-            f"options is {options!r}. Give the options of each metric: {{'METRIC': {{'OPTION': 'VALUE'}}}}."
-        )
+        raise UsageError(f"options is {options!r}. Give those of each metric: {{'METRIC': {{'OPTION': 'VALUE'}}}}.")
     # Callers without a type checker may pass None.
     if not isinstance(cast("object", metrics), Iterable):
         raise UsageError(f"metrics is {metrics!r}. Give names with commas between, or a list of names and metrics.")
