@@ -4,10 +4,11 @@ import re
 import shlex
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,8 +45,9 @@ from imapeval.redaction import redact
 from imapeval.remote import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
+    from imapeval.llm.middleware.budget import Ledger
     from imapeval.report.spread import MetricSpread
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
@@ -169,40 +171,29 @@ def score(
     output = Output(destination)
     identity = make_run_settings(ready, references=joined, seed=data_options.seed)
     with output.open() as folder:
-        try:
-            with (
-                RunWriter(
-                    folder,
-                    samples,
-                    settings=identity,
-                    source=" ".join(data),
-                    command=sys.argv,
-                    options=options,
-                    ledger=ledger,
-                ) as run,
-                show_progress("scoring", total=len(samples), quiet=json_output) as advance,
-            ):
-                score_until_interrupted(
-                    samples,
-                    pool=open_workers(engine, workers, gpu=device == "cuda"),
-                    open_parts=open_parts,
-                    parts=ready,
-                    llm=llm,
-                    references=joined,
-                    run=UnusableReplyGuard(run, samples=len(samples), allowed=max_failures or 0),
-                    progress=advance,
-                )
-        except Interrupted as interrupted:
-            # Results are written in batches, and so may all be missing although texts have been read.
-            kept = "" if ledger is None else f" Completions are kept in the cache: {format_report(ledger.report())}."
-            echo(f"Stopped.{kept} To resume: {_resume_command(destination)}", err=True)
-            raise typer.Exit(interrupted.code) from interrupted
-        except ServiceError as error:
-            command = _resume_command(destination)
-            if error.kind == "over-budget" and llm_options.max_cost is not None:
-                # The same limit would stop it again at once.
-                command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
-            raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
+        with (
+            _resumable(destination, ledger=ledger),
+            RunWriter(
+                folder,
+                samples,
+                settings=identity,
+                source=" ".join(data),
+                command=sys.argv,
+                options=options,
+                ledger=ledger,
+            ) as run,
+            show_progress("scoring", total=len(samples), quiet=json_output) as advance,
+        ):
+            score_until_interrupted(
+                samples,
+                pool=open_workers(engine, workers, gpu=device == "cuda"),
+                open_parts=open_parts,
+                parts=ready,
+                llm=llm,
+                references=joined,
+                run=UnusableReplyGuard(run, samples=len(samples), allowed=max_failures or 0),
+                progress=advance,
+            )
         done = Run(folder)
         outcomes, names = done.contents.outcomes, [metric.name for metric in ready.metrics]
         rows = summarise(done.contents.samples, outcomes, metrics=names, seed=data_options.seed)
@@ -240,28 +231,50 @@ def score(
         if ledger is not None:
             echo(f"usage:  {format_report(ledger.report())}")
         if failed:
-            counts = ", ".join(f"{kind}: {count}" for kind, count in kinds.most_common())
             file = output.show(folder / "results.jsonl")
-            echo(f"{failed} of {len(samples)} samples failed ({counts}); see {file}. The first of each kind:", err=True)
-            for kind, _ in kinds.most_common(MAX_KINDS):
-                echo(f"  {kind}: {_shorten(outcomes.find_message(kind))}", err=True)
+            _print_failures(failures, f"{failed} of {len(samples)} samples failed", file=file)
             firsts = (message.first for messages in outcomes.failures.values() for message in messages.values())
             if llm is not None and llm_options.batch is None and not all(result.final for result in firsts):
-                echo(f"To ask the model for the failed replies again: {_resume_command(destination)}", err=True)
+                echo(f"To ask the model for the failed replies again: {_make_resume_command(destination)}", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 
 
-def _shorten(message: str) -> str:
-    line = " ".join(message.split())
-    return line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
+@contextmanager
+def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]":
+    """Tell the user how to resume a run that stops before its end."""
+    from imapeval.llm.middleware.budget import format_report
+
+    command = _make_resume_command(destination)
+    try:
+        yield
+    except Interrupted as interrupted:
+        # Results are written in batches, and so may all be missing although texts have been read.
+        kept = "" if ledger is None else f" Completions are kept in the cache: {format_report(ledger.report())}."
+        echo(f"Stopped.{kept} To resume: {command}", err=True)
+        raise typer.Exit(interrupted.code) from interrupted
+    except ServiceError as error:
+        if error.kind == "over-budget":
+            # The same limit would stop it again at once.
+            command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
+        raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
 
 
-def _resume_command(destination: str) -> str:
+def _make_resume_command(destination: str) -> str:
     command = ["imapeval", *sys.argv[1:]]
     has_out = any(part.partition("=")[0] == "--out" for part in command)
     return shlex.join(map(redact, command if has_out else [*command, "--out", destination]))
+
+
+def _print_failures(failures: "Sequence[Mapping[str, Any]]", how_many: str, *, file: str) -> None:
+    """Print the number of failures of each kind, and a message of each of the most frequent ones."""
+    counts = ", ".join(f"{row['kind']}: {row['samples']}" for row in failures)
+    echo(f"{how_many} ({counts}); see {file}. The first of each kind:", err=True)
+    for row in failures[:MAX_KINDS]:
+        line = " ".join(row["example"].split())
+        shown = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
+        echo(f"  {row['kind']}: {shown}", err=True)
 
 
 def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
