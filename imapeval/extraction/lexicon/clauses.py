@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在)|[、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
+    r",(?!\d{3}\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
     r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor|as well as|along with|such as"
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"

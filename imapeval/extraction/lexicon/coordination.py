@@ -22,22 +22,23 @@ _NAMES_NOTHING = re.compile(
     r"|appropriate|proper|professional|other|medical|timely|some|these|following) )*"
     r"(?:diagnos[ie]s|treatments?|management|evaluation|assessment|examination|guidance|advice|size|location|severity|conditions?|types?|causes?"
     r"|symptoms?|recommendations?|options?|others?|more|measures|relief|information|questions?|prevention)"
-    r"|(?:进一步的?|具体的?|专业的?|相应的?|其[他它]的?|常见的?|主要的?|可能的?|一般的?|临床|相关的?|详细的?|后续的?|患者的?|医生的?|个体|个人|具体)*"
+    r"|(?:进一步的?|具体的?|专业的?|相应的?|其[他它]的?|常见的?|主要的?|可能的?|一般的?|临床|辅助|相关的?|详细的?|后续的?|患者的?|医生的?|个体|个人|具体)*"
     r"(?:诊断|治疗|诊治|评估|处理|检查|体检|管理|指导|建议|意见|讨论|护理|随访|确诊|大小|位置|部位|形状|程度|严重程度|类型|分期|性质|情况|症状|表现"
-    r"|体征|病因|原因|方法|方式|药物|问题|项目|措施|因素|方案|危险因素|注意事项|预防措施|治疗(?:方法|方案|措施|药物|方式|手段|原则)|检查项目|诊断方法|之[前后])",
+    r"|体征|病因|原因|方法|方式|药物|问题|项目|措施|因素|方案|危险因素|注意事项|预防措施|(?:诊断|治疗)(?:建议|意见)|治疗(?:方法|方案|措施|药物|方式|手段|原则)|检查项目|诊断方法|之[前后])",
     re.IGNORECASE,
 )
 # What is said of several things together.
 _RECIPROCAL = re.compile(r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉")
 # The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
 _OPENING = re.compile(
-    r"(?P<cause>由|受|被|因(?![此而为素子])|通过|将|把|根据|对(?![症照比策]))|(?P<circumstance>在(?!于)|当(?![地归]))"
+    r"(?P<cause>由|受|被|因(?![此而为素子])|通过|将|把|根据|对(?![症照比策]))|(?P<circumstance>在(?!于)|当(?![地归]))|(?P<origin>从(?![未而来小]))"
 )
 _CLOSING = {
     "cause": re.compile(
-        r"引起|导致|所致|造成|引发|[诱触]发|感染|传[播染]|影响|[组构]成|形成|产生|进行|完成|[决确制]定|考虑|选择|调整|释放|分泌|损[伤害]|压迫|消毒|监测|评估|处理|控制"
+        r"引起|导致|所致|造成|引发|[诱触]发|感染(?![源者性])|传[播染]|影响|[组构]成|形成|产生|进行|完成|[决确制]定|考虑|选择|调整|释放|分泌|损[伤害]|压迫|消毒|监测|评估|处理|控制"
     ),
     "circumstance": re.compile("[时后前中内间期](?![期部脏科])"),
+    "origin": re.compile("[出入来到]"),
 }
 # What belongs together to its end: a purpose, or what a statement is based on or excludes.
 _WHOLE = re.compile(
@@ -55,6 +56,7 @@ _PREDICATE = re.compile(
     r"|发生(?!率)|有助|属于|取决|减少|增加|降低",
     re.IGNORECASE,
 )
+_DEFINITION = re.compile("^.{0,4}是?指")
 # What opens a clause of its own: a pronoun, an imperative, or a Chinese verb.
 _CLAUSE_START = re.compile(
     r"(?:it|they|this|that|these|those|you|we|i|he|she|there|which|who|what|if|when|then|also|to|your|do|take|use|try|eat|drink|keep|get|see"
@@ -141,7 +143,7 @@ def _find_predicate(parts: Sequence[str]) -> int:
     A predicate that denies is one of each part, which `scope` completes.
     """
     for place, part in enumerate(parts):
-        found = _PREDICATE.search(part)
+        found = _PREDICATE.search(part if place else _DEFINITION.sub("", part))
         if not place:
             if (
                 found

@@ -201,7 +201,7 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"^(?:hi|hello|dear|hey|greetings|good (?:morning|evening|day|afternoon)|welcome|thanks?|thank you|regards|cheers"
         r"|(?:best|warm|kind) (?:wishes|regards)|take care|all the best|get well|best of luck|good luck|god bless)\b"
-        r"|^(?:i|we) (?:can |do |fully |completely |totally |really )*(?:well )?(?:understand|appreciate|have (?:read|gone|reviewed|noted|gone through)|went through|read"
+        r"|^(?:can )?(?:well |fully )?understand your\b|^(?:i|we) (?:can |do |fully |completely |totally |really )*(?:well )?(?:understand|appreciate|have (?:read|gone|reviewed|noted|gone through)|went through|read"
         r"|hope|wish|am (?:glad|happy|sorry|dr)|(?:would|will) be (?:glad|happy)|hear)\b"
         r"|^(?:i'?m|we'?re) (?:sorry|glad|happy|here)\b|^(?:hope|wish)(?:ing)?\b|^as an ai\b"
         r"|^(?:let me know|feel free|do not hesitate|don'?t hesitate|please (?:revert|let me know|feel free|do not hesitate|write back)"

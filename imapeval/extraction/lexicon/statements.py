@@ -25,7 +25,7 @@ from imapeval.text.negation.hazards import is_hazard
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from imapeval.extraction.lexicon.items import Item
     from imapeval.types import Lang
@@ -57,7 +57,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
         r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|由于|并且|而且|而(?!是非)|且|则|因此|所以|那么|(?:一般|通常|总体|总的)(?:而言|来[说讲看]|情况下)|一般(?![状情的])|通常(?!的)|建议|应该|应当|应(?![激用急])|可以"
         r"|可能(?!的)|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸]|能的)|请|(?:您|你|患者|病人|该(?:患者)?)的?|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
         r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
-        r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|以(?=减[少轻]|[降减]低|缓解|改善|提高|防止|预防|促进|恢复|[维保]持|控制|帮助|增[加强]|达到|止)|做|即(?![使将]))+"
+        r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|以(?=提供|减[少轻]|[降减]低|缓解|改善|提高|防止|预防|促进|恢复|[维保]持|控制|帮助|增[加强]|达到|止)|做|即(?![使将]))+"
     ),
 }
 _TAIL: Mapping[Lang, re.Pattern[str]] = {
@@ -79,6 +79,14 @@ _WITH_MAIN_CLAUSE = re.compile(
     "(?:只有[^才]+才|[^才就]+(?:(?<!小)时|后)才|[^就]+就)(?=[能会需要可应考用做是该得去必立])"
 )
 _ONLY_WHEN = re.compile("[^才就，]{2,}(?:(?<!小)时|情况下|的话)才(?=[能会需要可应考用])")
+_FINITE = r"(?:is|are|was|were|has|can(?:not)?|could|may|might|will|would|should|must)"
+_VERB = re.compile(rf"{_FINITE}\s(?!(?:i|we|you|he|she|it|they|this|that|there)\b)", re.IGNORECASE)
+_SUBJECT = re.compile(
+    rf"(?:(?:also|although|and|as|because|but|however|since|so|then)\s+)*(?P<subject>[^,;:()]{{2,60}}?)\s{_FINITE}\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"(?:i|we|you|he|she|it|they|this|that|these|those|there|which|who|what|one)$", re.IGNORECASE)
+_NAME = re.compile(r"(?:(?:a|an|the) )?[\w'’-]+(?: [\w'’-]+){0,2}")
 _UNCLOSED = re.compile(r"\s?[(（][^()（）]*$")
 _PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来|从而)(?:避免|预防|防止)", re.IGNORECASE)
 """Before what an action prevents."""
@@ -120,7 +128,7 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
     found = _join_clauses(list(split_into_items(governed, text, lang)), text, lang)
     condition = ""
     statements: list[Piece] = []
-    for piece in apply_governors(found, lang):
+    for piece in _complete_subjects(apply_governors(found, lang), text):
         in_place = piece.end - piece.start == len(piece.text)
         if in_place and is_frame(piece, text):
             continue
@@ -148,6 +156,26 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
         if stripped is not None and not is_courtesy(stripped.text, lang=lang):
             statements.append(_append_condition(stripped, condition[: main.start()].strip()))
     yield from statements
+
+
+def _complete_subjects(pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
+    """Yield the pieces of a sentence, those that begin with an English verb behind the subject of the one before.
+
+    "Gout, a kind of arthritis, is painful and can recur" states that gout is painful, and that it can recur.
+    """
+    subject = ""
+    opens = True
+    for piece in pieces:
+        if subject and _VERB.match(piece.text):
+            yield replace(piece, text=f"{subject} {piece.text}")
+            continue
+        if found := _SUBJECT.match(piece.text):
+            subject = "" if _PRONOUN.match(found["subject"]) or is_condition(piece.text) else found["subject"]
+        elif opens:
+            is_name = _NAME.fullmatch(piece.text) and not (is_clause(piece.text, "en") or is_frame(piece, text))
+            subject = piece.text if is_name and not find_governor(piece.text) else ""
+        opens = text.startswith((":", "："), piece.end)
+        yield piece
 
 
 def _split_main_clause(text: str) -> tuple[str, str]:

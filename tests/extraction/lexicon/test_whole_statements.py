@@ -19,6 +19,18 @@ STATEMENTS = {
     "钙有助于骨骼和牙齿的发育。": ["钙有助于骨骼和牙齿的发育"],
     "吸烟或饮酒会诱发痛风。": ["吸烟或饮酒会诱发痛风"],
     "术前要做血常规、心电图等检查。": ["术前要做血常规", "心电图"],
+    "痰会从鼻子或嘴里流出。": ["痰会从鼻子或嘴里流出"],
+    "皲裂是指手或脚上出现裂口。": ["皲裂是指手或脚上出现裂口"],
+    "该药可致眩晕，尤其是在起床或站立时。": ["药可致眩晕（尤其是在起床或站立时）"],
+    # A subject is that of each verb behind it.
+    "Asthma, a lung disease, is chronic and can be mild.": [
+        "Asthma",
+        "a lung disease",
+        "Asthma is chronic",
+        "Asthma can be mild",
+    ],
+    "Running daily is tiring and may not be wise.": ["Running daily is tiring", "Running daily may not be wise"],
+    "Take iron tablets and rest, can be repeated.": ["Take iron tablets", "rest", "can be repeated"],
     # But what is listed is not, and what is denied of several things is denied of each.
     "It may cause thirst and tiredness.": ["It may cause thirst", "tiredness"],
     "Thirst and tiredness are unlikely.": ["Thirst are unlikely", "tiredness are unlikely"],
