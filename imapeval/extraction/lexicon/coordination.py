@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.text.negation.governors import find_denied_verb, find_denying_predicate, find_governor
+from imapeval.text.negation.stance import NEGATING_CHARACTERS, is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ _NAMES_NOTHING = re.compile(
     r"(?:diagnos[ie]s|treatments?|management|evaluation|assessment|examination|guidance|advice|size|location|severity|conditions?|types?|causes?"
     r"|symptoms?|recommendations?|options?|others?|more|measures|relief|information|questions?|prevention)"
     r"|(?:进一步的?|具体的?|专业的?|相应的?|其[他它]的?|常见的?|主要的?|可能的?|一般的?|临床|辅助|相关的?|详细的?|后续的?|患者的?|医生的?|个体|个人|具体)*"
-    r"(?:诊断|治疗|诊治|评估|处理|检查|体检|管理|指导|建议|意见|讨论|护理|随访|确诊|大小|位置|部位|形状|程度|严重程度|类型|分期|性质|情况|症状|表现"
-    r"|体征|病因|原因|方法|方式|药物|问题|项目|措施|因素|方案|危险因素|注意事项|预防措施|(?:诊断|治疗)(?:建议|意见)|治疗(?:方法|方案|措施|药物|方式|手段|原则)|检查项目|诊断方法|之[前后])",
+    r"(?:诊断|治疗|诊治|评估|处理|检查|体检|管理|指导|建议|意见|讨论|护理|随访|确诊|大小|位置|部位|形状|程度|严重程度|类型|分期|性质|情况|症状"
+    r"|表现|体征|病因|信息|原因|方法|方式|药物|问题|项目|措施|因素|方案|危险因素|注意事项|预防措施|(?:诊断|治疗)(?:建议|意见)|治疗(?:方法|方案|措施|药物|方式|手段|原则)|检查项目|诊断方法|之[前后])",
     re.IGNORECASE,
 )
 # What is said of several things together.
-_RECIPROCAL = re.compile(r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉")
+_RECIPROCAL = re.compile(
+    r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起"
+)
 # The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
 _OPENING = re.compile(
     r"(?P<cause>由|受|被|因(?![此而为素子])|通过|将|把|根据|对(?![症照比策]))|(?P<circumstance>在(?!于)|当(?![地归]))|(?P<origin>从(?![未而来小]))"
@@ -49,6 +52,9 @@ _WHOLE = re.compile(
 )
 _MAX_FRAME_CHARACTERS = 40
 """Characters before a list that are searched for the opening of a frame."""
+_LITOTES = re.compile(r"\bnot (?:ab|un)\w", re.IGNORECASE)  # "not uncommon" denies nothing
+_MIN_OBJECT_CHARACTERS = 4
+"""Characters behind a Chinese negation that are more than its verb: 不接触体液, but not 不集中."""
 _PREDICATE = re.compile(
     r"(?<=\w )(?:is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|does|causes|requires"
     r"|occurs|increases|contains|seems?|appears?|remains?)\b"
@@ -102,6 +108,10 @@ def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterat
         ]
         opens = not first or _opens_clause(text[:start][-_MAX_FRAME_CHARACTERS:])
         joined = _find_joined(parts, opens=opens)
+        # What a verb denies that is not known as one which governs lists: 不接触体液或痰.
+        alternatives = [text[slice(*end)].strip().lower() in ("or", "或", "或者") for end in ends[first:last]]
+        if alternatives[0] and _denies_object(parts[0]) and not _CLAUSE_START.match(parts[1]):
+            joined.add(1)
         yield from (end for place, end in enumerate(ends[first:last], 1) if place not in joined)
         first = last
 
@@ -157,6 +167,16 @@ def _find_predicate(parts: Sequence[str]) -> int:
             starts = _CLAUSE_START.match(part) is not None or (found is not None and not found.start())
             return 0 if starts or find_denying_predicate(part) or find_denied_verb(part) else place
     return 0
+
+
+def _denies_object(part: str) -> bool:
+    """Return whether a part denies something that is named behind the negation, without words that govern a list."""
+    if find_governor(part) or find_denied_verb(part) or find_denying_predicate(part) or not is_negated(part):
+        return False
+    if _LITOTES.search(part):
+        return False
+    last = max(map(part.rfind, NEGATING_CHARACTERS))
+    return last < 0 or len(part) - last > _MIN_OBJECT_CHARACTERS
 
 
 def _completes(left: str, right: str) -> bool:

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import trim_piece
+from imapeval.text.negation.governors import find_governor
 from imapeval.text.negation.stance import is_negated
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ _CONTINUATION: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
         rf"\s*(?:(?:and|or|nor|so|therefore) )*(?:i )?(?:(?:cannot|can['’]t|not) )?{_CONSULT}", re.IGNORECASE
     ),
-    "zh": re.compile(rf"\s*(?:也|并|更|还|所以|因此|且)*{_UNABLE}.{{0,24}}{_OPINION}"),
+    "zh": re.compile(
+        rf"\s*(?:也|并|更|还|所以|因此|且)*{_UNABLE}.{{0,24}}{_OPINION}"
+        r"|\s*但?是?可以提供.{0,12}(?:信息|建议|帮助)"
+    ),
 }
 _LISTING_HEAD = re.compile(r"(?:以下|如下|下列).{0,10}$|\bfollowing(?: [\w-]+){0,2}$", re.IGNORECASE)
 _COLON = re.compile(r"\s*[:：]")
@@ -71,7 +75,7 @@ _BASIS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PURPOSE = re.compile(
-    r"为了|以便|以(?:进一步|更好地?|全面|及时|尽快)*(?:评估|确定|明确|确认|了解|查看|判断|观察|获[取得]|得到|确保|制定)"
+    r"为了|以便|以(?:进一步|更好地?|全面|及时|尽快)*(?:评估|确定|明确|确认|了解|查看|判断|观察|获[取得]|得到|确保|制定|监测)"
 )
 _SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之])前")
 _MAX_SETTING_CHARACTERS = 16
@@ -116,4 +120,4 @@ def is_setting(piece: Piece, text: str) -> bool:
     """Return whether a Chinese item says only when the statement behind it holds: 病情稳定后，术前，."""
     short = 1 < len(piece.text) <= _MAX_SETTING_CHARACTERS
     ends = short and any(found.end() == len(piece.text) for found in _SETTING.finditer(piece.text))
-    return ends and _COMMA.match(text, piece.end) is not None and not is_negated(piece.text)
+    return ends and _COMMA.match(text, piece.end) is not None and not find_governor(piece.text)

@@ -22,6 +22,7 @@ from imapeval.extraction.lexicon.tables import read_table, split_tables
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation.governors import find_governor
 from imapeval.text.negation.hazards import is_hazard
+from imapeval.text.negation.stance import is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
     ),
     # The lookaheads exclude other words: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
     "zh": re.compile(
-        r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|由于|并且|而且|而(?!是非)|且|则|因此|所以|那么|(?:一般|通常|总体|总的)(?:而言|来[说讲看]|情况下)|一般(?![状情的])|通常(?!的)|建议|应该|应当|应(?![激用急])|可以"
+        r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|由于|虽然|从而|并且|而且|而(?!是非)|且|则|因此|所以|那么|(?:一般|通常|总体|总的)(?:而言|来[说讲看]|情况下)|一般(?![状情的])|通常(?!的)|建议|应该|应当|应(?![激用急])|可以"
         r"|可能(?!的)|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸]|能的)|请|(?:您|你|患者|病人|该(?:患者)?)的?|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
         r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
         r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|以(?=提供|减[少轻]|[降减]低|缓解|改善|提高|防止|预防|促进|恢复|[维保]持|控制|帮助|增[加强]|达到|止)|做|即(?![使将]))+"
@@ -82,11 +83,15 @@ _ONLY_WHEN = re.compile("[^才就，]{2,}(?:(?<!小)时|情况下|的话)才(?=[
 _FINITE = r"(?:is|are|was|were|has|can(?:not)?|could|may|might|will|would|should|must)"
 _VERB = re.compile(rf"{_FINITE}\s(?!(?:i|we|you|he|she|it|they|this|that|there)\b)", re.IGNORECASE)
 _SUBJECT = re.compile(
-    rf"(?:(?:also|although|and|as|because|but|however|since|so|then)\s+)*(?P<subject>[^,;:()]{{2,60}}?)\s{_FINITE}\b",
+    rf"(?P<subject>[^,;:()]{{2,60}}?)\s{_FINITE}\b",
     re.IGNORECASE,
+)
+_SUBORDINATOR = re.compile(
+    r"(?:^|(?<=\s))(?:also|although|and|as|because|but|however|since|so(?: that)?|that|then|while)\s", re.IGNORECASE
 )
 _PRONOUN = re.compile(r"(?:i|we|you|he|she|it|they|this|that|these|those|there|which|who|what|one)$", re.IGNORECASE)
 _NAME = re.compile(r"(?:(?:a|an|the) )?[\w'’-]+(?: [\w'’-]+){0,2}")
+_CONJUNCTION = re.compile("^(?:所以|因此|但是?|而且?|并且?|且)")
 _UNCLOSED = re.compile(r"\s?[(（][^()（）]*$")
 _PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来|从而)(?:避免|预防|防止)", re.IGNORECASE)
 """Before what an action prevents."""
@@ -134,12 +139,16 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
             continue
         stated, main = _split_main_clause(piece.text)
         if main or is_condition(piece.text) or (in_place and is_setting(piece, text)):
-            condition = stated
+            condition = _CONJUNCTION.sub("", stated)
             if not main:
                 continue
             piece = replace(piece, text=main)
         stripped = _strip_lead_and_tail(piece, lang)
-        if stripped is None or is_courtesy(stripped.text, lang=lang) or names_nothing(stripped.text):
+        if (
+            stripped is None
+            or is_courtesy(stripped.text, lang=lang)
+            or (names_nothing(stripped.text) and not condition)
+        ):
             condition = "" if main else condition
             continue
         if condition:
@@ -170,7 +179,9 @@ def _complete_subjects(pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
             yield replace(piece, text=f"{subject} {piece.text}")
             continue
         if found := _SUBJECT.match(piece.text):
-            subject = "" if _PRONOUN.match(found["subject"]) or is_condition(piece.text) else found["subject"]
+            subject = _SUBORDINATOR.split(found["subject"])[-1]
+            if _PRONOUN.match(subject) or is_condition(piece.text) or is_negated(subject):
+                subject = ""
         elif opens:
             is_name = _NAME.fullmatch(piece.text) and not (is_clause(piece.text, "en") or is_frame(piece, text))
             subject = piece.text if is_name and not find_governor(piece.text) else ""

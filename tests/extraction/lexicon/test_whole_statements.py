@@ -55,12 +55,16 @@ STATEMENTS = {
     "复查肝功能，以评估疗效，以减轻疼痛。": ["复查肝功能", "减轻疼痛"],
     # The time of what follows is its condition.
     "血压稳定后，可以出院。": ["出院（血压稳定后）"],
+    "因此手术后，需要复查。": ["复查（手术后）"],
+    "虽然少见，但如果痰中带血或气促，应就诊。": ["少见", "就诊（如果痰中带血或气促）"],
+    "发热会消退，但如果持续，需要进一步检查。": ["发热会消退", "进一步检查（如果持续）"],
     # What a chatbot says of itself.
     "As an AI model, I cannot examine you, make a diagnosis or prescribe drugs, but rest helps.": ["rest helps"],
     "I am a language model and not a doctor, but I can give you some advice.": [],
     "I am not able to diagnose this. Drink water.": ["Drink water"],
     "我是一个AI助手，无法进行医学诊断，但这是痛风。": ["这是痛风"],
     "我不是医生，不能提供诊断和治疗建议。请多喝水。": ["多喝水"],
+    "我不是医生，但可以提供一些信息。": [],
     "无法给出具体的诊断和治疗建议。": [],
     # What a doctor says is none of it.
     "I am not worried about it.": ["I am not worried about it"],
@@ -78,7 +82,10 @@ STANCES = {
     "The nurse can't feel it in your arm or see it on a scan.": [True, True],
     "Do not rub it or heat it.": [True, True],
     "It is not possible to stop snoring or cure deafness.": [True, True],
+    "让孩子不接触病人的口水或痰。": [True],
+    "Shoes for people not wearing socks or tights.": [True],
     # What is done besides is not denied.
+    "A cyst without a wall is rare and may be drained.": [False, False],
     "Resting, avoiding stairs, and taking your tablets.": [False, True, False],
     "避免爬楼，并根据医嘱服药，同时用冰敷。": [True, False, False],
     "避免熬夜，建立规律的作息。": [True, False],
