@@ -34,14 +34,15 @@ UNKNOWN_REQUEST = "unforeseen"
 GIVEN_TEXT = "given-text"
 """The task name of requests about given texts, which have no prompt."""
 
-TYPICAL_TOKENS: Mapping[str, int] = {"question-imap": 66, "answer-inform": 80}
+TYPICAL_TOKENS: Mapping[str, int] = {"question-imap": 66}
 """Measured tokens of a completion, which are more accurate than the length of the simulated replies: compact JSON,
-counted by `tokens.estimate`. Means over the questions of 100 imaps that a strong model made
-(../shared/benchmark/imaps-recorded-dev.jsonl), and over 175 of the answers there (75 English, 100 Chinese), read by a
-strong model with version 2 of the prompt. A model that indents its JSON takes more."""
+counted by `tokens.estimate`. Mean over the questions of 100 imaps that a strong model made
+(../shared/benchmark/imaps-recorded-dev.jsonl). A model that indents its JSON takes more."""
 
 _VALUE_DENSITY = {"en": (110, 34), "zh": (28, 9)}
-"""Characters of an answer per value in it, and characters of a value: means of the same 175 answers."""
+"""Characters of an answer per value in it, and characters of a value: means over 175 of the answers there (75 English,
+100 Chinese), read by a strong model with version 2 of the prompt. Their readings took 80 tokens on average; by
+`estimate_reading` it is 79 for the mean length of the English answers in that file, and 76 for that of the Chinese."""
 
 _FEEDBACK = (
     "The response covers the main point of the instruction and agrees with the reference answer in most of what it "
@@ -102,6 +103,19 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
         if isinstance(judge, Judge) and task in (*judge.prompt_names, judge.template and judge.template.name):
             return _rating_reply(judge.simulate_reply(task), request)
     return ProviderError(f"no judge has the prompt {task!r}, so its reply is unknown", kind=UNKNOWN_REQUEST)
+
+
+def estimate_reading(request: Request) -> int:
+    """Return the expected tokens of what is read in an answer.
+
+    Simulated values would make it less: they end with a clause.
+    """
+    answer = _find_tagged_text("answer", request)
+    chinese = has_chinese(answer)
+    every, size = _VALUE_DENSITY["zh" if chinese else "en"]
+    term, letter = ("治疗", "治") if chinese else ("treatment", "t")
+    reply = {"inform": [{"term": term, "values": [letter * size] * max(1, round(len(answer) / every))}]}
+    return tokens.estimate(json.dumps(reply, ensure_ascii=False))
 
 
 def _rating_reply(text: str, request: Request) -> Completion:

@@ -12,6 +12,7 @@ from imapeval.evaluation.forecast.simulated_replies import (
     ASSUMPTIONS,
     GIVEN_TEXT,
     TYPICAL_TOKENS,
+    estimate_reading,
     simulate_reply,
     task_name,
 )
@@ -117,8 +118,6 @@ async def forecast_usage(
             progress(1)
     tasks = tuple(tally.finish(name) for name, tally in tallies.items())
     asking = {task.name for task in tasks if task.cached < task.calls}
-    # The content of imaps does not matter if no request depends on it.
-    listed = [name for name in ASSUMPTIONS if name in asking and (name != "answer-inform" or work.matcher is not None)]
     answered = [sample for sample in samples if sample.answered and sample.fault is None]
     return UsageForecast(
         questions=len({(sample.lang, sample.question) for sample in answered}),
@@ -126,7 +125,7 @@ async def forecast_usage(
         responses=len(answered),
         tasks=tasks,
         exact=all(tally.exact for tally in tallies.values()),
-        assumed=tuple(ASSUMPTIONS[name] for name in listed),
+        assumed=tuple(assumption for name, assumption in ASSUMPTIONS.items() if name in asking),
         failed=failed,
     )
 
@@ -194,6 +193,8 @@ def _expected_completion_tokens(request: Request) -> int:
     name = task_name(request)
     if name in TYPICAL_TOKENS:
         return TYPICAL_TOKENS[name]
+    if name == "answer-inform":
+        return estimate_reading(request)
     if name == GIVEN_TEXT:
         return request.max_tokens
     reply = simulate_reply(request)

@@ -23,7 +23,7 @@ from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.client import JudgeRequest, make_template
-from imapeval.types import Sample, Score
+from imapeval.types import Lang, Sample, Score
 
 OpenOver = Callable[..., DryRun]
 JudgeLive = Callable[..., Awaitable[Counter[str]]]
@@ -242,6 +242,26 @@ async def test_readings_are_blended_with_one_rating(open_over: OpenOver):
     work = open_dry_run(LlmSettings("openai:m", votes=3), dry_run, metrics=registry.choose(["blend"]))
     found = await forecast([sample], work)
     assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "judge": 1}
+
+
+@pytest.mark.parametrize(
+    ("lang", "clause"), [("en", "Take ibuprofen every eight hours with food. "), ("zh", "口服布洛芬每八小时一次。")]
+)
+async def test_long_answers_take_more_tokens_to_read(open_over: OpenOver, lang: Lang, clause: str):
+    mean_length = {"en": 787, "zh": 192}[lang]
+    work = open_dry_run(LlmSettings("openai:m"), open_over("prometheus").model)
+
+    async def expected_tokens(length: int) -> int:
+        answer = (clause * length)[:length]
+        found = await forecast(
+            [Sample("a", {"en": "What helps?", "zh": "怎么办？"}[lang], (), answer, lang=lang)], work
+        )
+        return find(found, "answer-inform").completion_tokens
+
+    # Measured for answers of this length: 80.
+    assert await expected_tokens(mean_length) == pytest.approx(80, abs=5)
+    assert await expected_tokens(10 * mean_length) == pytest.approx(700, abs=60)
+    assert await expected_tokens(5) < 25
 
 
 async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, tmp_path):
