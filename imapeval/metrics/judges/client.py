@@ -11,6 +11,7 @@ from imapeval.extraction.repeated import gather_results
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.structured import templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
+from imapeval.metrics.judges.logprobs import LogprobsSupport
 from imapeval.threads import offload
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def make_template(name: str, text: str, *, lang: Lang = "en") -> PromptTemplate:
 
 
 class JudgeClient:
-    """Sends the requests of judges to a model; the output format that its server supports is determined once.
+    """Sends the requests of judges to a model; what its server supports (formats, log-probabilities) is found out once.
 
     Args:
         model: The model.
@@ -95,6 +96,7 @@ class JudgeClient:
         # None: greedy decoding.
         self._seed: int | None = None
         self._client = StructuredOutputClient(model, retry_note=RETRY_NOTE)
+        self._logprobs = LogprobsSupport()
 
     def repeat(self, samples: int) -> list[JudgeClient]:
         """Return clients that sample with different seeds and share the output format; a single one does not sample."""
@@ -134,6 +136,26 @@ class JudgeClient:
             )
 
         return await self._client.complete(make, parse, lang=request.lang)
+
+    async def ask_weighted(
+        self, request: JudgeRequest, parse: Callable[[Completion], _T], *, logprobs: int
+    ) -> _T | None:
+        """Send a request whose completion is of use only with log-probabilities; see `ask`.
+
+        Returns:
+            The parsed completion; None if the server is known to give none, and nothing was sent.
+
+        Raises:
+            SampleError, ServiceError: See `ask`.
+        """
+        async with self._logprobs.attempt():
+            if self._logprobs.absent:
+                return None
+            parsed, given = await self.ask(
+                request, lambda completion: (parse(completion), bool(completion.tokens)), logprobs=logprobs
+            )
+            self._logprobs.record(given=given)
+            return parsed
 
     async def ask_repeatedly(
         self, request: JudgeRequest, parse: Callable[[Completion], _T], *, samples: int

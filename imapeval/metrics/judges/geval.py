@@ -1,8 +1,8 @@
 """G-Eval (Liu et al. 2023): a form with a criterion and evaluation steps, filled in with a score from 1 to 5.
 
 The score is weighted by the probabilities of all scores if the server returns them, else it is the mean of several
-samples; the parts of every outcome show which. If the server returns none, each score takes one request more than its
-samples, because this is found out for each case anew; `weights=samples` saves that request.
+samples; the parts of every outcome show which. That the server returns none is found out with two requests, whose
+completions do not count if there are several samples; `weights=samples` saves these.
 
 Differences from the paper: the form is a JSON object with the score alone, the evaluation steps were written once and
 are shipped (`prompts/geval-*.md`), and the criteria are those of clinical answers. `geval` is the mean of accuracy,

@@ -120,7 +120,10 @@ class WeightedJudge(SampledJudge):
 
         rated: list[dict[str, float]] = []
         if self.weights != "samples" and scale.has_single_digits:
-            stated, weighted = await client.ask(request, read_weighted, logprobs=TOP_TOKENS)
+            # Where there are no log-probabilities, the one sample is a greedy completion, which this is.
+            counts_anyway = self.samples == 1 or self.weights == "logprobs"
+            ask = client.ask if counts_anyway else client.ask_weighted
+            stated, weighted = await ask(request, read_weighted, logprobs=TOP_TOKENS) or ({}, {})
             if len(weighted) == len(form.labels):
                 return weighted
             if self.weights == "logprobs":
@@ -132,7 +135,6 @@ class WeightedJudge(SampledJudge):
                     "`imapeval cache clear --model NAME` has it asked anew.",
                 )
             if self.samples == 1:
-                # The one sample is a greedy completion, which this is.
                 rated = [stated]
         rated = rated or await client.ask_repeatedly(request, read, samples=self.samples)
         parts = {"weighted": 0.0, "samples": float(len(rated))}

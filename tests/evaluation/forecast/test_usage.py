@@ -107,7 +107,7 @@ async def test_probabilities_are_supposed_and_said_to_be(open_over: OpenOver, ju
     asked = await judge_live(["geval"])
     again = find(await forecast(SAMPLES, open_over("geval")), "geval")
     assert (again.calls, again.cached, again.weighed) == (asked["geval"], asked["geval"], 0)
-    assert asked["geval"] == 9 * (1 + 5)
+    assert asked["geval"] == 2 + 9 * 5
 
 
 async def test_samples_are_certain(open_over: OpenOver):
