@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.text.language import has_chinese
 from imapeval.text.negation.governors import find_denied_verb, find_denying_predicate, find_governor
 from imapeval.text.negation.stance import NEGATING_CHARACTERS, is_negated
 from imapeval.text.phrases import is_condition
@@ -30,7 +31,7 @@ _NAMES_NOTHING = re.compile(
 )
 # What is said of several things together.
 _RECIPROCAL = re.compile(
-    r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起"
+    r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起|\b(?:both|different|similar|together|two)\b"
 )
 # The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
 _OPENING = re.compile(
@@ -58,10 +59,20 @@ _MIN_OBJECT_CHARACTERS = 4
 _PREDICATE = re.compile(
     r"(?<=\w )(?:is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|does|causes|requires"
     r"|occurs|increases|contains|seems?|appears?|remains?)\b"
-    r"|是(?!否)|[会都较]|均(?!衡)|更(?![年换])|(?<![反效适供])应(?!激)|需(?!氧)|(?<!功)能(?![量力])|可(?![乐卡待疑逆])|引起|导致|表现为|出现|存在"
-    r"|发生(?!率)|有助|属于|取决|减少|增加|降低",
+    r"|(?:[也都均则就才常]|通常|一般|往往)*(?:是(?!否)|会|更[高大多]|可能|(?<![反效适供])应(?!激)|需(?!氧)|(?<!功)能(?![量力])|可(?![乐卡待疑逆])"
+    r"|引起|导致|表现为|出现|存在|有助|属于|取决)",
     re.IGNORECASE,
 )
+# A part that may lack its noun, or the end of a phrase that is in common: "a viral", "trauma to the jaw".
+_INCOMPLETE = re.compile(
+    r"(?:\w(?:al|ic|ous|ive|ular|ary|ed|able|ible)|\b(?:acute|air|deep|dry|early|high|hot|large|late|left|long|low|lower|mild|minor"
+    r"|moderate|old|open|red|right|severe|short|small|soft|upper|young))$"
+    r"|\b(?:at|by|for|from|in|of|on|to|with)\b|^(?:\w+ing|after|before|during|either|such)\b",
+    re.IGNORECASE,
+)
+_MAX_CHINESE_NAME, _MAX_WORDS = 8, 5
+"""Characters of the longest Chinese name, and words of the longest English one, that may be subjects in a list."""
+_SUBORDINATE = re.compile(r"\b(?:as|because|how|if|until|when|while)\b", re.IGNORECASE)
 _DEFINITION = re.compile("^.{0,4}是?指")
 # What opens a clause of its own: a pronoun, an imperative, or a Chinese verb.
 _CLAUSE_START = re.compile(
@@ -71,6 +82,7 @@ _CLAUSE_START = re.compile(
     r"|避免|减少|控制|增[加强]|改善|提高|降低|保持|[使服应]用|进行|注意|促进|给予|[多少不无未没有可应会能需要是由导]|引起|出现|预防|防止|缓解|减轻|建议",
     re.IGNORECASE,
 )
+_PLACES = ("科", "院", "门诊", "中心")
 _ATTRIBUTE = re.compile("[^的]{1,12}的.")
 _POSSESSED = re.compile(r"\bof (?:the|your|his|her|its|their) \w+(?: \w+)?$", re.IGNORECASE)
 _BARE = re.compile(r"(?:(?:the|your|his|her|its|their) )?(?!\w+ing\b)\w+(?: \w+)?", re.IGNORECASE)
@@ -147,26 +159,52 @@ def _find_open_frame(part: str) -> str:
     return ""
 
 
-def _find_predicate(parts: Sequence[str]) -> int:
-    """Return the place of the part whose predicate the parts before it share: 2 in "A, B or C is common"; 0 for none.
+def find_predicate(part: str) -> str:
+    """Return the words at the end of a clause that say something of its short subject; "" if there are none.
 
-    A predicate that denies is one of each part, which `scope` completes.
+    A denial is no such predicate, nor is what follows one.
+
+    >>> find_predicate("vomiting is common"), find_predicate("疼痛均可诱发"), find_predicate("take aspirin")
+    ('is common', '均可诱发', '')
     """
-    for place, part in enumerate(parts):
-        found = _PREDICATE.search(part if place else _DEFINITION.sub("", part))
-        if not place:
-            if (
-                found
-                or _CLAUSE_START.match(part)
-                or is_condition(part)
-                or find_governor(part)
-                or find_denied_verb(part)
-            ):
-                return 0
-        elif found or _CLAUSE_START.match(part):
-            starts = _CLAUSE_START.match(part) is not None or (found is not None and not found.start())
-            return 0 if starts or find_denying_predicate(part) or find_denied_verb(part) else place
-    return 0
+    found = _PREDICATE.search(part)
+    if not found or not is_bare_name(part[: found.start()].strip()) or found.end() == len(part) or is_negated(part):
+        return ""
+    return part[found.start() :]
+
+
+def is_bare_name(text: str) -> bool:
+    """Return whether a text is so short, and has so few signs of a clause, that it is taken for a name.
+
+    >>> is_bare_name("a balanced diet"), is_bare_name("keep moving"), is_bare_name("the pain is gone")
+    (True, False, False)
+    """
+    short = 0 < len(text) <= _MAX_CHINESE_NAME if has_chinese(text) else 0 < len(text.split()) <= _MAX_WORDS
+    part = _INCOMPLETE.search(text) and not has_chinese(text)
+    said = part or _PREDICATE.search(text) or _CLAUSE_START.match(text) or _SUBORDINATE.search(text)
+    denied = is_negated(text) or any(map(text.__contains__, NEGATING_CHARACTERS))
+    return short and not (said or denied or is_condition(text) or find_governor(text))
+
+
+def _find_predicate(parts: Sequence[str]) -> int:
+    """Return the place of the part that completes those before it: 1 in "a viral or bacterial rash is"; 0 for none.
+
+    Other subjects have a predicate in common, which `scope` completes.
+    """
+    first = _DEFINITION.sub("", parts[0])
+    if _PREDICATE.search(first) or _CLAUSE_START.match(first) or is_condition(first) or is_negated(first):
+        return 0
+    place = next((place for place, part in enumerate(parts) if place and _has_predicate(part)), 0)
+    shared = first == parts[0] and not names_nothing(first) and find_predicate(parts[place])
+    return 0 if shared and all(map(is_bare_name, parts[:place])) else place
+
+
+def _has_predicate(part: str) -> bool:
+    """Return whether a part has a subject and a predicate that does not deny."""
+    found = _PREDICATE.search(part)
+    if not found or not found.start() or _CLAUSE_START.match(part) or _SUBORDINATE.search(part, 0, found.start()):
+        return False
+    return not (find_governor(part) or find_denied_verb(part) or find_denying_predicate(part))
 
 
 def _denies_object(part: str) -> bool:
@@ -185,7 +223,7 @@ def _completes(left: str, right: str) -> bool:
         return True
     if _CLAUSE_START.match(right) or find_governor(right):
         return False
-    attributed = _ATTRIBUTE.match(right) and "的" not in left[-12:]
+    attributed = _ATTRIBUTE.match(right) and "的" not in left[-12:] and not left.endswith(_PLACES)
     # "No sign of the one or the other" denies each.
     governed = find_governor(left) or find_denied_verb(left)
     return not governed and bool(attributed or (_POSSESSED.search(left) and _BARE.fullmatch(right)))

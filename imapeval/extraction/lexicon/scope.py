@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from imapeval.extraction.lexicon.coordination import find_predicate, is_bare_name
 from imapeval.extraction.lexicon.headings import find_listing_verb
 from imapeval.extraction.lexicon.items import is_remedy, prepend_governor
 from imapeval.text.negation.governors import (
@@ -142,7 +143,7 @@ class _Scope:
             introduced=item.introduced,
             loose=rejecting,
             rejecting=rejecting,
-            shares_predicate=not own and first,
+            shares_predicate=not own and first and not advises_against(governor),
             parallel=bool(_PARALLEL.match(governor)) and not _GERUND.match(text, len(governor)),
         )
 
@@ -218,7 +219,7 @@ def _opens_clause(text: str, lang: Lang) -> bool:
 
 
 def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -> list[Piece]:
-    """Complete the bare pieces before a negating predicate with it: "A and B should be avoided".
+    """Complete the bare pieces before a predicate with it: "A and B should be avoided", "A or B can help".
 
     Args:
         pieces: The items of a list.
@@ -227,13 +228,22 @@ def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -
         lang: Their language.
     """
     completed = list(pieces)
-    for last, predicate in enumerate(find_denying_predicate(piece.text) for piece in pieces):
+    for last, piece in enumerate(pieces):
+        denying = find_denying_predicate(piece.text)
+        predicate = denying or find_predicate(piece.text)
         place = last
         # In Chinese a comma separates clauses, in English also the items before the last.
         while predicate and place and (conjoined[place] or (lang == "en" and place < last)):
-            place -= 1
-            text = completed[place].text
+            text = completed[place - 1].text
             if find_governor(text) or _CLAUSE[lang].search(text) or find_denying_predicate(text):
                 break
-            completed[place] = replace(pieces[place], text=f"{text}{'' if lang == 'zh' else ' '}{predicate}")
+            if not denying and not is_bare_name(text):
+                break
+            place -= 1
+        # "He needs a scan, an ECG, and drugs can help": the list begins before its bare names.
+        if not denying and place and (conjoined[place] or lang == "en"):
+            continue
+        space = "" if lang == "zh" else " "
+        for before in range(place, last):
+            completed[before] = replace(pieces[before], text=f"{completed[before].text}{space}{predicate}")
     return completed

@@ -165,7 +165,7 @@ ENGLISH = {
     "Do not stop the tablets.": ["Do not stop the tablets"],
     # What is named only to reject or except it.
     "Use ice instead of heat or massage, and rest.": ["Use ice", "not heat", "not massage", "rest"],
-    "Instead of soap, gel or foam is fine.": ["not soap", "gel", "foam is fine"],
+    "Instead of soap, gel or foam is fine.": ["not soap", "gel is fine", "foam is fine"],
     "Eat fish rather than beef and pork, and drink tea in place of coffee.": [
         *("Eat fish", "not beef", "not pork", "drink tea", "not coffee"),
     ],

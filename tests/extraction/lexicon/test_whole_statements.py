@@ -7,7 +7,12 @@ from imapeval.text.negation.stance import read_stance
 
 STATEMENTS = {
     # What is said of several things together is one statement.
-    "Thirst and tiredness are common.": ["Thirst and tiredness are common"],
+    "Thirst and tiredness are common.": ["Thirst are common", "tiredness are common"],
+    "He needs a scan, an ECG, and drugs can help.": ["needs a scan", "an ECG", "drugs can help"],
+    "Your count shows a low iron level, and the cause is obvious.": [
+        "Your count shows a low iron level",
+        "the cause is obvious",
+    ],
     "A small or medium tear can heal.": ["A small or medium tear can heal"],
     "It depends on its size and location.": ["It depends on its size and location"],
     "It causes dryness of the mouth and nose.": ["It causes dryness of the mouth and nose"],
@@ -17,7 +22,7 @@ STATEMENTS = {
     "食管与胃之间有括约肌。": ["食管与胃之间有括约肌"],
     "预后取决于肿瘤的大小和位置。": ["预后取决于肿瘤的大小和位置"],
     "钙有助于骨骼和牙齿的发育。": ["钙有助于骨骼和牙齿的发育"],
-    "吸烟或饮酒会诱发痛风。": ["吸烟或饮酒会诱发痛风"],
+    "吸烟或饮酒会诱发痛风。": ["吸烟会诱发痛风", "饮酒会诱发痛风"],
     "术前要做血常规、心电图等检查。": ["术前要做血常规", "心电图"],
     "痰会从鼻子或嘴里流出。": ["痰会从鼻子或嘴里流出"],
     "皲裂是指手或脚上出现裂口。": ["皲裂是指手或脚上出现裂口"],
@@ -84,11 +89,16 @@ STANCES = {
     "It is not possible to stop snoring or cure deafness.": [True, True],
     "让孩子不接触病人的口水或痰。": [True],
     "Shoes for people not wearing socks or tights.": [True],
+    "头晕、乏力也不一定都是缺铁造成。": [False],
     # What is done besides is not denied.
+    "Stop rubbing it and keep it dry until it is gone.": [True, False],
+    "Avoid picking it up, as holding and rocking will hurt.": [True, False, False],
     "A cyst without a wall is rare and may be drained.": [False, False],
     "Resting, avoiding stairs, and taking your tablets.": [False, True, False],
     "避免爬楼，并根据医嘱服药，同时用冰敷。": [True, False, False],
     "避免熬夜，建立规律的作息。": [True, False],
+    "不要抽烟，因为烟草会伤肺。": [True, False],
+    "不可断食，否则有低血糖的风险。": [True, False],
     "避免吸烟，而治疗方法包括吸氧、手术。": [True, False, False],
     "避免过饱，尤其是在睡前，多运动。": [True, False],
 }
