@@ -31,7 +31,7 @@ _NAMES_NOTHING = re.compile(
 )
 # What is said of several things together.
 _RECIPROCAL = re.compile(
-    r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起|\b(?:both|different|similar|together|two)\b"
+    r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起|\b(?:both|different|similar|together|are two)\b"
 )
 # The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
 _OPENING = re.compile(

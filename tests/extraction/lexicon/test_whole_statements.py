@@ -37,6 +37,8 @@ STATEMENTS = {
     "Running daily is tiring and may not be wise.": ["Running daily is tiring", "Running daily may not be wise"],
     "Take iron tablets and rest, can be repeated.": ["Take iron tablets", "rest", "can be repeated"],
     # But what is listed is not, and what is denied of several things is denied of each.
+    "Take it with milk and two biscuits.": ["Take it with milk", "two biscuits"],
+    "Mumps and measles are two different diseases.": ["Mumps and measles are two different diseases"],
     "It may cause thirst and tiredness.": ["It may cause thirst", "tiredness"],
     "Thirst and tiredness are unlikely.": ["Thirst are unlikely", "tiredness are unlikely"],
     "没有头晕和腿部的麻木。": ["没有头晕", "没有腿部的麻木"],
