@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,9 @@ def print_dry_run(
     from imapeval.evaluation.forecast.dry_run import open_dry_run, select_llm_metrics
     from imapeval.evaluation.forecast.simulated_replies import simulate_reply
     from imapeval.evaluation.forecast.usage import forecast_usage
+    from imapeval.evaluation.forecast.without_logprobs import forecast_without_logprobs, needs_logprobs, omit_logprobs
     from imapeval.evaluation.pipeline import open_dry_run_model, open_ledger
     from imapeval.llm import tokens
-    from imapeval.llm.protocol import Usage
     from imapeval.study.robustness.repeated_scoring import repeat_relating
 
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
@@ -60,22 +61,26 @@ def print_dry_run(
             echo(text)
         return
     price = open_ledger(settings).price
-    spec = settings.spec
     model = open_dry_run_model(settings, reply=simulate_reply)
     with show_indexing(quiet=json_output) as indexing:
         work = open_dry_run(settings, model, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing)
     if relatings > 1 and work.extractor is not None and work.matcher is not None:
         extractor, matcher = repeat_relating(work.extractor, work.matcher, relatings)
         work = replace(work, extractor=extractor, matcher=matcher)
+    count = partial(tokens.count, settings.spec)
     with show_progress("counting", total=len(samples), quiet=json_output) as advance:
-        forecast: UsageForecast = asyncio.run(
-            forecast_usage(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance)
-        )
-    prompt = sum(task.prompt_tokens for task in forecast.tasks)
+        forecast: UsageForecast = asyncio.run(forecast_usage(samples, work, count=count, progress=advance))
+    most: UsageForecast | None = None
+    if needs_logprobs(work, forecast):
+        other = open_dry_run_model(settings, reply=omit_logprobs)
+        with show_progress("counting without log-probabilities", total=len(samples), quiet=json_output) as advance:
+            counting = forecast_without_logprobs(
+                samples, work, other, usual=forecast, votes=settings.votes, count=count, progress=advance
+            )
+            most = asyncio.run(counting)
     repeated = sum(task.repeated_tokens for task in forecast.tasks)
-    completion = sum(task.completion_tokens for task in forecast.tasks)
-    usd = None if price is None else price.cost_of(Usage(prompt, completion))
-    least = None if price is None else price.cost_of(Usage(prompt, completion, repeated))
+    usd, most_usd = (None if price is None or of is None else price.cost_of(of.usage) for of in (forecast, most))
+    least = None if price is None else price.cost_of(replace(forecast.usage, reused_tokens=repeated))
     if json_output:
         record = {
             "samples": len(samples),
@@ -84,15 +89,23 @@ def print_dry_run(
             "responses": forecast.responses,
             "judges": judges,
             "votes": settings.votes,
-            "calls": sum(task.calls for task in forecast.tasks),
+            "calls": forecast.calls,
             "supposed": sum(task.supposed for task in forecast.tasks),
             "cached": sum(task.cached for task in forecast.tasks),
-            "prompt_tokens": prompt,
+            "prompt_tokens": forecast.usage.prompt_tokens,
             "prompt_tokens_exact": forecast.exact,
             "repeated_tokens": repeated,
-            "completion_tokens": completion,
+            "completion_tokens": forecast.usage.completion_tokens,
             "usd": usd,
             "usd_with_prefix_cache": least,
+            "without_logprobs": None
+            if most is None
+            else {
+                "calls": most.calls,
+                "prompt_tokens": most.usage.prompt_tokens,
+                "completion_tokens": most.usage.completion_tokens,
+                "usd": most_usd,
+            },
             "price": None if price is None else asdict(price),
             "tasks": [asdict(task) for task in forecast.tasks],
             "assumed": forecast.assumed,
@@ -101,7 +114,9 @@ def print_dry_run(
         emit_json(record)
     else:
         _print_texts(forecast, settings, reads=reads, judges=judges)
-        _print_plan(forecast, price, usd, least)
+        _print_plan(forecast)
+        _print_price(price, usd, least, most_usd)
+        _print_assumptions(forecast, most)
 
 
 def _print_texts(forecast: "UsageForecast", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
@@ -112,7 +127,7 @@ def _print_texts(forecast: "UsageForecast", settings: "LlmSettings", *, reads: b
         echo(f"judged by {', '.join(judges)}")
 
 
-def _print_plan(forecast: "UsageForecast", price: "Price | None", usd: float | None, least: float | None) -> None:
+def _print_plan(forecast: "UsageForecast") -> None:
     rows = {
         task.name: [
             *(task.calls, task.supposed, task.cached),
@@ -132,21 +147,30 @@ def _print_plan(forecast: "UsageForecast", price: "Price | None", usd: float | N
         seen = ", ".join(f"{task.seen} of {task.name}" for task in forecast.tasks if task.seen)
         basis = f"means of cached completions: {seen}" if seen else "typical values of strong models"
         echo(f"tokens out: expected, from {basis}")
+
+
+def _print_price(price: "Price | None", usd: float | None, least: float | None, most: float | None) -> None:
     if price is None or usd is None:
         echo("price:      unknown; give it with --price IN,OUT")
-    else:
-        echo(
-            f"price:      about {usd:.4f} USD, at {price.prompt:g} and {price.completion:g} USD per million tokens "
-            f"({price.source})"
-        )
-    if least is not None and usd is not None and least < usd:
+        return
+    more = "" if most is None else f", or {most:.4f} USD if the server returns no log-probabilities"
+    echo(
+        f"price:      about {usd:.4f} USD{more}, at {price.prompt:g} and {price.completion:g} USD per million tokens "
+        f"({price.source})"
+    )
+    if least is not None and least < usd:
         echo(f"            about {least:.4f} USD if the server has the repeated beginnings of prompts in its cache")
+
+
+def _print_assumptions(forecast: "UsageForecast", most: "UsageForecast | None") -> None:
     for text in forecast.assumed:
         echo(f"assumed:    {text}")
-    if weighed := ", ".join(f"{task.weighed:,} of {task.name}" for task in forecast.tasks if task.weighed):
+    if most is not None:
+        weighed = ", ".join(f"{task.weighed:,} of {task.name}" for task in forecast.tasks if task.weighed)
         echo(
-            f"assumed:    the server returns log-probabilities ({weighed}). If it does not, each of these calls is "
-            "followed by as many as the metric's option `samples` says, or by none if that is 1"
+            f"assumed:    the server returns log-probabilities ({weighed}). If it does not, as with reasoning models, "
+            "a rating is the mean of several completions, by the metric's option `samples` or by --votes, whichever is "
+            f"more: about {most.calls:,} calls in all"
         )
     for kind, count in forecast.failed.most_common():
         echo(f"{count} samples cannot be read or judged: {kind}", err=True)

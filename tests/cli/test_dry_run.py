@@ -139,6 +139,28 @@ def test_the_table(imapeval: Command, write_data: WriteData):
     assert "give it with --price" in imapeval("extract", write_data(SAMPLES), *options).stdout
 
 
+def test_servers_without_log_probabilities_cost_more(imapeval: Command, write_data: WriteData):
+    data = write_data(SAMPLES)
+    judged = ("--metrics", "judge", "--votes", "3", "--price", "1,2")
+    found = foretell(imapeval, data, *judged)
+    most = found["without_logprobs"]
+    # Two that do not count, and three for each answer and reference.
+    assert (found["calls"], most["calls"]) == (5, 2 + 3 * 5)
+    assert most["usd"] == pytest.approx((most["prompt_tokens"] + 2 * most["completion_tokens"]) / 1e6)
+    assert most["usd"] > 3 * found["usd"]
+    shown = imapeval("score", data, *(option for option in OPTIONS if option != "--json"), *judged).stdout
+    (price,) = [line for line in shown.splitlines() if line.startswith("price:")]
+    assert f"{found['usd']:.4f} USD" in price
+    assert f"{most['usd']:.4f}" in price
+    (assumed,) = [line for line in shown.splitlines() if "5 of judge" in line]
+    assert "17 calls" in assumed
+
+
+def test_a_single_rating_costs_the_same_without_log_probabilities(imapeval: Command, write_data: WriteData):
+    found = foretell(imapeval, write_data(SAMPLES), "--metrics", "judge")
+    assert (found["calls"], found["without_logprobs"]) == (5, None)
+
+
 def test_a_sample_that_will_not_be_read_is_told(imapeval: Command, write_data: WriteData):
     long = Sample("long", FEVER, ("Rest.",), "word " * 30_000)
     found = foretell(imapeval, write_data([*SAMPLES, long]), *READING)

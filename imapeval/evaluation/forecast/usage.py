@@ -18,7 +18,7 @@ from imapeval.evaluation.forecast.simulated_replies import (
 )
 from imapeval.llm import tokens
 from imapeval.llm.middleware.cache import cache_key
-from imapeval.llm.protocol import canonical_json
+from imapeval.llm.protocol import Usage, canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ class TaskForecast:
             prefixes need not process them again.
         completion_tokens: Expected tokens of the completions that are not cached.
         seen: Number of cached completions whose mean is the expectation; 0 if it is a typical value.
-        weighed: Number of requests, not cached, for log-probabilities; servers without them need further requests.
+        weighed: Number of requests, not cached, for log-probabilities; see `without_logprobs`.
     """
 
     name: str
@@ -84,6 +84,17 @@ class UsageForecast:
     exact: bool
     assumed: tuple[str, ...]
     failed: Counter[str]
+
+    @property
+    def calls(self) -> int:
+        """Number of different requests, the cached ones included."""
+        return sum(task.calls for task in self.tasks)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all requests; repeated ones are not counted as reused, which not every server does."""
+        prompt = sum(task.prompt_tokens for task in self.tasks)
+        return Usage(prompt, sum(task.completion_tokens for task in self.tasks))
 
 
 async def forecast_usage(
