@@ -31,7 +31,8 @@ _NAMES_NOTHING = re.compile(
 )
 # What is said of several things together.
 _RECIPROCAL = re.compile(
-    r"之间|[不相]同|相似|类似|区别|差异|差别|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起|\b(?:both|different|similar|together|are two)\b"
+    r"之间|[不相]同|相似|类似|区别|差[异别]|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起"
+    r"|\b(?:both|different|similar|together|are two)\b"
 )
 # The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
 _OPENING = re.compile(
@@ -67,7 +68,7 @@ _PREDICATE = re.compile(
 _INCOMPLETE = re.compile(
     r"(?:\w(?:al|ic|ous|ive|ular|ary|ed|able|ible)|\b(?:acute|air|deep|dry|early|high|hot|large|late|left|long|low|lower|mild|minor"
     r"|moderate|old|open|red|right|severe|short|small|soft|upper|young))$"
-    r"|\b(?:at|by|for|from|in|of|on|to|with)\b|^(?:\w+ing|after|before|during|either|such)\b",
+    r"|\b(?:about|against|at|between|by|for|from|in|into|of|on|over|to|under|with|without)\b|^(?:\w+ing (?=\w)|(?:after|before|during|either|such)\b)",
     re.IGNORECASE,
 )
 _MAX_CHINESE_NAME, _MAX_WORDS = 8, 5

@@ -114,7 +114,7 @@ class Item:
     Attributes:
         piece: The item.
         listed: Whether the separator is one of list items.
-        after_contrast: Whether it is a contrast, such as "but", or introduces the reason for what a colon introduced.
+        after_contrast: Whether it is a contrast, such as "but", or introduces a reason or what happens otherwise.
         joined_by_or: Whether it is an "or".
         comma: Whether it is, or contains, a comma.
         conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.

@@ -35,7 +35,7 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
         r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|has|go|make"
         r"|as|since|because|so|due|you|which|who|improve|helps?|ease|settle)\b"
         # Not the object of a verb: "do not rub it or heat this".
-        r"|\b(?:it|this|that) (?:can|could|had|may|might|must|should|will|would|\w+s)\b"
+        r"|^it\b|\b(?:it|this|that)(?:['’]s| (?:can|could|had|may|might|must|should|will|would|\w+s))\b"
         r"|^(?:start|begin|continue|increase|stay|call|ask|contact|seek|monitor|add|switch|choose|prefer|wash|elevate|wear|sip"
         r"|maintain|replace|rest$)\b",
         re.IGNORECASE,

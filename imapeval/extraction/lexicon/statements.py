@@ -48,7 +48,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
         r"| recommended| important| best| better| necessary| essential| crucial| a good idea| possible that| that)*(?: to| that)?\s+"
         r"|(?:this|it|that|what you (?:describe|have|report)|your (?:story|symptoms?|description|findings?|results?|history))(?: most| very)?(?: likely| probably)?"
         r" (?:fits?(?: with| best with)?|points? to(?:wards?)?|indicates?|is typical of|are typical of|is due to|means?)(?: that| a diagnosis of)?\s+"
-        r"|(?:you|he|she|they|one|patients?|the patient|the doctor|your doctor|your (?:child|son|daughter|mother|father|baby|wife|husband))"
+        r"|(?:you|he|she|they|one(?! (?:and|or|to)\b)|patients?|the patient|the doctor|your doctor|your (?:child|son|daughter|mother|father|baby|wife|husband))"
         r"(?: may| might| can| could| should| must| need(?:s)? to| have to| has to| will| would| are advised to"
         r"| are| is| also| just| simply| probably| definitely| then| better| likely)*\s+)+",
         re.IGNORECASE,
@@ -89,8 +89,11 @@ _SUBJECT = re.compile(
 _SUBORDINATOR = re.compile(
     r"(?:^|(?<=\s))(?:also|although|and|as|because|but|however|since|so(?: that)?|that|then|while)\s", re.IGNORECASE
 )
+_RELATIVE = re.compile(r"(?:(?:at|by|for|from|in|of|on|to|with) )?(?:that|where|which|who)\b", re.IGNORECASE)
+_RELATIVE_END = re.compile(r"\s(?:that|which|who)$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:i|we|you|he|she|it|they|this|that|these|those|there|which|who|what|one)$", re.IGNORECASE)
-_NAME = re.compile(r"(?:(?:a|an|the) )?[\w'’-]+(?: [\w'’-]+){0,2}")
+# Without what may be a verb: "smoking delays healing".
+_NAME = re.compile(r"(?:(?:a|an|the) )?(?:[\w'’-]*[^\Wsd_] ){0,2}[\w'’-]+")
 _CONJUNCTION = re.compile("^(?:所以|因此|但是?|而且?|并且?|且)")
 _UNCLOSED = re.compile(r"\s?[(（][^()（）]*$")
 _PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来|从而)(?:避免|预防|防止)", re.IGNORECASE)
@@ -178,8 +181,10 @@ def _complete_subjects(pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
         if subject and _VERB.match(piece.text):
             yield replace(piece, text=f"{subject} {piece.text}")
             continue
-        if found := _SUBJECT.match(piece.text):
-            subject = _SUBORDINATOR.split(found["subject"])[-1]
+        if _RELATIVE.match(piece.text):
+            pass  # "Gout, which is common, can recur"
+        elif found := _SUBJECT.match(piece.text):
+            subject = _RELATIVE_END.sub("", _SUBORDINATOR.split(found["subject"])[-1])
             if _PRONOUN.match(subject) or is_condition(piece.text) or is_negated(subject):
                 subject = ""
         elif opens:

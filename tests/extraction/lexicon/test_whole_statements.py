@@ -8,6 +8,7 @@ from imapeval.text.negation.stance import read_stance
 STATEMENTS = {
     # What is said of several things together is one statement.
     "Thirst and tiredness are common.": ["Thirst are common", "tiredness are common"],
+    "Itching and swelling are common.": ["Itching are common", "swelling are common"],
     "He needs a scan, an ECG, and drugs can help.": ["needs a scan", "an ECG", "drugs can help"],
     "Your count shows a low iron level, and the cause is obvious.": [
         "Your count shows a low iron level",
@@ -36,6 +37,9 @@ STATEMENTS = {
     ],
     "Running daily is tiring and may not be wise.": ["Running daily is tiring", "Running daily may not be wise"],
     "Take iron tablets and rest, can be repeated.": ["Take iron tablets", "rest", "can be repeated"],
+    "Jogging stresses knees and should be stopped.": ["Jogging stresses knees", "should be stopped"],
+    "A sleep study, which is painless, will prove it.": ["A sleep study", "painless", "A sleep study will prove it"],
+    "Take one or two daily.": ["Take one or two daily"],
     # But what is listed is not, and what is denied of several things is denied of each.
     "Take it with milk and two biscuits.": ["Take it with milk", "two biscuits"],
     "Mumps and measles are two different diseases.": ["Mumps and measles are two different diseases"],
@@ -98,6 +102,7 @@ STANCES = {
     "A cyst without a wall is rare and may be drained.": [False, False],
     "Resting, avoiding stairs, and taking your tablets.": [False, True, False],
     "避免爬楼，并根据医嘱服药，同时用冰敷。": [True, False, False],
+    "It's the mildest cream, and for a week atrophy isn't a risk.": [False, True],
     "避免熬夜，建立规律的作息。": [True, False],
     "不要抽烟，因为烟草会伤肺。": [True, False],
     "不可断食，否则有低血糖的风险。": [True, False],
