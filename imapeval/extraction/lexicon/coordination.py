@@ -68,7 +68,8 @@ _PREDICATE = re.compile(
 _INCOMPLETE = re.compile(
     r"(?:\w(?:al|ic|ous|ive|ular|ary|ed|able|ible)|\b(?:acute|air|deep|dry|early|high|hot|large|late|left|long|low|lower|mild|minor"
     r"|moderate|old|open|red|right|severe|short|small|soft|upper|young))$"
-    r"|\b(?:about|against|at|between|by|for|from|in|into|of|on|over|to|under|with|without)\b|^(?:\w+ing (?=\w)|(?:after|before|during|either|such)\b)",
+    r"|\b(?:about|against|at|between|by|for|from|in|into|of|on|over|to|under|with|without)\b"
+    r"|^(?:\w+ing (?=\w)|(?:after|before|during|either|such)\b)",
     re.IGNORECASE,
 )
 _MAX_CHINESE_NAME, _MAX_WORDS = 8, 5
