@@ -49,7 +49,9 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
 _HEDGED_SUBJECTS = frozenset(
     {"", "it", "this", "that", "you", "it is", "this is", "您", "你", "这", "这是", "患者", "病人"}
 )
-_SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"(?:most|many|some|it|this|that|these|those|you|they|he|she|the|your|his|her|its|their)\b", re.IGNORECASE
+)
 # What a history says after the denials of a patient: "denies fever, takes aspirin", "denies fever, pulse 80".
 _HISTORY = re.compile(
     r"(?:takes?|took|drinks|drank|eats|ate|smokes|smoked|uses|used|lives|lived|works|worked|sleeps|slept|feels|felt"
@@ -154,6 +156,8 @@ class _Scope:
             return False
         if self.introduced:
             return True
+        if last and item.comma and not item.conjoined and self.words.lower() == "without":
+            return False  # "Without insulin, sugar stays in the blood"
         if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
             return False
         if _OWN_FINDING.match(text) or (self.parallel and item.comma and _GERUND.match(text)):

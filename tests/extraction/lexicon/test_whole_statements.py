@@ -96,6 +96,9 @@ STANCES = {
     "让孩子不接触病人的口水或痰。": [True],
     "Shoes for people not wearing socks or tights.": [True],
     "头晕、乏力也不一定都是缺铁造成。": [False],
+    "Without fever, cough or rash.": [True, True, True],
+    "Without zinc, hair grows badly.": [True, False],
+    "There is no proof for it, and these herbs can be toxic.": [True, False],
     # What is done besides is not denied.
     "Stop rubbing it and keep it dry until it is gone.": [True, False],
     "Avoid picking it up, as holding and rocking will hurt.": [True, False, False],
