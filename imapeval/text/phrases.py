@@ -59,8 +59,9 @@ _WITHOUT = (
 )
 _WITHOUT_ZH = r"(?:不|未|没有?)(?:(?:经过?|进行|及时|积极|得到|接受|加以|正规|规范))*(?:治疗|医治|诊治)"
 _UNTREATED = re.compile(
-    rf"(?<=[a-z]) (?P<inside>{_WITHOUT}|left untreated)[.]?$"
-    rf"|^(?P<zh>(?:{_CONDITION_ZH})?{_WITHOUT_ZH}(?:的?话|时)?)[，,]?(?=可能?|[会将则就易常]|容易|病情|最终|往往)",
+    rf"(?<=[a-z]) (?P<inside>{_WITHOUT}|(?<!is )(?<!was )(?<!were )(?<!been )(?<!are )(?<!be )left untreated)[.]?$"
+    rf"|^(?P<front>{_WITHOUT}),? (?=\S)"
+    rf"|^(?P<zh>(?:{_CONDITION_ZH})?{_WITHOUT_ZH}(?:的?话|时)?)[，,]?(?=也?不[会可引]|可能?|[会将则就易常]|容易|病情|最终|往往)",
     re.IGNORECASE,
 )
 _IF_UNTREATED = re.compile(
@@ -69,8 +70,7 @@ _IF_UNTREATED = re.compile(
     re.IGNORECASE,
 )
 _RECOVERS = re.compile(
-    r"\b(?:resolv|heal|clear|go(?:es)? away|disappear|recover|improv|better|settle|subside|cure|manag|control|surviv|pass)"
-    r"|自愈|自行|好转|恢复|痊愈",
+    r"\b(?:resolv|heal|clear|go(?:es)? away|disappear|recover|improv|better|settle|subside|cure|manag|control|surviv|pass)",
     re.IGNORECASE,
 )
 
@@ -283,6 +283,11 @@ def parse_condition(condition: str) -> Phrase:
     if _IF_UNTREATED.fullmatch(condition):
         return parse_phrase("untreated")
     return parse_phrase(_CONJUNCTION.sub(lambda found: " not " if found["negative"] else "", condition))
+
+
+def is_untreated(phrase: Phrase) -> bool:
+    """Return whether a phrase holds if nothing is treated."""
+    return _IF_UNTREATED.fullmatch(phrase.condition) is not None
 
 
 def join_condition(phrase: Phrase) -> Phrase:

@@ -146,6 +146,26 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         # What a relative has.
         ("no history of hypertension", "her father had hypertension", None),
         ("没有高血压", "父亲有高血压", None),
+        # With treatment and without: two cases.
+        ("prognosis is poor without treatment", "prognosis is good with treatment", None),
+        ("the outlook is poor without treatment", "the outlook is good", None),
+        ("without treatment, meningitis is fatal", "meningitis is fatal without treatment", WordingVerdict.SAME),
+        ("未治疗会复发", "未治疗不会复发", WordingVerdict.OPPOSITE),
+        # What stops in the main clause is denied.
+        ("since Monday the bleeding has stopped", "since Monday the bleeding has not stopped", WordingVerdict.OPPOSITE),
+        ("停止禁酒", "禁酒", WordingVerdict.OPPOSITE),
+        ("无皮疹并不发热", "皮疹并发热", WordingVerdict.OPPOSITE),
+        # Caution is neither a ban nor permission.
+        ("老年人谨慎使用", "老年人禁用", None),
+        ("哺乳期慎用", "哺乳期可放心使用", WordingVerdict.OPPOSITE),
+        # A relative of whom something is told, and one who is to do something.
+        ("do not share towels with siblings", "share towels with siblings", WordingVerdict.OPPOSITE),
+        ("母亲有糖尿病", "没有糖尿病", None),
+        ("the count is not extremely high", "the count is extremely high", WordingVerdict.OPPOSITE),
+        ("血糖不应低于4mmol/L", "血糖应低于4mmol/L", WordingVerdict.OTHER_AMOUNT),
+        ("avoid exercise", "vigorous exercise is recommended", WordingVerdict.OPPOSITE),
+        ("乙肝患者需检查", "丙肝患者需检查", WordingVerdict.OTHER_SIDE),
+        ("患者死亡", "患者生存", WordingVerdict.OTHER_SIDE),
     ],
 )
 def test_gists_and_lists(reference, response, verdict):

@@ -24,7 +24,7 @@ patients are advised to avoid alcohol | exercises to avoid during pregnancy | ta
 nothing serious | she has given up alcohol | patients need to stop smoking
 规律作息避免熬夜 | 保持清淡饮食避免辛辣 | 避免加重便秘的食物 | 尽量避免感染 | 今后注意避免感染
 孕妇避免感冒 | 术后避免感染 | 不要揉搓避免感染
-gallstones cause no problems | a myth that milk causes phlegm | 避免不透气的内裤 | 症状不足以确诊
+gallstones cause no problems | a myth that milk causes phlegm | 症状不足以确诊
 """
 AFFIRMED = """
 心脏骤停 | 突发骤停 | 激素不可骤停 | 激素切勿骤停 | 避免骤停激素 | 钙通道阻断药 | 诊断酒精性肝病 | 间断药物治疗
@@ -44,7 +44,7 @@ wear gloves so you avoid burns | you don't have to stop breastfeeding | no need 
 多喝水避免便秘 | 戴口罩可避免感染 | 避免便秘的食物 | 避免感染的最好方法是洗手 | 避孕套避免感染
 吃些能避免便秘的水果 | 适当运动避免血栓
 do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险 | 睡眠呼吸暂停
-there is no objection to coffee | bleeding after the periods have stopped | the count is not extremely high
+there is no objection to coffee | bleeding after the periods have stopped
 """
 
 

@@ -31,6 +31,47 @@ _CHANGE = re.compile(
 )
 
 
+# Relatives of whom a finding is told: it is not one of the patient.
+_RELATIVE = re.compile(
+    r"\b(father|mother|brothers?|sisters?|siblings?|grand(?:mother|father|parents?)|uncles?|aunts?|cousins?|relatives?"
+    r"|husband|wife|son|daughter)\b"
+    r"(?= (?:does not |\w+ )?(?:has|have|had|died|suffer\w*|developed|with|was diagnosed|were diagnosed)\b)"
+    r"|(父亲|母亲|父母|爸爸|妈妈|兄弟|姐妹|[哥弟姐妹]|爷爷|奶奶|外公|外婆|祖父|祖母|叔叔?|舅舅?|姑姑?|姨妈?|丈夫|妻子|儿子|女儿|亲属|家族中)"
+    r"(?=[均都也曾]?(?:没?有|无|患|得过|死于|确诊))",
+    re.IGNORECASE,
+)
+# Words for one of two cases or degrees, and what another phrase must say to be about the same.
+_CASES = tuple(
+    (re.compile(case, re.IGNORECASE), re.compile(counterpart, re.IGNORECASE))
+    for case, counterpart in (
+        # Caution is neither permission nor a ban.
+        (r"慎用|谨慎|慎重|小心使?用", r"慎|小心|放心|随意|滥用|安全|首选"),
+        (
+            r"\bnot (?:extremely|excessively|dangerously|markedly)\b",
+            r"\b(?:extremely|excessively|dangerously|markedly)\b",
+        ),
+        # What happens with treatment, and what happens without.
+        (
+            r"\b(?:with|after|once|when|if|by|under) (?:(?!out|not)\w+ ){0,2}?(?:treatment|therapy|treated)\b"
+            r"|(?:^|[，,])(?:经过?|及时|积极|规范)*治疗(?=后|可以?|能|死|病|预)",
+            r"^(?!.*(?:without (?:\w+ ){0,2}(?:treatment|therapy)|untreated|not treated|[不未]\w{0,4}治疗|没有?治疗))",
+        ),
+    )
+)
+
+
+def concern_other_cases(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases are about other people, cases or degrees, so that neither says anything of the other."""
+    one, other = (f"{phrase.text} {phrase.condition}" for phrase in (a, b))
+    if set(_RELATIVE.findall(one)) != set(_RELATIVE.findall(other)):
+        return True
+    return any(
+        case.search(first) and not case.search(second) and not counterpart.search(second)
+        for case, counterpart in _CASES
+        for first, second in ((one, other), (other, one))
+    )
+
+
 def are_change_and_state(a: Phrase, b: Phrase) -> bool:
     """Return whether one of two phrases asks for more or less of what the other finds: "lower" and "high blood pressure"."""
     opposed = list_opposed(find_opposites(a.text), find_opposites(b.text))

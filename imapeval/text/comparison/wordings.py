@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison.differences import (
     are_change_and_state,
+    concern_other_cases,
     denies_another_point,
     denies_side,
     differ_by_antonym,
@@ -34,7 +35,7 @@ from imapeval.text.dimensions.opposites import (
 from imapeval.text.dimensions.table import DIMENSION_COUNT, EQUIVALENT, SAFETY, START, TIME_OF_DAY
 from imapeval.text.language import HAN
 from imapeval.text.normalise import is_short_name
-from imapeval.text.phrases import find_content_words, join_condition, parse_condition, parse_phrase
+from imapeval.text.phrases import find_content_words, is_untreated, join_condition, parse_condition, parse_phrase
 
 if TYPE_CHECKING:
     from imapeval.text.comparison.gist import Gist
@@ -44,12 +45,6 @@ _WORD = re.compile(rf"[a-z]+|[{HAN}]")
 _CLAUSES = re.compile(r"[,，;；、]|\b(?:and|or|but)\b|但", re.IGNORECASE)
 # Words for a value that is to be reached, and for what is allowed or goes on.
 _TARGET = re.compile(r"\b(?:targets?|goals?|aim)\b|目标|控制|降[到至]|维持|保持", re.IGNORECASE)
-# What relatives have is not what the patient has.
-_RELATIVE = re.compile(
-    r"\b(?:father|brothers?|sisters?|siblings?|grand(?:mother|father|parents?)|uncles?|aunts?|cousins?|relatives?)\b"
-    r"|父亲|爸爸|兄弟|姐妹|哥哥|弟弟|姐姐|妹妹|爷爷|奶奶|外公|外婆|祖父|祖母|叔叔|舅舅|亲属|家族中",
-    re.IGNORECASE,
-)
 _PERMISSION = re.compile(
     r"\b(?:safe(?:ly)?|fine|ok(?:ay)?|can|may|allowed|permitted|acceptable|suitable|compatible|continu\w+|start\w*|recommended)\b"
     r"|可|能|继续|照常|没关系|没事|放心|建议|应",
@@ -108,7 +103,7 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     """
     a, b = parse_phrase(reference), parse_phrase(response)
     conditions = compare_conditions(a, b)
-    if conditions is ConditionRelation.OTHER or bool(_RELATIVE.search(a.text)) != bool(_RELATIVE.search(b.text)):
+    if conditions is ConditionRelation.OTHER:
         return None
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
     if conditions is ConditionRelation.OTHER_AMOUNT:
@@ -120,11 +115,16 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
             # "Stop the drug if you get a rash" does not deny "the drug causes a rash".
             return None
         return verdict if verdict in (WordingVerdict.SAME, *CONTRADICTIONS) else None
+    if verdict is WordingVerdict.OTHER_SIDE and is_untreated(a) != is_untreated(b):
+        # "Poor without treatment" is no contradiction of "good".
+        return None
     return _combine(verdict, _BY_CONDITIONS.get(conditions, WordingVerdict.SAME))
 
 
 def compare_conditions(a: Phrase, b: Phrase) -> ConditionRelation:
     """Return how the conditions of two phrases relate."""
+    if concern_other_cases(a, b):
+        return ConditionRelation.OTHER
     if not (a.condition and b.condition):
         if a.condition == b.condition:
             return ConditionRelation.SAME

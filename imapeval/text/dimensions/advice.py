@@ -34,6 +34,12 @@ def _nutrient(latin: str, chinese: str, *, loose: bool = False) -> tuple[str, st
     )
 
 
+CONTRARIES = (
+    # Whoever avoids it may well take other exercise.
+    (
+        r"\b(?:strenuous|vigorous|intense) (?:physical )?(?:exercis(?:e|es|ing)|activit(?:y|ies))\b|[剧激]烈(?:的)?(?:运动|锻炼|活动)",
+    ),
+)
 STANDALONE = (
     # --- doses and courses
     (
@@ -262,10 +268,6 @@ STANDALONE_COMPLEMENTS = (
     ),
     (
         r"\b(?:compression (?:stockings?|socks|hosiery|bandages?|garments?)|support (?:stockings?|hosiery|tights)|elastic stockings)\b|弹力袜|压力袜|弹力绷带|加压绷带|循序减压袜",
-    ),
-    # Whoever avoids it may well take other exercise.
-    (
-        r"\b(?:strenuous|vigorous|intense) (?:physical )?(?:exercis(?:e|es|ing)|activit(?:y|ies))\b|[剧激]烈(?:的)?(?:运动|锻炼|活动)",
     ),
     (r"\b(?:donat(?:e|es|ing|ion)(?: of)? blood|blood don(?:ation|ating|or)|giv(?:e|ing) blood)\b|献血|捐血",),
     (

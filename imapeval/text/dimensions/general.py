@@ -17,10 +17,10 @@ TIMES_OF_DAY = (
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
 # Antibodies against hepatitis B and C are two tests, of which both may be done.
-_NO_TEST = (
-    r"(?! (?:\w+ ){0,2}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
+_NO_TEST = r"(?! (?:(?:virus|viral|surface|core|e|igm|igg) ){0,3}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
+_NO_TEST_ZH = (
+    r"(?!(?:型?肝炎?|型?流感?|型)(?:病毒)?(?:表面|核心|e|E)?(?:抗原|抗体|疫苗|检[测查]|筛查|化验|免疫球蛋白|病毒载量))"
 )
-_NO_TEST_ZH = r"(?!.{0,10}(?:抗原|抗体|疫苗|检[测查]|筛查|化验|免疫球蛋白|病毒载量))"
 _LETTERS = tuple(
     rf"(?:(?<=hepatitis )|(?<=influenza )|(?<=flu )|(?<=type )|(?<=group )|(?<=vitamin )|(?<=haemophilia )|(?<=hemophilia ))\b{latin}\b{_NO_TEST}|{chinese}(?=型|肝|流){_NO_TEST_ZH}"
     for latin, chinese in zip("abcde", "甲乙丙丁戊", strict=True)
@@ -389,7 +389,7 @@ COMPLEMENTS = (
     (
         r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命"
         r"|\b(?:(?:is|be|often|usually|potentially) lethal|deadly|(?:can|could|may|will) kill|kills)\b|送命|丧命|死(?=于|去|了)",
-        r"\b(?:survive[sd]?|survival|alive)\b|存活"
+        r"\b(?:survive[sd]?|survival|alive)\b|存活|生存(?![率期质])"
         r"|\b(?:surviving|survivors?|pulls? through|pulled through)\b|活下来|生还|幸存",
     ),
     (r"\bcommon\b|常见", r"\buncommon\b"),

@@ -44,9 +44,9 @@ _HARMLESS = RarePattern(
     rf"|(?<=\w)以(?:避免|免)|(?:(?<=可)|(?<=可以)|(?<=能够)|(?<=(?<!可)能)|(?<=从而)|(?<=有效)|(?<=有助于)|(?<=有利于)|(?<=帮助)|(?<=用于)|(?<=[^将未近后本]来))避免"
     rf"|避免(?={CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
-    r"|\bnot (?:extremely|excessively|dangerously|markedly|necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
+    r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # What ends before something else happens: "spotting after the period has stopped".
-    r"|\b(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)\b"
+    r"|(?<=\w )\b(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=[.,;]|$)|^(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=,)"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
     # "A diet without salt is advised" is advice against salt.
     r"|(?<=\w )(?<!\b(?:is|be) )(?<!\b(?:are|was) )(?<!\bwere )with(?:out| no) (?:\w+ ){0,2}?\w+"
@@ -54,7 +54,7 @@ _HARMLESS = RarePattern(
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than|to do with)\b|\bcan(?:not|['’]t| not) help\b|(?<!\bcause )(?<!causes )(?<!\bhave )(?<!\bhas )(?<!\bhad )(?<!\bgive )(?<!gives )\bno problems?\b|\bno objections?\b|\bnon[- ](?=\w)"
-    r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:相同|透气|超过|少于|低于|高于|多于|大于|小于|足(?!以)|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
+    r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足(?!以)|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
     r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|呼吸暂停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
@@ -132,11 +132,9 @@ _NOR = re.compile(
 
 _REPEATED = re.compile(
     rf"(?P<negator>[戒忌禁无没未勿别]|不[要必用需宜]|不(?![得能可会是应敢要必用需宜]))[{HAN}]{{1,4}}?(?=(?P=negator)(?![行可了])[{HAN}])"
-    rf"|[戒忌禁停][{HAN}]{{1,4}}?(?=[戒忌禁][烟酒欲])"
+    r"|[戒忌禁停][烟酒药食水欲](?=[戒忌禁][烟酒欲])"
 )
-_COORDINATION = re.compile(
-    r",(?=\s)|[，、;；]|\b(?:and|or|but)\b|(?<=\w) (?=no \w)|[和与及且]|并(?![非不没未])", re.IGNORECASE
-)
+_COORDINATION = re.compile(r",(?=\s)|[，、;；]|\b(?:and|or|but)\b|(?<=\w) (?=no \w)|[和与及且]|并(?!非)", re.IGNORECASE)
 """Where a part of a phrase begins that may have a negation of its own: "no fever, no cough", or in Chinese the same word
 again, or another one: 戒烟戒酒, 戒烟禁酒. Elsewhere a second negation undoes the first: "do not stop", 不得不."""
 
