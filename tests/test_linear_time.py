@@ -43,7 +43,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare
 from imapeval.explain.context import write_context
 from imapeval.extraction import entries, parsing
-from imapeval.extraction.lexicon import clauses, cues, headings, scope, statements, tables
+from imapeval.extraction.lexicon import clauses, coordination, cues, headings, scope, statements, tables
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
@@ -522,6 +522,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         [list(tables.read_table(table, lang)) for *_, table in tables.split_tables(text, lang) if table]
         for lang in FACT_LANGS
     ],
+    "extraction.lexicon.coordination.join_coordinated": lambda text: list(
+        coordination.join_coordinated(text, [found.span() for found in re.finditer(r"[,，、和或]", text)])
+    ),
     "extraction.lexicon.scope.is_clause": lambda text: [scope.is_clause(text, lang) for lang in FACT_LANGS],
     "extraction.lexicon.statements.read_statements": lambda text: [
         list(statements.read_statements(text, lang)) for lang in FACT_LANGS

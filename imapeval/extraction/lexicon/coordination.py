@@ -60,7 +60,7 @@ _MIN_OBJECT_CHARACTERS = 4
 _PREDICATE = re.compile(
     r"(?<=\w )(?:is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|does|causes|requires"
     r"|occurs|increases|contains|seems?|appears?|remains?)\b"
-    r"|(?:[也都均则就才常]|通常|一般|往往)*(?:是(?!否)|会|更[高大多]|可能|(?<![反效适供])应(?!激)|需(?!氧)|(?<!功)能(?![量力])|可(?![乐卡待疑逆])"
+    r"|(?:[也都均则就才常]|通常|一般|往往){0,3}+(?:是(?!否)|会|更[高大多]|可能|(?<![反效适供])应(?!激)|需(?!氧)|(?<!功)能(?![量力])|可(?![乐卡待疑逆])"
     r"|引起|导致|表现为|出现|存在|有助|属于|取决)",
     re.IGNORECASE,
 )
