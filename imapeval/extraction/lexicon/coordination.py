@@ -147,7 +147,7 @@ def _find_joined(parts: Sequence[str], *, opens: bool) -> set[int]:
     if not whole and (_WHOLE.match(parts[0]) or _RECIPROCAL.search(parts[-1])):
         whole = len(parts) - 1
     if not whole and opens:
-        whole = _find_predicate(parts)
+        whole = _find_completing_part(parts)
     return joined.union(range(1, whole + 1))
 
 
@@ -188,7 +188,7 @@ def is_bare_name(text: str) -> bool:
     return short and not (said or denied or is_condition(text) or find_governor(text))
 
 
-def _find_predicate(parts: Sequence[str]) -> int:
+def _find_completing_part(parts: Sequence[str]) -> int:
     """Return the place of the part that completes those before it: 1 in "a viral or bacterial rash is"; 0 for none.
 
     Other subjects have a predicate in common, which `scope` completes.

@@ -87,12 +87,10 @@ upper: don't exceed|never exceed|not to exceed|no longer than|no later than|not 
 upper: should not exceed|must not exceed|should not be more than|must not be more than|not be over|should not be longer than
 upper: 不超过|不得超过|不能超过|不要超过|别超过|不应超过|不宜超过|不可超过|不多于|不得多于|不能多于|不应多于|不宜多于|最多|至多|不高于|不大于|不长于
 upper excluded: under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<
-upper excluded: must be under|must be below|must be less than
-upper excluded: 应低于|应小于|应少于|小于|少于|低于|未满|不到|不足|不满
+upper excluded: must be under|must be below|must be less than|应低于|应小于|应少于|小于|少于|低于|未满|不到|不足|不满
 lower excluded: over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than
 lower excluded: must be over|must be above|must be more than|must exceed|should exceed|应高于|应大于|应超过|应多于
-lower excluded: exceeding|exceeds|exceed|>
-lower excluded: 超过|多于|大于|高于|超出|逾
+lower excluded: exceeding|exceeds|exceed|>|超过|多于|大于|高于|超出|逾
 lower: at least|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>=
 lower: should not be less than|must not be less than|should not be under|should not be below|must not be under|must not be below|should not be shorter than|must not be shorter than|not be fewer than
 lower: 至少|最少|不少于|不得少于|不能少于|不应少于|不宜少于|不要少于|不可少于|不应低于|不得低于|不能低于|不宜低于|不低于|不小于|起码|不短于|年满|满
