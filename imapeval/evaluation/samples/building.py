@@ -128,7 +128,8 @@ class SampleBuilder:
         value = fields.get("response")
         if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
             return None
-        # Before errors are refused: "#N/A" may be what stands for no response. A formula without a value shows nothing.
+        # This comes before errors are refused, because "#N/A" may stand for a missing response. A formula without a
+        # value has no text.
         if isinstance(value, str | UnusableCell) and str(value) and self._none_if_missing(str(value)) is None:
             return None
         return self._none_if_missing(self._optional_text(row, fields, "response"))
@@ -191,11 +192,11 @@ class SampleBuilder:
         return str(value) if isinstance(value, int | float) and not row.has_null else value
 
     def _require_usable(self, row: Row, value: Any, name: str) -> None:
-        """Refuse what a spreadsheet shows in place of a value; a sheet saved as CSV has it as a text."""
+        """Refuse what a spreadsheet shows in place of a value; a sheet saved as CSV contains it as text."""
         if isinstance(value, UnusableCell):
             problem = value.problem
         elif not row.has_null and isinstance(value, str) and value.strip() in SPREADSHEET_ERRORS:
-            problem = f"the {name} is {value.strip()}, an error of a spreadsheet"
+            problem = f"the {name} is {value.strip()}, a spreadsheet error"
         else:
             return
         self._fail(row, problem, fix="Write the value itself into the cell.")

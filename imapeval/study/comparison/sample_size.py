@@ -111,7 +111,7 @@ def _quantiles(power: float, alpha: float) -> float:
 
 def _check(*correlations: float, power: float, alpha: float, design_effect: float) -> None:
     if not all(-1 < correlation < 1 for correlation in correlations):
-        raise ValueError(f"correlations lie above -1 and below 1: {', '.join(f'{r:g}' for r in correlations)}")
+        raise ValueError(f"correlations must lie above -1 and below 1: {', '.join(f'{r:g}' for r in correlations)}")
     if not 0 < alpha < power < 1:
         raise ValueError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}")
     if not (design_effect > 0 and isfinite(design_effect)):

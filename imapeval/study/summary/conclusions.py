@@ -217,8 +217,8 @@ def describe_outliers(outliers: Sequence[WithoutOutliers], ranked: Sequence[Corr
 def describe_few_questions(rated: Rated, ranked: Sequence[Correlation]) -> list[str]:
     """Return at most one sentence: that few questions are rated, and scored by the best metric.
 
-    Few are those with which intervals of means are too short. Intervals of coefficients hold with fewer, but are so
-    wide that most of what is true is not shown. Conclusions about other systems depend on the number of systems.
+    Few means so few that intervals of means are too short. Intervals of coefficients are right with fewer, but so wide
+    that most of what is true is not shown. Conclusions about other systems depend on the number of systems.
     """
     if ranked and ranked[0].units == "systems":
         return []
@@ -230,8 +230,8 @@ def describe_few_questions(rated: Rated, ranked: Sequence[Correlation]) -> list[
         return []
     return [
         f"Few questions: the conclusions below are from {answers} answers to {questions} of them. With fewer than "
-        f"{ENOUGH_FOR_MEANS}, only large effects can be shown, and what is not shown is not known; `imapeval study "
-        "power` says how many rated answers are needed."
+        f"{ENOUGH_FOR_MEANS}, only large effects can be shown, and what is not shown may still be true; `imapeval "
+        "study power` says how many rated answers are needed."
     ]
 
 
