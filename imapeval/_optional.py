@@ -61,7 +61,7 @@ def name_entry_point(entry: metadata.EntryPoint) -> Generator[None]:
 
 
 def check_offered(offered: object, kind: type[_Offered]) -> _Offered:
-    """Return what an entry point offers; for use within `name_entry_point`.
+    """Return what an entry point offers, if it is of the right kind; for use within `name_entry_point`.
 
     Raises:
         TypeError: It is of another kind.

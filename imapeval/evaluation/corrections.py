@@ -179,8 +179,8 @@ async def apply_corrections(
 ) -> ImapRecord:
     """Return an imap with its corrections.
 
-    Relations that were recorded stay as they are, except those that were corrected. Values that are new are related to
-    the others by the matcher. A corrected relation stays with its facts if these are changed afterwards.
+    Recorded relations stay as they are unless they were corrected. The matcher relates new values to the others. A
+    corrected relation stays with its facts if these are changed afterwards.
 
     Args:
         record: The imap as the run has it.
@@ -270,7 +270,7 @@ def _correct_pair(old: Pair | None, fact: Fact) -> Pair:
     pair = annotate_pair(Pair(fact.term, fact.value))
     if old is None:
         return pair
-    # Certainty and condition may be stated outside of the value, such as in a heading; then they still hold.
+    # Certainty and condition may be stated outside the value, such as in a heading; then they still hold.
     said = annotate_pair(old)
     if pair.certainty == "certain" and said.certainty != old.certainty:
         pair = replace(pair, certainty=old.certainty)

@@ -60,7 +60,7 @@ class InMemoryStore:
 
 
 UNUSABLE_REPLIES = 50
-"""Answers after which a run is stopped if the model's replies were of use for none of them."""
+"""Number of answers after which a run is stopped if the model's replies could be used for none of them."""
 
 
 class UnusableReplyGuard:
@@ -69,7 +69,7 @@ class UnusableReplyGuard:
     Args:
         run: Where results are stored.
         samples: Number of samples of the run.
-        allowed: How many of them may fail in any case.
+        allowed: How many of them may fail without stopping the run.
     """
 
     def __init__(self, run: ResultStore, *, samples: int, allowed: int = 0) -> None:

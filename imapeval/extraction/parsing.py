@@ -61,10 +61,10 @@ class InformRecord(BaseModel):
 
 
 _SHOWN = 40
-"""Most characters of the name of a field that an error shows."""
+"""Maximum number of characters that an error shows of the name of a field."""
 
 _MAX_NAMED = 3
-"""Most fields that an error names."""
+"""Maximum number of fields that an error names."""
 
 QUESTION_SCHEMA: Mapping[str, Any] = QuestionRecord.model_json_schema()
 INFORM_SCHEMA: Mapping[str, Any] = InformRecord.model_json_schema()
@@ -101,7 +101,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
 def _require_constraint(record: Mapping[str, Any], completion: str) -> None:
     """Refuse a question without "constraint", unless it has nothing but the query.
 
-    Another field may be a damaged "constraint", or the object was closed before it.
+    Another field may be a damaged "constraint", or the object may have been closed before it.
     """
     if "constraint" in record:
         return

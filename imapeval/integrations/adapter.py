@@ -264,7 +264,7 @@ def _list_messages(value: Any) -> list[Mapping[str, Any]] | None:
     whole = len(messages) == len(items) and any("content" in message and _speaker(message) for message in unwrapped)
     if not whole:
         return None
-    # The choices of a chat completion are alternatives, no turns.
+    # The choices of a chat completion are alternatives, not turns.
     alternatives = all(
         _speaker(inner) == "assistant" and inner is not outer for inner, outer in zip(unwrapped, messages, strict=True)
     )

@@ -281,7 +281,7 @@ class BatchFolder:
         self._state.execute("UPDATE request SET answered = 1 WHERE key = ?", (key,))
 
     def _note_refusal(self, result: BatchResultLine, request: Request) -> str | None:
-        """Note the parameter that the server refuses, and return the kind of this failure; None for another."""
+        """Note the parameter that the server refuses, and return the kind of this failure; None if there is none."""
         refused = chat_format.find_unsupported_parameter(
             result.error_reply(), self.request_body(request), self._refused
         )

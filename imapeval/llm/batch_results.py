@@ -69,11 +69,11 @@ class BatchResultLine(BaseModel):
 class FailedResults:
     """Failures in files of results, each with a text that tells it from other failures of its request.
 
-    This is the id of the result. Some servers give every result the same id, or none: there it is the id with the
-    content and the place, so that a second failure is not taken for the first one imported again.
+    The text is the id of the result. Some servers give every result the same id, or none: then it is the id with the
+    content and the place of the result, so that a second failure is not taken for the first one imported again.
 
     Args:
-        known: These texts, of earlier imports.
+        known: The texts of earlier imports.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
@@ -82,13 +82,13 @@ class FailedResults:
         self._failures: list[tuple[str, str, str, tuple[int, str, str, str | None]]] = []
 
     def note_id(self, result: BatchResultLine) -> None:
-        """Note whose id that of a result is."""
+        """Note to which request the id of a result belongs."""
         id_ = result.id or ""
         if self._owners.setdefault(id_, result.custom_id) != result.custom_id:
             self._shared.add(id_)
 
     def add(self, result: BatchResultLine, location: str, outcome: tuple[int, str, str, str | None]) -> None:
-        """Add the failure that a result is: the number of the file of requests, kind, message and raw text."""
+        """Add a failed result; the outcome is the number of the file of requests, kind, message and raw text."""
         place = f"{result.id or ''}\n{cache_key(result.model_dump_json())}\n{location}"
         self._failures.append((result.custom_id, result.id or "", place, outcome))
 

@@ -50,7 +50,7 @@ class Provider(Protocol):
 
         Raises:
             UsageError: The name or address is invalid. A missing key is an error of `Model.complete`: dry runs and
-                exports of batches make models for their identity alone.
+                exports of batches make models only to learn their identity.
         """
         ...
 

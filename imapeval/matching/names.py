@@ -52,7 +52,7 @@ class NameRelater:
         return {value: self._scanner.scan(value, lang=lang) for value in values}
 
     def compare(self, pairs: Iterable[tuple[str, str]], lang: Lang) -> dict[tuple[str, str], WordingVerdict | None]:
-        """Compare pairs by their wording; None where it contradicts, but is about different things."""
+        """Compare pairs by their wording; None for those that contradict each other but are about different things."""
         verdicts = {pair: compare_wordings(*pair) for pair in pairs}
         contradicting = [pair for pair, verdict in verdicts.items() if verdict in CONTRADICTIONS]
         names = self.find_names(dict.fromkeys(chain.from_iterable(contradicting)), lang)

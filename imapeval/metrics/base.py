@@ -337,7 +337,7 @@ def option(description: str, default: str | float | bool, *, signed: bool = True
 
 
 def fixed(value: str | float) -> Any:
-    """Declare a field that cannot be set: it tells in the signature what the code does, such as how it splits texts."""
+    """Declare a field that users cannot set: it records in the signature how the code works, such as its tokenizer."""
     return field(default=value, init=False)
 
 

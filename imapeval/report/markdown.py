@@ -84,7 +84,7 @@ def write_markdown(
 
 
 def _tabulate_means(rows: Sequence[SummaryRow], untried: Counter[tuple[str, str]]) -> str:
-    """Return the table; `untried` counts the answers by metric and system, and those of all as of the system ""."""
+    """Return the table; `untried` counts answers by metric and system, with "" for all systems together."""
     several = any(row.system for row in rows)
     counted = any(row.contradictions is not None for row in rows)
     titles = [

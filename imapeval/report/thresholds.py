@@ -272,7 +272,7 @@ def require_number(value: Any, *, option: str) -> float:
     """Return a limit as a number.
 
     Raises:
-        UsageError: It is no finite number; names `option`, which set it.
+        UsageError: It is not a finite number; the message names `option`, which set it.
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise UsageError(f"{option} is {value!r}. Give a number.")

@@ -79,7 +79,7 @@ def _metric_name(wanted: str | Metric) -> str:
 
 
 def read_price(given: Price | str | None) -> Price | None:
-    """Return the price of a model that is given as an object, or as a text as after `--price`.
+    """Return the price of a model, given as an object or as text in the form that `--price` takes.
 
     Raises:
         UsageError: It is neither.
@@ -226,12 +226,12 @@ def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | F
 
 
 def _with_lists(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with lists, as in a file, in place of other sequences: the tuples of a `Sample`, arrays of numpy."""
+    """Return a row with lists, as in a file, in place of other sequences: the tuples of a `Sample`, numpy arrays."""
     return {name: _as_list(value, _turn_to_dict) if _is_sequence(value) else value for name, value in row.items()}
 
 
 def _is_sequence(value: Any) -> bool:
-    # An array of numpy is no `Sequence`.
+    # A numpy array is not a `Sequence`.
     return (
         hasattr(value, "__getitem__") and isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
     )

@@ -74,8 +74,8 @@ class Scorer:
         relations: How relations between facts are decided: "llm" (the default with `llm`) or "graph", which needs no
             model.
         concurrency, rpm, tpm: Maximum number of concurrent requests, requests per minute and tokens per minute.
-        price: Price of the model's tokens, `imapeval.Price(0.40, 1.60)` or a text as after `--price`; needed where it
-            is not known.
+        price: Price of the model's tokens, `imapeval.Price(0.40, 1.60)` or text in the form that `--price` takes;
+            needed if it is not known.
         max_cost: Maximum cost in USD over the life of this object.
         kg: A graph built by `imapeval kg build`, in place of the shipped one.
         encoder: "use", or "st:" and the name of a sentence-transformers model.

@@ -275,7 +275,7 @@ def split_condition(value: str) -> tuple[str, str]:
 def parse_condition(condition: str) -> Phrase:
     """Parse a condition without its conjunction, so that "if it swells" and "when it swells" are the same.
 
-    Every way to say "if untreated" is the same.
+    All ways of saying "if untreated" count as the same condition.
 
     >>> parse_condition("when the fever lasts").whole, parse_condition("unless it swells").stance.polarity
     ('the fever last', 'denied')

@@ -104,7 +104,7 @@ def extract(
 
 
 def _require_new(path: Path, *, name: str, paid: bool) -> Path:
-    """Return the path of the file to be written; that it exists is an error."""
+    """Return the path of the file to be written, which must not exist yet."""
     try:
         return require_new_file(path, name=name)
     except UsageError as error:

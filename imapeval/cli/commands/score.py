@@ -250,7 +250,7 @@ def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]
     try:
         yield
     except Interrupted as interrupted:
-        # Results are written in batches, and so may all be missing although texts have been read.
+        # Results are written in batches, so there may be none yet although texts have been read.
         kept = "" if ledger is None else f" Completions are kept in the cache: {format_report(ledger.report())}."
         echo(f"Stopped.{kept} To resume: {command}", err=True)
         raise typer.Exit(interrupted.code) from interrupted

@@ -41,8 +41,9 @@ counted by `tokens.estimate`. Mean over the questions of 100 imaps that a strong
 
 _VALUE_DENSITY = {"en": (110, 34), "zh": (28, 9)}
 """Characters of an answer per value in it, and characters of a value: means over 175 of the answers there (75 English,
-100 Chinese), read by a strong model with version 2 of the prompt. Their readings took 80 tokens on average; by
-`estimate_reading` it is 79 for the mean length of the English answers in that file, and 76 for that of the Chinese."""
+100 Chinese), read by a strong model with version 2 of the prompt. Their readings took 80 tokens on average;
+`estimate_reading` returns 79 for the mean length of the English answers in that file, and 76 for that of the Chinese
+ones."""
 
 _FEEDBACK = (
     "The response covers the main point of the instruction and agrees with the reference answer in most of what it "
@@ -79,8 +80,8 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
     """Return a reply that a model might give.
 
     Returns:
-        The reply; or an error of kind "unforeseen" for a request with a prompt of no judge in the registry, such as
-        that of a metric of another package that asks the model without being a `Judge`.
+        The reply; or an error of kind "unforeseen" if the prompt belongs to no judge in the registry, as when a metric
+        of another package asks the model without being a `Judge`.
     """
     if request.given:
         pieces = tuple(Token(piece, -1.0) for piece in _PIECE.findall(request.given))
@@ -108,7 +109,7 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
 def estimate_reading(request: Request) -> int:
     """Return the expected tokens of what is read in an answer.
 
-    Simulated values would make it less: they end with a clause.
+    Simulated values would make it too small, because each ends with its clause.
     """
     answer = _find_tagged_text("answer", request)
     chinese = has_chinese(answer)

@@ -50,7 +50,7 @@ class TaskForecast:
             prefixes need not process them again.
         completion_tokens: Expected tokens of the completions that are not cached.
         seen: Number of cached completions whose mean is the expectation; 0 if it is a typical value.
-        weighed: Number of requests, not cached, for log-probabilities; see `without_logprobs`.
+        weighed: Number of requests for log-probabilities that are not cached; see `without_logprobs`.
     """
 
     name: str
@@ -92,7 +92,7 @@ class UsageForecast:
 
     @property
     def usage(self) -> Usage:
-        """The tokens of all requests; repeated ones are not counted as reused, which not every server does."""
+        """The tokens of all requests; repeated ones are not counted as reused, because not every server reuses them."""
         prompt = sum(task.prompt_tokens for task in self.tasks)
         return Usage(prompt, sum(task.completion_tokens for task in self.tasks))
 

@@ -57,7 +57,8 @@ async def forecast_without_logprobs(
         count: See `forecast_usage`.
         progress: Likewise.
     """
-    # All weighted judges, because they share kinds of requests. Those of the extractor and the matcher are known.
+    # All weighted judges are counted again, because they share kinds of requests. What the extractor and the matcher
+    # send stays the same.
     resources = MetricResources(llm=model, votes=votes)
     judges = [metric.prepare(resources) for metric in work.metrics if isinstance(_unwrap(metric), WeightedJudge)]
     again = replace(work, model=model, metrics=tuple(judges))

@@ -22,9 +22,9 @@ def name_run(run: Run) -> str:
 
 
 def _split_sources(joined: str, command: Sequence[str]) -> Iterator[str]:
-    """Yield the sources of a run, which a manifest has with spaces between.
+    """Yield the sources of a run, which its manifest joins with spaces.
 
-    Names may have spaces, too, so the words of the command tell where one ends.
+    Names may contain spaces, too, so the words of the command tell where one ends.
     """
     words = sorted((word for word in command if word), key=len, reverse=True)
     while joined:
@@ -38,6 +38,6 @@ def _name_source(source: str) -> str:
         return "stdin"
     path = Path(source)
     if "*" in path.name:
-        # Of a pattern, the folder says more than the name.
+        # The folder of a pattern says more than its name.
         return next((parent.name for parent in path.parents if "*" not in parent.name), "")
     return Path(path.name.removesuffix(".gz")).stem

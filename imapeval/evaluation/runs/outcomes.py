@@ -80,7 +80,7 @@ class Outcomes:
         samples: Number of samples.
         by_metric: The outcomes by metric.
         failures: The failures by stage and kind, and by message.
-        repeated: The scores that are means of repetitions, whole, by metric in the order of the data.
+        repeated: The whole results whose scores are means of repetitions, by metric, in the order of the data.
     """
 
     def __init__(self, results: Iterable[Result], metrics: Sequence[str], index: IdIndex) -> None:
@@ -93,7 +93,7 @@ class Outcomes:
             position = index.get(result.id)
             if result.metric in self.by_metric and position is not None:
                 self._add(self.by_metric[result.metric], position, result)
-        # Replies arrive in another order each time, and resampling depends on it.
+        # Replies arrive in a different order each time, and resampling depends on the order.
         for of_metric in self.by_metric.values():
             of_metric.sort()
         places = {metric: place for place, metric in enumerate(metrics)}

@@ -23,7 +23,7 @@ SPREADSHEET_ERRORS = frozenset(
         *("#SPILL!", "#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!"),
     }
 )
-"""What a spreadsheet shows in a cell without a value (Microsoft, "ERROR.TYPE function")."""
+"""What a spreadsheet shows in a cell whose value is an error (Microsoft, "ERROR.TYPE function")."""
 
 _MAX_NAMES = 50
 """Maximum number of columns that a message names."""

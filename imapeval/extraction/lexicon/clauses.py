@@ -109,7 +109,7 @@ def split_items(sentence: Piece) -> Iterator[Piece]:
 
 
 def _find_item_ends(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what may separate items, without brackets within a clause, and without those that no bracket opened."""
+    """Yield what may separate items, except brackets within a clause and closing brackets that none opened."""
     within = 0  # the end of the last bracket within a clause
     opened = 0
     for found in _ITEM_END.finditer(text):
@@ -121,7 +121,7 @@ def _find_item_ends(text: str) -> Iterator[tuple[int, int]]:
                 continue
             opened += 1
         elif found[0] in _BRACKETS:
-            # What it closes may be an abbreviation or a number, "(ALT)" or "2)", which separates nothing.
+            # It may follow an abbreviation or a number, as in "(ALT)" or "2)", and then separates nothing.
             if not opened and _PLAIN_BEFORE.match(text, found.start() - 1):
                 continue
             opened = max(0, opened - 1)

@@ -45,7 +45,7 @@ _CLOSING = {
     "circumstance": re.compile("[时后前中内间期](?![期部脏科])"),
     "origin": re.compile("[出入来到]"),
 }
-# What belongs together to its end: a purpose, or what a statement is based on or excludes.
+# Opens what stays whole up to its end: a purpose, or what a statement is based on or excludes.
 _WHOLE = re.compile(
     r"(?:以(?![上下前后往内外])|为了|根据|针对|基于|鉴于|对于|关于|至于)"
     r"|(?:based on|according to|in terms of|regarding|with regards? to|as for|given|considering)\b"
@@ -56,7 +56,7 @@ _MAX_FRAME_CHARACTERS = 40
 """Characters before a list that are searched for the opening of a frame."""
 _LITOTES = re.compile(r"\bnot (?:ab|un)\w", re.IGNORECASE)  # "not uncommon" denies nothing
 _MIN_OBJECT_CHARACTERS = 4
-"""Characters behind a Chinese negation that are more than its verb: 不接触体液, but not 不集中."""
+"""Characters after a Chinese negation that are more than its verb: 不接触体液, but not 不集中."""
 _PREDICATE = re.compile(
     r"(?<=\w )(?:is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|does|causes|requires"
     r"|occurs|increases|contains|seems?|appears?|remains?)\b"
@@ -64,7 +64,7 @@ _PREDICATE = re.compile(
     r"|引起|导致|表现为|出现|存在|有助|属于|取决)",
     re.IGNORECASE,
 )
-# A part that may lack its noun, or the end of a phrase that is in common: "a viral", "trauma to the jaw".
+# A part that may lack its noun, or the end of a phrase that the parts share: "a viral", "trauma to the jaw".
 _INCOMPLETE = re.compile(
     r"(?:\w(?:al|ic|ous|ive|ular|ary|ed|able|ible)|\b(?:acute|air|deep|dry|early|high|hot|large|late|left|long|low|lower|mild|minor"
     r"|moderate|old|open|red|right|severe|short|small|soft|upper|young))$"
@@ -100,7 +100,7 @@ def names_nothing(text: str) -> bool:
 
 
 def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the boundaries of the items of a sentence, without those within a statement that a list is a part of."""
+    """Yield the boundaries of the items of a sentence, except those in a list that is part of one statement."""
     ends = [*boundaries, (len(text), len(text))]
     first = 0  # the boundary before the run
     while first < len(ends) - 1:
@@ -122,7 +122,7 @@ def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterat
         ]
         opens = not first or _opens_clause(text[:start][-_MAX_FRAME_CHARACTERS:])
         joined = _find_joined(parts, opens=opens)
-        # What a verb denies that is not known as one which governs lists: 不接触体液或痰.
+        # Alternatives that are denied by a verb not known to govern lists: 不接触体液或痰.
         alternatives = [text[slice(*end)].strip().lower() in ("or", "或", "或者") for end in ends[first:last]]
         if alternatives[0] and _denies_object(parts[0]) and not _CLAUSE_START.match(parts[1]):
             joined.add(1)
@@ -131,7 +131,7 @@ def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterat
 
 
 def _opens_clause(before: str) -> bool:
-    """Return whether what follows an English text opens a clause: what follows a comma may continue a list."""
+    """Return whether what follows an English text opens a clause; after a comma, it may continue a list instead."""
     return not before.rstrip().endswith(",") or _PREDICATE.search(before) is not None
 
 
@@ -191,7 +191,7 @@ def is_bare_name(text: str) -> bool:
 def _find_completing_part(parts: Sequence[str]) -> int:
     """Return the place of the part that completes those before it: 1 in "a viral or bacterial rash is"; 0 for none.
 
-    Other subjects have a predicate in common, which `scope` completes.
+    Other subjects share a predicate, with which `scope` completes them.
     """
     first = _DEFINITION.sub("", parts[0])
     if _PREDICATE.search(first) or _CLAUSE_START.match(first) or is_condition(first) or is_negated(first):
@@ -210,7 +210,7 @@ def _has_predicate(part: str) -> bool:
 
 
 def _denies_object(part: str) -> bool:
-    """Return whether a part denies something that is named behind the negation, without words that govern a list."""
+    """Return whether a part denies something that it names after the negation, without words that govern a list."""
     if find_governor(part) or find_denied_verb(part) or find_denying_predicate(part) or not is_negated(part):
         return False
     if _LITOTES.search(part):

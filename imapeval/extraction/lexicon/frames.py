@@ -1,4 +1,4 @@
-"""What surrounds the statements of an answer and is none: what a chatbot says of itself, and what introduces a list.
+"""What surrounds the statements of an answer without being one: disclaimers of a chatbot, and heads of lists.
 
 Pure; uses no dictionary.
 """
@@ -65,7 +65,7 @@ _CONTINUATION: Mapping[Lang, re.Pattern[str]] = {
 _LISTING_HEAD = re.compile(r"(?:以下|如下|下列).{0,10}$|\bfollowing(?: [\w-]+){0,2}$", re.IGNORECASE)
 _COLON = re.compile(r"\s*[:：]")
 _COMMA = re.compile(r"\s*[,，]")
-# What a statement is based on, applies to or serves, before or behind it.
+# What a statement is based on, applies to or serves, before or after it.
 _BASIS = re.compile(
     r"(?:based on|according to|in terms of|regarding|with regards? to|as for|given (?:your|the|that)|considering)\s.*"
     r"|in (?:contrast|this case|your case|that case|the meantime)|for (?:instance|example)|though rare|now"
@@ -102,7 +102,7 @@ def drop_disclaimers(sentence: Piece, lang: Lang) -> Iterator[Piece]:
 
 
 def introduces_list(item: Piece, text: str) -> bool:
-    """Return whether an item only introduces the list behind it: 症状 before 包括, "the following signs:"."""
+    """Return whether an item only introduces the list after it: 症状 before 包括, "the following signs:"."""
     if is_negated(item.text):
         return False
     listing = _LISTING_HEAD.search(item.text) and _COLON.match(text, item.end)
@@ -117,7 +117,7 @@ def is_frame(piece: Piece, text: str) -> bool:
 
 
 def is_setting(piece: Piece, text: str) -> bool:
-    """Return whether a Chinese item says only when the statement behind it holds: 病情稳定后，术前，."""
+    """Return whether a Chinese item says only when the statement after it holds: 病情稳定后 or 术前 before a comma."""
     short = 1 < len(piece.text) <= _MAX_SETTING_CHARACTERS
     ends = short and any(found.end() == len(piece.text) for found in _SETTING.finditer(piece.text))
     return ends and _COMMA.match(text, piece.end) is not None and not find_governor(piece.text)

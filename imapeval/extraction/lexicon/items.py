@@ -166,7 +166,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     links = _drop_labels(governed, text, lang, courtesies=courtesies)
     introduced = False
     for link, item in _complete_labels(_find_examples(links, governed, text, lang), lang):
-        # The reason for a denial, and what happens otherwise, are not denied as well.
+        # Neither the reason for a denial nor what happens otherwise is denied.
         is_reason = _REASON.search(link.between) or _OTHERWISE.match(item.piece.text)
         contrast = bool(link.part.chosen or _CONTRAST.search(link.between) or is_reason)
         if link.part.rejected:

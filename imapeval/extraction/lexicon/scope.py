@@ -112,7 +112,7 @@ class _Scope:
         loose: Whether they apply up to an "or", in Chinese up to a comma, like a negated verb.
         rejecting: Whether they are a mere "not", which applies up to a comma: "surgery, not drugs, for most".
         shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
-        parallel: Whether they are one of several things to do, so that the next of them after a comma is none to avoid.
+        parallel: Whether they are in a list of things to do, so that the next one after a comma is not to be avoided.
     """
 
     words: str = ""

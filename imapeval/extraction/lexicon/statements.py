@@ -171,7 +171,7 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
 
 
 def _complete_subjects(pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
-    """Yield the pieces of a sentence, those that begin with an English verb behind the subject of the one before.
+    """Yield the pieces of a sentence; one that begins with an English verb gets the subject of the one before it.
 
     "Gout, a kind of arthritis, is painful and can recur" states that gout is painful, and that it can recur.
     """

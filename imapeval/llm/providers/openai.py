@@ -314,7 +314,7 @@ def _find_address(base_url: str | None) -> _Address:
             "http://127.0.0.1:8000/v1."
         )
     # An unescaped slash ends the password, and the rest of it would be shown as part of the path. A fragment is never
-    # sent, so it is part of something else.
+    # sent, so what looks like one must belong to something else.
     if parts.scheme not in ("http", "https") or not host or "@" in parts.path or "#" in given_url:
         raise UsageError(
             f"{source} is not a valid server address. Give one such as http://127.0.0.1:8000/v1. In a user or password "

@@ -185,7 +185,7 @@ def fault_error(fault: CompletionFault, completion: str) -> ExtractionError:
 
 
 def advise(error: SampleError) -> SampleError:
-    """Return the error of both attempts; if the server cut them off, with what can be done about it."""
+    """Return the error of both attempts, with advice if the server cut the completions off."""
     if not isinstance(error, ProviderError) or error.kind != "truncated":
         return error
     advice = "Shorten the text, give the server a larger context, or switch the model's thinking off."

@@ -92,7 +92,7 @@ class Judge(Metric):
     def simulate_reply(self, task: str) -> str:
         """Return a typical reply of the model, with which a dry run continues and whose tokens it counts.
 
-        By default it is a number alone: the middle of the judge's range, or 3 if that has no ends. A judge that asks
+        By default it is a bare number: the middle of the judge's range, or 3 if the range is open. A judge that asks
         for anything else returns what its own parser can read.
 
         Args:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 _FIRST = 2
-"""Number of requests that find out. One completion may lack them for a reason of its own: tokens that spell a secret,
-or have an unknown format, are dropped."""
+"""Number of requests that decide. A single completion may lack log-probabilities for another reason: tokens that spell
+a secret, or have an unknown format, are dropped."""
 
 PATIENCE = 60.0
 """Seconds that the other requests wait for the first ones, which may hang or be repeated for minutes."""
@@ -22,7 +22,7 @@ class LogprobsSupport:
     """Whether a server returns log-probabilities. May be used from several event loops.
 
     Attributes:
-        absent: Whether it returns none: not in the first completions, and in no other so far.
+        absent: Whether it has returned none, neither in the first completions nor in any other so far.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class LogprobsSupport:
 
     @asynccontextmanager
     async def attempt(self) -> AsyncGenerator[None]:
-        """Make a request within: the first ones of an event loop at once, others after the end of these."""
+        """Surround a request: the first ones of an event loop start at once, the others after these have ended."""
         first = self._first.setdefault(asyncio.get_running_loop(), [])
         if len(first) < _FIRST:
             first.append(ended := asyncio.Event())

@@ -91,7 +91,7 @@ def _describe_noise(rows: Sequence[Bias], *, several: bool) -> str:
 
 
 def _render_unmeasured(biases: Sequence[Bias], rows: Sequence[Bias]) -> list[Markup]:
-    """Return why dimensions are not held equal together but each by itself; nothing where they are."""
+    """Return why each dimension is held equal by itself; nothing if all are held equal together."""
     if rows[0].dimension == biases[0].dimension:
         return []
     reasons = "; ".join(dict.fromkeys(row.reason for row in biases if row.dimension == ALL and row.reason))

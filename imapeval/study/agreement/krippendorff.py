@@ -135,6 +135,6 @@ def _within_answer_differences(counts: Floats, sums: Floats, squares: Floats) ->
 def _alpha(observed: Floats, expected: Floats, n: Floats, *, floor: Floats | float = 0.0) -> Floats:
     """Return 1 - (n - 1) observed / expected, both summed over unordered pairs (Krippendorff 2011, step D).
 
-    Where `expected` is a small difference, `floor` is what was subtracted from; rounding leaves a share of it.
+    Where `expected` is a difference, `floor` is its minuend: rounding may leave a tiny share of it in place of 0.
     """
     return 1 - (n - 1) * divide(observed, np.where(expected > RELATIVE_ZERO * floor, expected, 0.0))

@@ -165,7 +165,7 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
 
 
 def _refuse_other_signature(metric: str, here: tuple[Path, str], there: tuple[Path, str]) -> InputError:
-    """Return the error about two runs with their signatures of a metric, of which the parts that differ are named."""
+    """Return the error about two runs whose signatures of a metric differ; it names the parts that do."""
     parts, others = here[1].split("|"), there[1].split("|")
     own = list_first([part for part in parts if part not in others])
     theirs = list_first([part for part in others if part not in parts])

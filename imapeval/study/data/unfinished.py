@@ -1,4 +1,4 @@
-"""Says of a run that was interrupted, or goes on, that its results are those of some of the answers."""
+"""Says of a run that was interrupted, or is still going on, that its results cover only some of the answers."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def format_resume_command(run: Run) -> str:
 
 def format_command(words: Sequence[str]) -> str:
     """Return a command line of a manifest as one would type it: the program by its name, not by its path."""
-    # Those of earlier versions were recorded as they were given.
+    # Earlier versions recorded commands as they were given, with any secrets in them.
     return shlex.join(["imapeval", *map(redact, words[1:])])

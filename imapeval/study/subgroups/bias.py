@@ -137,9 +137,9 @@ def measure_bias(rated: Rated, *, signatures: Mapping[str, str] | None = None) -
 
 
 def choose_shown(rows: Sequence[Bias]) -> list[Bias]:
-    """Return the rows of all dimensions together, or of the only one; where none is measured, those of each by itself.
+    """Return the rows with all dimensions, or the only one, held equal; if none is measured, those of each by itself.
 
-    If those are not measured either, the former are returned.
+    If none of those is measured either, the former are returned.
     """
     together = [row for row in rows if row.dimension == rows[0].dimension]
     single = [row for row in rows if row.dimension != ALL]

@@ -31,7 +31,7 @@ _CHANGE = re.compile(
 )
 
 
-# Relatives of whom a finding is told: it is not one of the patient.
+# Relatives who are said to have a finding, which is then not the patient's.
 _RELATIVE = re.compile(
     r"\b(father|mother|brothers?|sisters?|siblings?|grand(?:mother|father|parents?)|uncles?|aunts?|cousins?|relatives?"
     r"|husband|wife|son|daughter)\b"
@@ -40,7 +40,7 @@ _RELATIVE = re.compile(
     r"(?=[均都也曾]?(?:没?有|无|患|得过|死于|确诊))",
     re.IGNORECASE,
 )
-# Words for one of two cases or degrees, and what another phrase must say to be about the same.
+# Words for one of two cases or degrees, and what another phrase must say to be about the same one.
 _CASES = tuple(
     (re.compile(case, re.IGNORECASE), re.compile(counterpart, re.IGNORECASE))
     for case, counterpart in (
@@ -61,7 +61,7 @@ _CASES = tuple(
 
 
 def concern_other_cases(a: Phrase, b: Phrase) -> bool:
-    """Return whether two phrases are about other people, cases or degrees, so that neither says anything of the other."""
+    """Return whether two phrases are about other people, cases or degrees, so that neither bears on the other."""
     one, other = (f"{phrase.text} {phrase.condition}" for phrase in (a, b))
     if set(_RELATIVE.findall(one)) != set(_RELATIVE.findall(other)):
         return True
@@ -92,7 +92,7 @@ def denies_another_point(denied: Phrase, affirmed: Phrase) -> bool:
     "A raised count is not a cause for concern" does not deny "the count is raised".
     """
     point = find_content_words(read_denied_part(denied.text))
-    # Chinese characters are no words: what is denied may be the same in others.
+    # Chinese characters are not words: other characters may name what is denied.
     return len(point) > 1 and point.isdisjoint(affirmed.words) and not any(map(has_chinese, point))
 
 

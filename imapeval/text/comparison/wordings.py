@@ -116,7 +116,7 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
             return None
         return verdict if verdict in (WordingVerdict.SAME, *CONTRADICTIONS) else None
     if verdict is WordingVerdict.OTHER_SIDE and is_untreated(a) != is_untreated(b):
-        # "Poor without treatment" is no contradiction of "good".
+        # "Poor without treatment" does not contradict "good".
         return None
     return _combine(verdict, _BY_CONDITIONS.get(conditions, WordingVerdict.SAME))
 

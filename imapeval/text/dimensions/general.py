@@ -16,7 +16,7 @@ TIMES_OF_DAY = (
     r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]"
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
-# Antibodies against hepatitis B and C are two tests, of which both may be done.
+# Antibodies against hepatitis B and against hepatitis C are two tests, and both may be done.
 _NO_TEST = r"(?! (?:(?:virus|viral|surface|core|e|igm|igg) ){0,3}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
 _NO_TEST_ZH = (
     r"(?!(?:型?肝炎?|型?流感?|型)(?:病毒)?(?:表面|核心|e|E)?(?:抗原|抗体|疫苗|检[测查]|筛查|化验|免疫球蛋白|病毒载量))"

@@ -34,7 +34,7 @@ class Ratings:
         answer, dimension, rater: Answer, dimension and rater of each rating, as positions in `ids`, `dimensions` and
             `raters` (0 without raters), shape (k,).
         value: The ratings, finite, shape (k,).
-        systems: System of each answer, "" if the file does not say, shape (n,); empty if it says of none. Where ids
+        systems: System of each answer, "" if the file does not say, shape (n,); empty if it never says. Where ids
             repeat between systems, they are ID/SYSTEM.
         scales: Declared scales by dimension; every rating lies on its scale.
         left_out: Numbers of skipped ratings, by a plural phrase that describes them.
@@ -159,10 +159,14 @@ def collect_ratings(
 
 
 def match_ids(ratings: Ratings, systems: Mapping[str, str]) -> Ratings:
-    """Return the ratings with the ids of a run, whose systems are given by id, where they say the system themselves.
+    """Return the ratings with the ids of a run, as far as they name the systems.
 
-    An id stays that of the answer where the run does not know the system. A rating of another system than that of the
-    answer with its id is of no answer, and gets the id ID/SYSTEM.
+    An id stays as it is if the run does not know the system. A rating of a system other than that of the answer with
+    its id belongs to no answer, and gets the id ID/SYSTEM.
+
+    Args:
+        ratings: The ratings.
+        systems: The system of each answer of the run, by the answer's id; "" if unknown.
     """
 
     def find(id_: str, system: str) -> str:

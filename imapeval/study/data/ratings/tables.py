@@ -12,7 +12,7 @@
           id,anna_accuracy,ben_accuracy
           a1,4,5
 
-Ids may repeat between systems that a column `system` names: then all ids are ID/SYSTEM, as in the data of a run.
+Ids may repeat between the systems that a column `system` names; all ids are then ID/SYSTEM, as in the data of a run.
 
 Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings, so a
 data file that contains ratings can be read directly.
@@ -97,7 +97,7 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
 
 
 def _find_system(source: RatingsSource, rows: list[Row], column: str) -> str | None:
-    """Return the column that names the systems; None if there is none, or it has the ratings of a dimension."""
+    """Return the column that names the systems; None if there is none, or if it holds the ratings of a dimension."""
     values = [row.fields.get(column) for row in rows]
     named = "system" in source.columns or any(value and read_number(value) is None for value in values)
     return column if named and "system" not in (source.wanted or ()) else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _SHARE = "Share right: "
-"""Begins what is said of a share, as the same may be said of a mean."""
+"""Opens a note on a share, because the same note may also be made on a mean."""
 
 
 @expand_options

@@ -61,7 +61,7 @@ def bias(
 
 
 def _print_reasons(rows: "Sequence[Bias]", how: str = "") -> None:
-    """Print each reason why there is no value once, with the rows that it is about unless it is about all."""
+    """Print each reason for a missing value once, with the rows that it concerns unless it concerns all of them."""
     from imapeval.evaluation.ids import list_first
 
     reasons: dict[str, list[str]] = {}
