@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
@@ -40,17 +41,17 @@ _RELATIVE = re.compile(
     r"(?=[均都也曾]?(?:没?有|无|患|得过|死于|确诊))",
     re.IGNORECASE,
 )
-# Words for one of two cases or degrees, and what another phrase must say to be about the same one.
+# Words for one of two cases or degrees, and what a phrase without them says if it is about the same one.
 _CASES = tuple(
-    (re.compile(case, re.IGNORECASE), re.compile(counterpart, re.IGNORECASE))
-    for case, counterpart in (
+    (re.compile(case, re.IGNORECASE), re.compile(same, re.IGNORECASE))
+    for case, same in (
         # Caution is neither permission nor a ban.
         (r"慎用|谨慎|慎重|小心使?用", r"慎|小心|放心|随意|滥用|安全|首选"),
         (
             r"\bnot (?:extremely|excessively|dangerously|markedly)\b",
             r"\b(?:extremely|excessively|dangerously|markedly)\b",
         ),
-        # What happens with treatment, and what happens without.
+        # What happens with treatment, and anything but what happens without.
         (
             r"\b(?:with|after|once|when|if|by|under) (?:(?!out|not)\w+ ){0,2}?(?:treatment|therapy|treated)\b"
             r"|(?:^|[，,])(?:经过?|及时|积极|规范)*治疗(?=后|可以?|能|死|病|预)",
@@ -60,15 +61,20 @@ _CASES = tuple(
 )
 
 
+# As many as there are parsed phrases.
+@lru_cache(maxsize=1 << 13)
+def _find_cases(text: str) -> tuple[frozenset[tuple[str, ...]], tuple[tuple[bool, bool], ...]]:
+    """Return the relatives that a text is about, and of each case whether it names it, or else is about the same."""
+    cases = ((case.search(text) is not None, same.search(text) is not None) for case, same in _CASES)
+    return frozenset(_RELATIVE.findall(text)), tuple(cases)
+
+
 def concern_other_cases(a: Phrase, b: Phrase) -> bool:
     """Return whether two phrases are about other people, cases or degrees, so that neither bears on the other."""
-    one, other = (f"{phrase.text} {phrase.condition}" for phrase in (a, b))
-    if set(_RELATIVE.findall(one)) != set(_RELATIVE.findall(other)):
-        return True
-    return any(
-        case.search(first) and not case.search(second) and not counterpart.search(second)
-        for case, counterpart in _CASES
-        for first, second in ((one, other), (other, one))
+    (ours, cases), (theirs, other_cases) = (_find_cases(f"{phrase.text} {phrase.condition}") for phrase in (a, b))
+    return ours != theirs or any(
+        named != other_named and not (other_same if named else same)
+        for (named, same), (other_named, other_same) in zip(cases, other_cases, strict=True)
     )
 
 
