@@ -43,7 +43,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare
 from imapeval.explain.context import write_context
 from imapeval.extraction import entries, parsing
-from imapeval.extraction.lexicon import clauses, coordination, cues, headings, scope, statements, tables
+from imapeval.extraction.lexicon import clauses, coordination, cues, frames, headings, scope, statements, tables
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
@@ -493,7 +493,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.dimensions.opposites.list_antonyms": lambda text: opposites.list_antonyms(text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
     "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in FACT_LANGS],
-    "extraction.lexicon.cues.is_disclaimer": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in FACT_LANGS],
+    "extraction.lexicon.frames.is_disclaimer": lambda text: [
+        frames.is_disclaimer(text, lang=lang) for lang in FACT_LANGS
+    ],
     "extraction.lexicon.cues.find_asked_terms": lambda text: [
         cues.find_asked_terms(text, lang=lang) for lang in FACT_LANGS
     ],

@@ -220,25 +220,9 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
 }
 
 
-_DISCLAIMER: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
-        r"|\b(?:this|the) (?:above )?(?:information|answer|response|content)(?: (?:given|provided|presented|contained))?(?: here| above)?"
-        r" (?:is|should|must|does|cannot)\b|\battachments? removed\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"仅供参考|不能(?:代替|替代|取代)(?:医生|专业|面诊)|不构成(?:医疗|诊断|任何)"),
-}
-
-
 def is_courtesy(item: str, *, lang: Lang) -> bool:
     """Return whether an item is a greeting, a courtesy or only a connective."""
     return bool(_COURTESY[lang].search(item))
-
-
-def is_disclaimer(sentence: str, *, lang: Lang) -> bool:
-    """Return whether a sentence is a disclaimer."""
-    return bool(_DISCLAIMER[lang].search(sentence))
 
 
 _ASKING: dict[Lang, re.Pattern[str]] = {

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from imapeval.extraction.lexicon.clauses import Piece
     from imapeval.types import Lang
 
+# What a whole sentence may say of the answer itself.
+_DISCLAIMER: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
+        r"|\b(?:this|the) (?:above )?(?:information|answer|response|content)"
+        r"(?: (?:given|provided|presented|contained))?(?: here| above)?"
+        r" (?:is|should|must|does|cannot)\b|\battachments? removed\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"仅供参考|不能(?:代替|替代|取代)(?:医生|专业|面诊)|不构成(?:医疗|诊断|任何)"),
+}
 _CLAUSE_END: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[,;](?=\s)|\s(?=(?:but|however|although)\s)", re.IGNORECASE),
     "zh": re.compile("[，,；;]"),
@@ -81,9 +92,16 @@ _SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之
 _MAX_SETTING_CHARACTERS = 16
 
 
+def is_disclaimer(sentence: str, *, lang: Lang) -> bool:
+    """Return whether a sentence says only what the answer itself is, such as no substitute for a doctor."""
+    return bool(_DISCLAIMER[lang].search(sentence))
+
+
 def drop_disclaimers(sentence: Piece, lang: Lang) -> Iterator[Piece]:
-    """Yield the parts of a sentence without the clauses in which a chatbot says what it is and cannot do."""
+    """Yield the parts of a sentence that disclaim nothing: neither what the answer is nor what a chatbot can do."""
     text = sentence.text
+    if is_disclaimer(text, lang=lang):
+        return
     start = kept = 0
     disclaims = False
     for end, following in [*(found.span() for found in _CLAUSE_END[lang].finditer(text)), (len(text), len(text))]:

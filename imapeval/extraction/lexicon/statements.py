@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.extraction.lexicon.coordination import names_nothing
-from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
+from imapeval.extraction.lexicon.cues import is_courtesy
 from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
 from imapeval.extraction.lexicon.items import split_into_items
@@ -115,8 +115,6 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
             continue
         part = text[start:end]
         for governed in govern_sentences(part, lang):
-            if is_disclaimer(governed.sentence.text, lang=lang):
-                continue
             for sentence in drop_disclaimers(governed.sentence, lang):
                 for piece in _read_sentence(replace(governed, sentence=sentence), part, lang):
                     yield replace(piece, start=piece.start + start, end=piece.end + start)

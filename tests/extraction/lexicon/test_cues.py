@@ -1,6 +1,7 @@
 import pytest
 
-from imapeval.extraction.lexicon.cues import TERMS, find_asked_terms, is_courtesy, is_disclaimer
+from imapeval.extraction.lexicon.cues import TERMS, find_asked_terms, is_courtesy
+from imapeval.extraction.lexicon.frames import is_disclaimer
 from imapeval.types import Lang
 
 # Written by us, one or more for every term and language.
