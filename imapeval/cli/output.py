@@ -152,18 +152,19 @@ def format_estimate(value: float | None, low: float | None, high: float | None, 
     return f"{shown} [{number_format.format_interval(low, high, digits=ends, write=write_decimal)}]"
 
 
-def require_new_file(path: Path, *, name: str | None = None) -> Path:
+def require_new_file(path: Path, *, name: str | None = None, note: str = "") -> Path:
     """Return the path of a file to be written.
 
     Args:
         path: The path.
         name: What the message calls it; None for the path.
+        note: What the message says of removing it.
 
     Raises:
         UsageError: The file exists.
     """
     if path.exists():
-        raise UsageError(f"{name or path} exists. Choose another file with --out, or remove it.")
+        raise UsageError(f"{name or path} exists. Choose another file with --out, or remove it.{note and f' {note}'}")
     return path
 
 

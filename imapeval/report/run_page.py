@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from imapeval.evaluation.runs import Run, is_being_written, name_run
+from imapeval.evaluation.runs import Run, format_command, is_being_written, name_run
 from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
@@ -22,7 +22,7 @@ from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
-from imapeval.study.data.unfinished import count_done, format_command, format_resume_command
+from imapeval.study.data.unfinished import count_done, format_resume_command
 from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems

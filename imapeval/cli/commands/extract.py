@@ -2,7 +2,6 @@
 
 from collections import deque
 from functools import partial
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated
 
@@ -24,8 +23,9 @@ from imapeval.cli.options import (
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
 from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
-from imapeval.errors import UsageError
 from imapeval.remote import Output
+
+_CACHED = "Removing it costs nothing: completions are cached, and only failed replies are asked for again."
 
 
 @expand_options
@@ -70,7 +70,7 @@ def extract(
     parts = open_parts(llm=model)
     with (
         output.open() as path,
-        add_up_usage(_require_new(path, name=output.show(path), paid=settings is not None), ledger),
+        add_up_usage(require_new_file(path, name=output.show(path), note="" if settings is None else _CACHED), ledger),
         TemporaryFile("w+", encoding="utf-8", newline="\n") as spool,
     ):
         store = ImapWriter(deque(sample.id for sample in samples), spool)
@@ -101,14 +101,3 @@ def extract(
             if ledger is not None:
                 echo(f"usage: {format_report(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
-
-
-def _require_new(path: Path, *, name: str, paid: bool) -> Path:
-    """Return the path of the file to be written, which must not exist yet."""
-    try:
-        return require_new_file(path, name=name)
-    except UsageError as error:
-        if not paid:
-            raise
-        note = "Removing it costs nothing: completions are cached, and only failed replies are asked for again."
-        raise UsageError(f"{error} {note}") from None

@@ -1,7 +1,6 @@
 """`imapeval score`: score the responses of a file."""
 
 import re
-import shlex
 import sys
 from collections import Counter
 from contextlib import contextmanager
@@ -41,7 +40,6 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interv
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
 from imapeval.errors import ServiceError
-from imapeval.redaction import redact
 from imapeval.remote import Output
 
 if TYPE_CHECKING:
@@ -124,6 +122,7 @@ def score(
         TableFormat,
         check_format,
         export_table,
+        format_command,
     )
     from imapeval.evaluation.stores import UnusableReplyGuard
     from imapeval.llm.middleware.budget import format_report
@@ -235,7 +234,8 @@ def score(
             _print_failures(failures, f"{failed} of {len(samples)} samples failed", file=file)
             firsts = (message.first for messages in outcomes.failures.values() for message in messages.values())
             if llm is not None and llm_options.batch is None and not all(result.final for result in firsts):
-                echo(f"To ask the model for the failed replies again: {_make_resume_command(destination)}", err=True)
+                command = format_command(sys.argv, out=destination)
+                echo(f"To ask the model for the failed replies again: {command}", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
@@ -244,9 +244,10 @@ def score(
 @contextmanager
 def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]":
     """Tell the user how to resume a run that stops before its end."""
+    from imapeval.evaluation.runs import format_command
     from imapeval.llm.middleware.budget import format_report
 
-    command = _make_resume_command(destination)
+    command = format_command(sys.argv, out=destination)
     try:
         yield
     except Interrupted as interrupted:
@@ -259,12 +260,6 @@ def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]
             # The same limit would stop it again at once.
             command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
         raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
-
-
-def _make_resume_command(destination: str) -> str:
-    command = ["imapeval", *sys.argv[1:]]
-    has_out = any(part.partition("=")[0] == "--out" for part in command)
-    return shlex.join(map(redact, command if has_out else [*command, "--out", destination]))
 
 
 def _print_failures(failures: "Sequence[Mapping[str, Any]]", how_many: str, *, file: str) -> None:

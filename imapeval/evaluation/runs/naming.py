@@ -1,11 +1,13 @@
-"""What a run is called on pages and in reports."""
+"""How a run and its command are written on pages and in reports."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.evaluation.ids import list_first
+from imapeval.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,3 +43,15 @@ def _name_source(source: str) -> str:
         # The folder of a pattern says more than its name.
         return next((parent.name for parent in path.parents if "*" not in parent.name), "")
     return Path(path.name.removesuffix(".gz")).stem
+
+
+def format_command(words: Sequence[str], *, out: str = "") -> str:
+    """Return a command line as one would type it: the program by its name, not by its path.
+
+    Args:
+        words: The program and its arguments.
+        out: The folder of a run that the command is to resume; without it, the command would begin another run.
+    """
+    given = not out or any(word.partition("=")[0] == "--out" for word in words)
+    # The manifests of earlier versions hold the words as they were given.
+    return shlex.join(["imapeval", *map(redact, (*words[1:], *(() if given else ("--out", out))))])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from imapeval.evaluation.runs import is_being_written
-from imapeval.redaction import redact
+from imapeval.evaluation.runs import format_command, is_being_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,12 +41,4 @@ def count_done(outcomes: Outcomes) -> int:
 def format_resume_command(run: Run) -> str:
     """Return the command that resumes a run; "" if it was made from Python."""
     words: Sequence[str] = run.manifest.get("command", [])
-    # Without the folder, the command would begin another run.
-    given = any(word.partition("=")[0] == "--out" for word in words)
-    return format_command([*words, *(() if given else ("--out", str(run.folder)))]) if words else ""
-
-
-def format_command(words: Sequence[str]) -> str:
-    """Return a command line of a manifest as one would type it: the program by its name, not by its path."""
-    # Earlier versions recorded commands as they were given, with any secrets in them.
-    return shlex.join(["imapeval", *map(redact, words[1:])])
+    return format_command(words, out=str(run.folder)) if words else ""
