@@ -35,7 +35,7 @@ _UNDECIDED = re.compile(r"\b(?:ask|if|nothing|report|something|tell|whether|why)
 # An exception that is no thing: "no pain except at night".
 _CIRCUMSTANCE = re.compile(r"(?:as|at|by|during|for|from|in|on|that|to|with|you|your)\b", re.IGNORECASE)
 _REPLACED = re.compile(
-    r"(?<=[\w）)])(?:来|去)?(?:代替|替代|取代)了?(?=\w)(?!治疗|疗法|方案|品|药|物|医|者|性)"
+    r"(?<=[\w）)])(?:来|去)?(?:代替|替代|取代)了?(?=\w)(?![并和或及]|治疗|疗法|方案|品|药|物|医|者|性)"
     r"|(?<![然反因从进故])(?:而(?=不[是用要能宜应可会需必])|而非(?!常))|(?<![然反因从进故])而(?=[是用改应选宜吃喝采要])"
 )
 _CHOSEN = re.compile("(?:[还倒])?不如|宁[可愿]")

@@ -56,6 +56,7 @@ _CONTRAINDICATIONS = re.compile(
     rf"|(?:以下|下列)(?:人群|患者|病人|情况){_UNSUITABLE}.{{0,6}}",
     re.IGNORECASE,
 )
+_QUESTION = re.compile("([要能可会该])不\\1")  # 要不要吃药 forbids nothing
 _AVOID: Mapping[Lang, str] = {"en": "avoid", "zh": "避免"}
 # "Do not smoke" lacks no object, and "you do not need drugs" introduces an explanation.
 _COMPLETE = re.compile(r"\b(?:smoke|stopping|avoiding|quitting)$", re.IGNORECASE)
@@ -157,7 +158,7 @@ def find_list_governor(text: str, lang: Lang) -> str:
     ('避免', '不能吃')
     """
     text = _FINAL_BRACKET.sub("", _OPENING.sub("", text))
-    if len(text) > _MAX_HEADING_CHARACTERS or not strip_yes_no(text):
+    if len(text) > _MAX_HEADING_CHARACTERS or not strip_yes_no(text) or _QUESTION.search(text):
         return ""
     if _DONTS.fullmatch(text):
         return "do not"

@@ -95,6 +95,11 @@ _PREDICATE = re.compile(
     r"|[会是含使易致引增加重伤应少宜改忌每]|可(?![乐可])",
     re.IGNORECASE,
 )
+# What a list of things to avoid may add about something else.
+_RECOMMENDED = re.compile(
+    r"\b(?:is|are) (?:\w+ly )?(?:advised|allowed|encouraged|fine|ok|okay|recommended|safe)$", re.IGNORECASE
+)
+_NO_VERB = re.compile(r"(?:an?|the|this|that|these|those|it|they|you|we)\b", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[^()（）\n]*")
 _MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
 """Longest piece without a statement that is a connective, such as "therefore", rather than a clause; in characters."""
@@ -118,6 +123,7 @@ class Item:
         joined_by_or: Whether it is an "or".
         comma: Whether it is, or contains, a comma.
         conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.
+        enumerated: Whether it is the Chinese enumeration comma.
         introduced: Whether a colon separates the item from its negation: "Do not: take aspirin, drink alcohol".
         example: Whether it is an example of the item before it: "foods such as coffee", "NSAIDs (ibuprofen, naproxen)".
         aside: Whether it is a remark in brackets, after which the list goes on: "aspirin (a tablet) and alcohol".
@@ -130,6 +136,7 @@ class Item:
     joined_by_or: bool = False
     comma: bool = False
     conjoined: bool = False
+    enumerated: bool = False
     introduced: bool = False
     example: bool = False
     aside: bool = False
@@ -158,6 +165,9 @@ class _Link:
         """Return whether the heading denies the words of the part: not 多喝水 below 避免, which is a remedy."""
         # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
         is_free = not self.bare and is_negated(text)
+        is_free = is_free or _RECOMMENDED.search(text) is not None
+        # "Do not" is followed by a verb.
+        is_free = is_free or (self.governor.lower() in ("do not", "don't", "never") and bool(_NO_VERB.match(text)))
         return bool(self.governor) and not is_free and not (is_remedy(text) and advises_against(self.governor))
 
 
@@ -245,6 +255,7 @@ def _find_examples(
                 joined_by_or=bool(_OR.search(between)),
                 comma=bool(_COMMA.search(between)),
                 conjoined=conjoined and listed,
+                enumerated="、" in between,
                 example=example,
                 aside=item.start < remark_end,
             ),

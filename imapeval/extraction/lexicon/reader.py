@@ -74,7 +74,7 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="12")
+        return signature("lexicon", graph=self.graph.hash[:12], v="13")
 
     @property
     def concurrency(self) -> int:

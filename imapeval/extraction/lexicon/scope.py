@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.coordination import find_predicate, is_bare_name
 from imapeval.extraction.lexicon.headings import find_listing_verb
 from imapeval.extraction.lexicon.items import is_remedy, prepend_governor
+from imapeval.extraction.lexicon.openings import begins_anew
 from imapeval.text.negation.governors import (
     denies_being,
     find_denied_verb,
@@ -62,7 +63,23 @@ _HISTORY = re.compile(
 _PARALLEL = re.compile(r".*\b(?:avoid|limit|quitt|stopp)ing$", re.IGNORECASE)
 _GERUND = re.compile(r"\s*\w{2,}ing\b", re.IGNORECASE)
 # The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
-_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现")
+_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现|.{1,8}正常$")
+_POSSIBLE = re.compile(r"\b(?:could|might|would)\b")  # "stopping could cause pain or fever" denies neither
+_RELATIVE = re.compile(r"\b(?:that|which|who|whose)\b", re.IGNORECASE)
+# A predicate that has its own subject, which what precedes it does not share: one in a subordinate clause, one of a
+# pronoun, and in a list with "and" one of a single thing.
+_OWN_SUBJECT = re.compile(
+    r".*\b(?:as|because|how|if|since|so|that|unless|until|what|when|where|whether|which|while|who|why"
+    r"|i|you|he|she|it|we|they|this|these|those|there)\b",
+    re.IGNORECASE,
+)
+_SINGULAR = re.compile(r"(?:is|was|has|does|isn|wasn|hasn|doesn|needs)\b", re.IGNORECASE)
+_SUBORDINATE = re.compile(r"\b(?:because|if|so that|till|unless|until|when|while)\b", re.IGNORECASE)
+# What nobody lists among findings that are missing, because its absence is a finding itself.
+_VITAL = re.compile(
+    r"(?:眼?泪|尿液?|小便|大便|呼吸|脉搏|意识)$|\s*(?:wet (?:diapers?|nappy|nappies)|urine|tears|pulse)\b",
+    re.IGNORECASE,
+)
 
 
 def apply_governors(found: list[Item], lang: Lang) -> Iterator[Piece]:
@@ -81,7 +98,7 @@ def apply_governors(found: list[Item], lang: Lang) -> Iterator[Piece]:
             groups[-1].append(item)
     pieces: list[Piece] = []
     for group in [*groups, *asides]:
-        completed = _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
+        completed = _append_predicates(_apply_governor_to_list(group, lang), group, lang)
         pieces += _apply_hedges(completed, lang)
     yield from sorted(pieces, key=attrgetter("start"))
 
@@ -113,6 +130,9 @@ class _Scope:
         rejecting: Whether they are a mere "not", which applies up to a comma: "surgery, not drugs, for most".
         shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
         parallel: Whether they are in a list of things to do, so that the next one after a comma is not to be avoided.
+        single: Whether they apply to their own item and what is joined to it by a word, as in a list that began without
+            them: 发热、哭时无泪、眼窝凹陷.
+        affirming: Whether another negation undoes them, so that they do not apply to examples: 不必禁食蔬菜(如菠菜).
     """
 
     words: str = ""
@@ -121,25 +141,34 @@ class _Scope:
     rejecting: bool = False
     shares_predicate: bool = False
     parallel: bool = False
+    single: bool = False
+    affirming: bool = False
 
     @classmethod
-    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool) -> _Scope:
-        """Return the scope that an item opens with its governor, or with its subject and a negated verb."""
+    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool, denied: bool) -> _Scope:
+        """Return the scope that an item opens with its governor, or with its subject and a negated verb.
+
+        `denied` says whether the item before it is denied as well, or whether there is none.
+        """
         text = item.piece.text
+        single = item.enumerated and not denied
         if not governor:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(text, lang)
             verb = listing or find_denied_verb(text)
             loose = not listing and (lang == "zh" or not advises_against(verb))
             own = is_clause(text[len(verb) :], lang) and not verb.endswith(" to")
-            return cls("" if own else verb, loose=loose)
+            single = single or bool(_RELATIVE.search(verb) or _VITAL.match(text, len(verb)))
+            return cls("" if own else verb, loose=loose, single=single)
         if governor == text:
             # A lone "No" answers the question and governs nothing, unlike "do not smoke".
             words = find_negator(governor, lang) if strip_final_verb(governor) != governor else ""
             return cls(words, introduced=item.introduced)
         # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it.
-        own = is_clause(text[len(governor) :], lang)
+        own = is_clause(text[len(governor) :], lang) or _POSSIBLE.search(text, len(governor)) is not None
         rejecting = item.rejected or governor.lower() == "not"
+        # 戒烟 is a word, and 戒烟、肺康复 a list of two things to do.
+        single = single or (governor.endswith("戒") and len(text) == len(governor) + 1)
         return cls(
             "" if own and not item.introduced else governor,
             introduced=item.introduced,
@@ -147,6 +176,8 @@ class _Scope:
             rejecting=rejecting,
             shares_predicate=not own and first and not advises_against(governor),
             parallel=bool(_PARALLEL.match(governor)) and not _GERUND.match(text, len(governor)),
+            single=single or _VITAL.match(text, len(governor)) is not None,
+            affirming=is_negated(governor) and not is_negated(text),
         )
 
     def reaches(self, item: Item, lang: Lang, *, past_or: bool, last: bool) -> bool:
@@ -156,19 +187,28 @@ class _Scope:
             return False
         if self.introduced:
             return True
+        if self.affirming and item.example:
+            return False
+        if self.single and not item.example and (item.comma or (item.enumerated and len(text) > 1)):
+            return False
+        if begins_anew(item, self.words, lang, past_or=past_or):
+            return False
         if last and item.comma and not item.conjoined and self.words.lower() == "without":
             return False  # "Without insulin, sugar stays in the blood"
         if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
             return False
         if _OWN_FINDING.match(text) or (self.parallel and item.comma and _GERUND.match(text)):
             return False
-        completes = self.shares_predicate and last and not _opens_clause(text, lang)
+        completes = self.shares_predicate and last and item.conjoined and not _opens_clause(text, lang)
         return (completes or not is_clause(text, lang)) and (lang == "en" or not is_remedy(text))
 
 
 def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
     scope = introduced = _Scope()
     conjoined = False
+    exemplified = False
+    opened = 0
+    last_conjoined = max((place for place, item in enumerate(group) if item.conjoined), default=-1)
     last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
     pieces: list[Piece] = []
     for place, item in enumerate(group):
@@ -180,7 +220,10 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             scope = introduced  # "Do not: drive, avoid dehydration, drink beer"
         elif item.comma and lang == "zh" and not item.example and (conjoined or denies_being(scope.words)):
             scope = _Scope()  # 无发热、皮疹，头痛三天: the list ends at the comma
+        elif item.comma and lang == "en" and not (exemplified or item.example) and opened < last_conjoined < place:
+            scope = _Scope()  # "No juice or sweets, walks after meals": the conjunction ended the list
         conjoined = conjoined or item.conjoined
+        exemplified = exemplified or item.example
         if item.example:
             # Examples belong to the item before them, and what is listed with them.
             scope = replace(scope, loose=False)
@@ -196,8 +239,12 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
         elif not governor and scope.reaches(item, lang, past_or=place > last_or, last=place == len(group) - 1):
             piece = prepend_governor(piece, negator if own and scope.introduced and negator else scope.words, lang)
         else:
-            scope = _Scope.open(item, governor, lang, first=place == 0)
+            opened = place
+            denied = place == 0 or is_negated(pieces[-1].text)
+            scope = _Scope.open(item, governor, lang, first=place == 0, denied=denied)
             introduced = scope if scope.introduced else introduced
+        if lang == "en" and not scope.introduced and _SUBORDINATE.search(item.piece.text.removeprefix(scope.words)):
+            scope = _Scope()  # "Do not stop milk unless he has hives or vomiting"
         pieces.append(piece)
     return pieces
 
@@ -222,30 +269,34 @@ def _opens_clause(text: str, lang: Lang) -> bool:
     return _SUBJECT.match(text) is not None or _CLAUSE[lang].match(text) is not None
 
 
-def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -> list[Piece]:
+def _has_own_subject(text: str, predicate: str, item: Item) -> bool:
+    """Return whether a predicate at the end of a list is only about the last item."""
+    single = item.conjoined and not item.joined_by_or and _SINGULAR.match(predicate)
+    return bool(single) or _OWN_SUBJECT.match(text.removesuffix(predicate)) is not None
+
+
+def _append_predicates(pieces: list[Piece], items: list[Item], lang: Lang) -> list[Piece]:
     """Complete the bare pieces before a predicate with it: "A and B should be avoided", "A or B can help".
 
-    Args:
-        pieces: The items of a list.
-        conjoined: For each, whether its separator is more than a comma: "rest, aspirin should be avoided" is not a
-            list.
-        lang: Their language.
+    Only an item that is joined by more than a comma ends such a list: "rest, aspirin should be avoided" is none.
     """
     completed = list(pieces)
     for last, piece in enumerate(pieces):
         denying = find_denying_predicate(piece.text)
+        if denying and lang == "en" and _has_own_subject(piece.text, denying, items[last]):
+            continue
         predicate = denying or find_predicate(piece.text)
         place = last
         # In Chinese a comma separates clauses, in English also the items before the last.
-        while predicate and place and (conjoined[place] or (lang == "en" and place < last)):
+        while predicate and place and (items[place].conjoined or (lang == "en" and place < last)):
             text = completed[place - 1].text
             if find_governor(text) or _CLAUSE[lang].search(text) or find_denying_predicate(text):
                 break
-            if not denying and not is_bare_name(text):
+            if not (is_bare_name(text) or (denying and not find_predicate(text))):
                 break
             place -= 1
         # "He needs a scan, an ECG, and drugs can help": the list begins before its bare names.
-        if not denying and place and (conjoined[place] or lang == "en"):
+        if not denying and place and (items[place].conjoined or lang == "en"):
             continue
         space = "" if lang == "zh" else " "
         for before in range(place, last):
