@@ -9,7 +9,9 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from annotated_types import Gt, Le
 
 from imapeval.redaction import hide_logins, redact, redact_message
 
@@ -84,6 +86,7 @@ class Pair:
         certainty: How certain the text is of the fact.
         condition: The condition under which alone the fact holds, as written: "if kidneys are healthy"; "" for none.
         amounts: Doses, durations, ages and other amounts in the value, as written.
+        importance: How much the fact matters to the question, greater than 0 and at most 1: its weight in the score.
     """
 
     term: str
@@ -93,6 +96,7 @@ class Pair:
     certainty: Certainty = "certain"
     condition: str = ""
     amounts: tuple[str, ...] = ()
+    importance: Annotated[float, Gt(0), Le(1)] = 1.0
 
 
 def values_by_term(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
@@ -190,7 +194,7 @@ class Match:
         reference: The reference's value.
         response: The response's value.
         relation: The relation of the reference value to the response value.
-        similarity: Similarity of the two values in 0..1 (encoder cosine, clipped at 0).
+        similarity: Similarity of the two values in 0..1 (`imapeval.matching.hybrid`).
         decided_by: What decided the relation.
         evidence: Why, as JSON values.
         other_term: The term of the response's value if it differs, since answers may give one fact under two headings;

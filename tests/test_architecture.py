@@ -44,6 +44,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("text", frozenset({"text"})),
     ("llm", frozenset({"llm"})),
     ("graph", frozenset({"graph"})),
+    ("fact_model", frozenset({"fact_model"})),
     ("extraction", frozenset({"extraction"})),
     ("matching", frozenset({"matching"})),
     ("metrics", frozenset({"metrics"})),

@@ -171,8 +171,9 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
             [TwoStepExtractor(LLMReader(llm, temperature=TEMPERATURE, seed=seed)) for seed in seeds]
         )
     from imapeval.extraction.lexicon.reader import LexiconReader
+    from imapeval.fact_model import open_fact_model
 
-    return TwoStepExtractor(LexiconReader(graph))
+    return TwoStepExtractor(LexiconReader(graph, open_fact_model()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +283,10 @@ def open_matcher(
     from imapeval.matching.hybrid import HybridMatcher
 
     opened, index = _open_index(graph, encoder, progress)
-    matcher = HybridMatcher(graph=graph, encoder=opened, index=index)
     if llm is None:
-        return matcher
+        from imapeval.fact_model import open_fact_model
+
+        return HybridMatcher(graph, opened, index, open_fact_model())
     from imapeval.matching.llm import LLMMatcher
 
-    return LLMMatcher(matcher, llm)
+    return LLMMatcher(HybridMatcher(graph, opened, index), llm)

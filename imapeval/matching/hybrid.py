@@ -15,6 +15,10 @@ in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; an
 which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
 frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
+
+Its square root is multiplied by the agreement that the small model expects (`imapeval.fact_model`), which knows what
+values mean, but relates too many: neither alone agrees with clinicians as well as the two together
+(docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
 """
 
 from __future__ import annotations
@@ -22,22 +26,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.graph.linking.linker import Linker
-from imapeval.matching.graph import explain_unrelated, relate_links
-from imapeval.matching.names import BY_WORDING, NameRelater, is_denied
-from imapeval.matching.wording import find_replacement, names_finding, relate_by_head
+from imapeval.matching.graph import explain_unrelated
+from imapeval.matching.linked import UNLINKED, LinkedValue, relate_linked, relate_replaced
+from imapeval.matching.names import BY_WORDING, NameRelater
+from imapeval.matching.wording import relate_by_head
 from imapeval.signature import signature
-from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison.similarity import measure_wording_similarity
-from imapeval.text.comparison.wordings import (
-    ConditionRelation,
-    WordingVerdict,
-    compare_conditions,
-)
 from imapeval.text.phrases import parse_phrase
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
@@ -47,11 +46,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from imapeval.fact_model import FactModel
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
     from imapeval.graph.linking.mentions import Mention
-    from imapeval.graph.model import Link, LinkKind
+    from imapeval.graph.model import LinkKind
     from imapeval.graph.store.graph import Graph
+    from imapeval.text.comparison.wordings import WordingVerdict
     from imapeval.text.phrases import Phrase
     from imapeval.types import Decider, KnownRelation
 
@@ -75,11 +76,13 @@ class HybridMatcher:
         graph: Decides exact, belonging and containment of linked values.
         encoder: The sentence encoder, whose cosine is half of the similarity.
         index: Names of the graph as vectors of the encoder; links values that equal no name, and centres vectors.
+        facts: The small model; None for similarities without it.
     """
 
     graph: Graph
     encoder: Encoder
     index: NameIndex
+    facts: FactModel | None = None
     _linker: Linker = field(init=False, repr=False)
     _names: NameRelater = field(init=False, repr=False)
 
@@ -99,8 +102,9 @@ class HybridMatcher:
             graph=self.graph.hash[:12],
             encoder=self.encoder.identity,
             similarity="centred-cosine+token-dice,by-stance",
+            **({} if self.facts is None else {"agreement": self.facts.identity}),
             **others,
-            v="21",
+            v="22",
         )
 
     async def match(
@@ -150,7 +154,10 @@ class HybridMatcher:
         if not (case.reference and case.response):
             return []
         matches: list[Match] = []
-        similarities = values.similarities([v for _, v in case.reference], [w for _, w in case.response])
+        sides = [v for _, v in case.reference], [w for _, w in case.response]
+        similarities = values.similarities(*sides)
+        if self.facts is not None and not case.judged:
+            similarities = np.round(self.facts.measure_agreement(*sides, similarities) * np.sqrt(similarities), 4)
         for reference, row in zip(case.reference, similarities, strict=True):
             for response, similarity in zip(case.response, row, strict=True):
                 if case.recorded is not None:
@@ -168,21 +175,21 @@ class HybridMatcher:
             evidence = {"why": verdict.value}
             return Match(term, reference, response, BY_WORDING[verdict], similarity, "text", evidence)
         ours, theirs = values.links[reference], values.links[response]
-        if decision := _relate_linked(self.graph, ours, theirs):
+        if decision := relate_linked(self.graph, ours, theirs):
             return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
         if decision := relate_by_head(self.graph, reference, response):
             return Match(term, reference, response, decision[0], similarity, "text", decision[1])
-        if decision := _relate_replaced(self._linker, reference, response):
+        if decision := relate_replaced(self._linker, reference, response):
             return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
         if decision := self._names.relate(reference, response, values.names[reference], values.names[response]):
             return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
         evidence = explain_unrelated(self.graph, ours.links, theirs.links)
         return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)
 
-    def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
+    def _link(self, values: Sequence[str], lang: Lang) -> dict[str, LinkedValue]:
         """Link values to concepts by their wording, else by what they are about: "aspirin" in "avoid aspirin"."""
         phrases = {value: parse_phrase(value) for value in values}
-        linked: dict[str, _Linked] = {}
+        linked: dict[str, LinkedValue] = {}
         # A whole value first: 睡不着觉 is a name, so its 不 denies nothing.
         for place, form in enumerate(_FORMS):
             open_ = {value: phrase for value, phrase in phrases.items() if value not in linked}
@@ -190,8 +197,8 @@ class HybridMatcher:
             for (value, phrase), links in zip(open_.items(), found, strict=True):
                 guess = bool(links) and links[0].how in _GUESSED
                 if links and not (guess and (form is _get_subject or phrase.amounts.items)):
-                    linked[value] = _Linked(links, place > 0 and phrase.stance.denies, phrase)
-        return {value: linked.get(value, _UNLINKED) for value in values}
+                    linked[value] = LinkedValue(links, place > 0 and phrase.stance.denies, phrase)
+        return {value: linked.get(value, UNLINKED) for value in values}
 
 
 def _get_core(phrase: Phrase) -> str:
@@ -213,18 +220,6 @@ _GUESSED: frozenset[LinkKind] = frozenset({"index", "kind"})
 """Links that do not count for the subject of a statement or beside amounts: the rest might mean something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Linked:
-    """The concepts of a value, whether it denies or advises against them, and the phrase."""
-
-    links: tuple[Link, ...]
-    denies: bool
-    phrase: Phrase
-
-
-_UNLINKED = _Linked((), denies=False, phrase=parse_phrase(""))
-
-
 @dataclass(frozen=True)
 class _FactSets:
     """The facts of an imap that are to be related.
@@ -239,6 +234,11 @@ class _FactSets:
     response: Sequence[_Fact]
     recorded: Mapping[tuple[_Fact, _Fact], KnownRelation] | None
     unlisted: Decider = "recorded"
+
+    @property
+    def judged(self) -> bool:
+        """Whether people or a language model have related the facts."""
+        return self.recorded is not None and self.unlisted != "encoder"
 
 
 def _collect_facts(imap: Imap) -> _FactSets:
@@ -272,7 +272,7 @@ class _BatchValues:
         vectors: Vectors,
         encode_alone: Callable[[Sequence[str]], Vectors],
         verdicts: Mapping[tuple[str, str], WordingVerdict | None],
-        links: Mapping[str, _Linked],
+        links: Mapping[str, LinkedValue],
         names: Mapping[str, Sequence[Mention]],
     ) -> None:
         self._rows = {value: row for row, value in enumerate(values)}
@@ -315,84 +315,3 @@ def _drop_shared_contradictions(matches: list[Match]) -> list[Match]:
         else match
         for match in matches
     ]
-
-
-def _relate_linked(graph: Graph, reference: _Linked, response: _Linked) -> tuple[Relation, dict[str, Any]] | None:
-    decision = relate_links(graph, reference.links, response.links)
-    if decision is None:
-        return None
-    for apply in (_apply_stance, _apply_amounts, _apply_conditions):
-        decision = apply(*decision, reference, response)
-    return decision
-
-
-def _relate_replaced(linker: Linker, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
-    """Relate two values that differ in one place by the concepts that are named there."""
-    replacement = find_replacement(reference, response)
-    if replacement is None:
-        return None
-    phrases = map(parse_phrase, (reference, response))
-    ours, theirs = (
-        _Linked(linker.link_by_name(name), phrase.stance.denies, phrase)
-        for name, phrase in zip(replacement, phrases, strict=True)
-    )
-    decision = _relate_linked(linker.graph, ours, theirs)
-    # An infection of the bladder is one of the urinary tract, but an amputation of the finger is none of the arm.
-    if decision is None or ("part of" in decision[1]["steps"] and not names_finding(reference)):
-        return None
-    return decision[0], {**decision[1], "confidence": "low"}
-
-
-def _apply_stance(
-    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
-) -> tuple[Relation, dict[str, Any]]:
-    """Combine the relation of concepts with their stances: "avoid NSAIDs" contradicts "take ibuprofen"."""
-    if reference.denies == response.denies:
-        return relation, evidence
-    if is_denied(relation, by_reference=reference.denies):
-        return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OPPOSITE.value}
-    return Relation.UNMATCHED, evidence
-
-
-def _apply_amounts(
-    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
-) -> tuple[Relation, dict[str, Any]]:
-    """Combine the relation of concepts with their amounts: "Advil 200 mg" contradicts "ibuprofen 400 mg"."""
-    amounts = compare_amounts(reference.phrase.amounts, response.phrase.amounts)
-    if relation is Relation.CONTRADICTION or amounts in (None, AmountRelation.SAME):
-        return relation, evidence
-    if amounts is AmountRelation.DIFFERENT:
-        if relation is Relation.EXACT:
-            return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OTHER_AMOUNT.value}
-        return Relation.UNMATCHED, evidence
-    ours, theirs = ({amount.dimension for amount in one.phrase.amounts.items} for one in (reference, response))
-    if amounts is AmountRelation.NARROWER_B or (amounts is AmountRelation.ONE_SIDED and ours < theirs):
-        by_amounts = Relation.CONTAINMENT
-    elif amounts is AmountRelation.NARROWER_A or (amounts is AmountRelation.ONE_SIDED and theirs < ours):
-        by_amounts = Relation.BELONGING
-    else:
-        by_amounts = Relation.UNMATCHED
-    # "ibuprofen" is the narrower of "ibuprofen" and "NSAID 400 mg" by its kind, and the wider one by its amount.
-    return by_amounts if relation in (Relation.EXACT, by_amounts) else Relation.UNMATCHED, evidence
-
-
-def _apply_conditions(
-    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
-) -> tuple[Relation, dict[str, Any]]:
-    """Combine the relation of concepts with their conditions.
-
-    Advice under one condition says nothing about another, except that the same thing at another amount contradicts:
-    "paracetamol above 38 °C" and "paracetamol above 39 °C". A condition on one side narrows it, as an amount does.
-    """
-    conditions = compare_conditions(reference.phrase, response.phrase)
-    if conditions is ConditionRelation.SAME or relation is Relation.UNMATCHED:
-        return relation, evidence
-    evidence = {**evidence, "why": conditions.value}
-    if conditions is ConditionRelation.OTHER:
-        return Relation.UNMATCHED, evidence
-    if conditions is ConditionRelation.OTHER_AMOUNT:
-        return (Relation.CONTRADICTION if relation is Relation.EXACT else Relation.UNMATCHED), evidence
-    if relation is Relation.CONTRADICTION:
-        return relation, evidence
-    narrowed = Relation.CONTAINMENT if conditions is ConditionRelation.NARROWER else Relation.BELONGING
-    return narrowed if relation in (Relation.EXACT, narrowed) else Relation.UNMATCHED, evidence

@@ -114,10 +114,10 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
 
     Every pair of values earns its `credit`. `recall` is the mean over the reference's facts of the best credit that a
     fact of the response earns with them (completeness), `precision` the same for the facts of the response (accuracy).
-    A fact is a value under its term. A fact of the reference that the response contradicts earns nothing, for either
-    side, whatever else the response says about it. A fact of the response that contradicts one earns nothing by
-    similarity to others. If the response calls more than `MAX_ALTERNATIVES` facts possible, they share that many
-    credits. The score is the mean of recall and precision, which Eq. 1 adds.
+    Both are weighted by `Pair.importance`. A fact is a value under its term. A fact of the reference that the response
+    contradicts earns nothing, for either side, whatever else the response says about it. A fact of the response that
+    contradicts one earns nothing by similarity to others. If the response calls more than `MAX_ALTERNATIVES` facts
+    possible, they share that many credits. The score is the mean of recall and precision, which Eq. 1 adds.
 
     Returns:
         A score in 0..1. Parts: `recall`, `precision`, `f1` (harmonic mean of the two, 0 if both are 0) and
@@ -127,8 +127,8 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     """
     if failure := check_scorable(imap):
         return failure
-    reference = dict.fromkeys(((pair.term, pair.value) for pair in imap.reference), 0.0)
-    response = dict.fromkeys(((pair.term, pair.value) for pair in imap.response), 0.0)
+    weights = [{(p.term, p.value): p.importance for p in pairs} for pairs in (imap.reference, imap.response)]
+    reference, response = (dict.fromkeys(facts, 0.0) for facts in weights)
     general = dict.fromkeys(reference, 0.0)
     possible = {(pair.term, pair.value) for pair in imap.response if pair.certainty == "possible"}
     share = min(1.0, MAX_ALTERNATIVES / len(possible)) if possible else 1.0
@@ -145,13 +145,13 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
             general[reference_fact] = credit if match.relation is Relation.BELONGING else 0.0
         if match.relation in RELATED or response_fact not in contradicting:
             response[response_fact] = max(response[response_fact], credit)
-    recall = fmean(reference.values())
-    precision = fmean(response.values()) if response else 0.0
-    total, earned = recall + precision, sum(reference.values())
+    recall = fmean(reference.values(), weights[0].values())
+    precision = fmean(response.values(), weights[1].values()) if response else 0.0
+    total = recall + precision
     parts = {
         "recall": recall,
         "precision": precision,
-        "specificity": 1 - sum(general.values()) / earned if earned else 0.0,
+        "specificity": 1 - fmean(general.values(), weights[0].values()) / recall if recall else 0.0,
         "f1": 2 * recall * precision / total if total else 0.0,
         "contradictions": float(len(contradicting)),
     }
@@ -254,9 +254,10 @@ class GradedImapScore(ImapScore):
     summary = "graded and soft imapScore, 0..1 (the default)"
     formula = (
         "(recall + precision) / 2; recall is the mean over the reference's facts of the best credit, precision over "
-        "the response's. Credit of two facts: the larger of the relation's (exact 1, containment 0.6, belonging 0.3, "
-        "unmatched 0) and the square root of their similarity. Of facts that a language model has compared half the "
-        "similarity counts. What the response contradicts earns nothing; facts that it calls possible share 10 credits"
+        "the response's. The offline extractor weighs facts by their importance. Credit of two facts: the larger of "
+        "the relation's (exact 1, containment 0.6, belonging 0.3, unmatched 0) and the square root of their "
+        "similarity. Of facts that a language model has compared half the similarity counts. What the response "
+        "contradicts earns nothing; facts that it calls possible share 10 credits"
     )
     example = _make_example(
         (
@@ -268,7 +269,7 @@ class GradedImapScore(ImapScore):
     )
     range = (0.0, 1.0)
     part_ranges = range_parts(shares=("recall", "precision", "specificity", "f1"), counts=("contradictions",))
-    revision = "4"
+    revision = "5"
 
     credits: str = fixed("/".join(format(CREDITS[relation], "g") for relation in Relation))
     soft: str = fixed("max-root")

@@ -114,6 +114,7 @@ class PairOut(BaseModel):
     certainty: Certainty = "certain"
     condition: str = Field("", description="The condition under which alone it holds, as written.")
     amounts: list[str] = Field([], description="Doses, durations and other amounts in the value, as written.")
+    importance: float = Field(1.0, description="How much it matters to the question, 0..1: its weight in the score.")
 
 
 class RelationOut(BaseModel):

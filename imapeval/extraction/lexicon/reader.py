@@ -29,8 +29,12 @@ from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from imapeval.fact_model import FactModel
     from imapeval.graph.store.graph import Graph
 
+
+MIN_IMPORTANCE = 0.001
+"""An answer of facts that hardly matter is weighed too."""
 
 NAME_SHARE = 0.67
 """A name of the graph replaces the whole item if it has at least this share of its letters: the rest is filler. A lower
@@ -64,9 +68,15 @@ _CONSTRAINT_TERMS = {
 
 @dataclass(frozen=True)
 class LexiconReader:
-    """An `ImapReader` that needs only the graph."""
+    """An `ImapReader` that needs no language model.
+
+    Attributes:
+        graph: Its names are found in the texts.
+        facts: Weighs the facts of an answer by the question; None to weigh all alike.
+    """
 
     graph: Graph
+    facts: FactModel | None = None
     _scanner: MentionScanner = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +84,8 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="13")
+        weights = {} if self.facts is None else {"importance": self.facts.identity}
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="13")
 
     @property
     def concurrency(self) -> int:
@@ -116,7 +127,16 @@ class LexiconReader:
             pairs.setdefault((label, value), pair)
             if len(pairs) == MAX_FACTS:
                 break
-        return AnswerImap(tuple(drop_self_contradictions(pairs.values())))
+        found = tuple(drop_self_contradictions(pairs.values()))
+        if self.facts is None:
+            return AnswerImap(found)
+        weights = self.facts.weigh(question, [pair.value for pair in found])
+        return AnswerImap(
+            tuple(
+                replace(pair, importance=max(MIN_IMPORTANCE, round(float(weight), 3)))
+                for pair, weight in zip(found, weights, strict=True)
+            )
+        )
 
     def _find_constraints(self, question: str, lang: Lang) -> Iterator[Pair]:
         plain = PlainText(question)

@@ -1,0 +1,504 @@
+"""Train the small model that ships with imapeval: `python benchmarks/fact_model_training.py ENCODER OUT`.
+
+ENCODER is multilingual-e5-small as a BERT folder of transformers (`models/facts/README.md` says where it comes from).
+OUT becomes a folder like `models/facts`: the vocabulary, pruned to pieces that English and Chinese medical texts need,
+and three ONNX files with 8-bit weights. Takes some 20 minutes on two cores. Needs torch, transformers, tokenizers, onnx
+and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
+
+Training data, all of it in this repository:
+
+- `fact_items.jsonl`: 970 pairs of answers to 485 questions, which language models wrote and whose facts, as the offline
+  extractor reads them, language models related and weighed (0, 1 or 2: how much a fact matters to the question);
+- `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
+- `tests/matching/relation_pairs.tsv`: single pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import sentencepiece
+import torch
+from fact_model import HELD_OUT, ITEMS, ROOT, measure_similarities
+from onnx import helper, numpy_helper
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+from transformers import BertModel
+
+from imapeval import _resources
+from imapeval.fact_model import MAX_TOKENS, RELATIONS, measure_overlap, shorten_question
+from imapeval.graph.store.graph import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+LAYERS = 6
+SIZE = 384
+NARROW = 64
+"""Size of the vector of a token in the comparison of two facts."""
+STEPS = 2000
+ITEMS_PER_STEP = 3
+MAX_UNRELATED = 1200
+"""Unrelated pairs of a step that are trained on."""
+MIRRORED = [0, 1, 3, 2, 4]
+"""The place in `RELATIONS` of each relation seen from the other side."""
+UNUSED = ("<s>", "<pad>", "</s>", "<unk>")
+
+
+@dataclass(frozen=True)
+class Item:
+    """Two lists of facts, the relation of every pair, and how much each matters; None where nobody has weighed it."""
+
+    question: str
+    reference: list[str]
+    response: list[str]
+    relations: np.ndarray
+    importance: list[int] | None
+    features: np.ndarray
+
+
+def main() -> None:
+    """Train and export."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("encoder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    args = parser.parse_args()
+    random.seed(0)
+    torch.manual_seed(0)
+    torch.set_num_threads(2)
+    args.out.mkdir(parents=True, exist_ok=True)
+    tokenizer = Tokenizer.from_file(str(args.encoder / "tokenizer.json"))
+    kept = write_vocabulary(tokenizer, args.out / "vocabulary.model")
+    model = Comparer(args.encoder, kept, args.out / "vocabulary.model")
+    train(model, args.steps)
+    export(model.eval(), args.out)
+
+
+# --- The vocabulary
+
+
+def write_vocabulary(tokenizer: Tokenizer, path: Path) -> list[int]:
+    """Write a sentencepiece model of the pieces that are kept, and return their numbers in the tokenizer.
+
+    Kept are the pieces that occur twice in the texts below, single characters, and frequent words of both languages.
+    """
+    counted: Counter[int] = Counter()
+    texts = list(read_texts())
+    for start in range(0, len(texts), 10_000):
+        for encoding in tokenizer.encode_batch(texts[start : start + 10_000], add_special_tokens=False):
+            counted.update(encoding.ids)
+    pieces: list[tuple[str, float]] = json.loads(tokenizer.to_str())["model"]["vocab"]
+    first = len(UNUSED)
+    kept = [*range(first)]
+    for number, (piece, _) in enumerate(pieces[first:], first):
+        # The vocabulary is sorted by frequency.
+        frequent = (number < 40_000 and re.fullmatch("▁?[a-z]{2,}", piece)) or (
+            number < 60_000 and re.fullmatch("▁?[\u4e00-\u9fff]{2,3}", piece)
+        )
+        single = re.fullmatch("▁?[\u4e00-\u9fff\u3000-\u303f\uff00-\uffef\u2010-\u2030\u0370-\u03ff\x20-\xff]?", piece)
+        if counted[number] >= 2 or frequent or single:
+            kept.append(number)
+    with TemporaryDirectory() as folder:
+        # A model of any text gives the frame, whose pieces are replaced.
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(["abcdefghijklmnopqrstuvwxyz 0123456789"] * 20),
+            model_prefix=f"{folder}/m",
+            vocab_size=60,
+            normalization_rule_name="nmt_nfkc",
+            hard_vocab_limit=False,
+            minloglevel=2,
+        )
+        model: Any = sentencepiece_model_pb2.ModelProto()
+        model.ParseFromString(Path(folder, "m.model").read_bytes())
+    del model.pieces[:]
+    kinds = model.SentencePiece
+    for place, number in enumerate(kept):
+        special = place < first
+        kind = kinds.UNKNOWN if place == first - 1 else kinds.CONTROL if special else kinds.NORMAL
+        piece, score = (UNUSED[place], 0.0) if special else pieces[number]
+        model.pieces.add(piece=piece, score=score, type=kind)
+    model.trainer_spec.vocab_size = len(kept)
+    for place, name in enumerate(("bos", "pad", "eos", "unk")):
+        setattr(model.trainer_spec, f"{name}_id", place)
+    model.trainer_spec.ClearField("model_prefix")
+    path.write_bytes(model.SerializeToString())
+    print(f"{len(kept)} pieces", flush=True)
+    return kept
+
+
+def read_texts() -> Iterator[str]:
+    """Yield texts whose words the vocabulary should have, in lower case: names of the graph, and this repository."""
+    yield from (name.lower() for _, name, *_ in Graph.open().all_names())
+    for path in (*ITEMS.parent.glob("*.jsonl"), *_resources.find("datasets").rglob("*.jsonl")):
+        yield from (text.lower() for text in re.findall(r'"((?:[^"\\]|\\.)*)"', path.read_text(encoding="utf-8")))
+    for path in (
+        *ROOT.glob("tests/matching/*.tsv"),
+        *ROOT.glob("benchmarks/*.tsv"),
+        *ROOT.glob("prompts/*.md"),
+        *ROOT.glob("imapeval/text/data/*.tsv"),
+    ):
+        yield from path.read_text(encoding="utf-8").lower().splitlines()
+
+
+# --- The model
+
+
+class Comparer(nn.Module):
+    """An encoder of single texts, a network that relates two encoded facts, and one that weighs a fact."""
+
+    def __init__(self, folder: Path, kept: Sequence[int], vocabulary: Path) -> None:
+        super().__init__()
+        self.pieces: Any = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        self.bert = BertModel.from_pretrained(folder, add_pooling_layer=False).float()
+        self.bert.encoder.layer = self.bert.encoder.layer[:LAYERS]
+        embeddings = self.bert.embeddings
+        embeddings.word_embeddings = nn.Embedding.from_pretrained(
+            embeddings.word_embeddings.weight.data[torch.tensor(kept)], freeze=True, padding_idx=1
+        )
+        self.norm = nn.LayerNorm(SIZE)
+        self.importance = make_head(SIZE * 4, 3)
+        self.narrow = nn.Linear(SIZE, NARROW)
+        self.compare = nn.Sequential(nn.Linear(NARROW * 4, NARROW), nn.GELU())
+        self.relation = make_head(SIZE * 4 + 3 + NARROW * 4, len(RELATIONS))
+
+    def encode(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return a vector for each text, a narrow vector for each token, and which tokens count."""
+        ids = [[0, *ids[:MAX_TOKENS], 2] for ids in self.pieces.encode([text.lower() for text in texts])]
+        longest = max(map(len, ids))
+        order = sorted(range(len(ids)), key=lambda number: len(ids[number]))
+        vectors, tokens, masks = [], [], []
+        for start in range(0, len(order), 32):
+            part = [ids[number] for number in order[start : start + 32]]
+            width = len(part[-1])
+            mask = torch.tensor([[1] * len(one) + [0] * (width - len(one)) for one in part])
+            padded = torch.tensor([one + [1] * (width - len(one)) for one in part])
+            hidden = self.bert(input_ids=padded, attention_mask=mask).last_hidden_state
+            weights = mask[..., None].to(hidden.dtype)
+            vectors.append(self.norm(((hidden * weights).sum(1) / weights.sum(1)).float()))
+            tokens.append(functional.pad(self.narrow(hidden), (0, 0, 0, longest - width)))
+            masks.append(functional.pad(mask, (0, longest - width)).bool())
+        back = torch.tensor(np.argsort(order))
+        return torch.cat(vectors)[back], torch.cat(tokens)[back], torch.cat(masks)[back]
+
+    def relate(
+        self,
+        a: torch.Tensor,
+        p: torch.Tensor,
+        p_mask: torch.Tensor,
+        b: torch.Tensor,
+        q: torch.Tensor,
+        q_mask: torch.Tensor,
+        features: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return logits for pairs of facts with the vectors a and b, and the tokens p and q."""
+        cosine = (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))
+        attention = torch.matmul(p, q.transpose(1, 2)) / NARROW**0.5
+        ours = torch.softmax(attention.masked_fill(~q_mask[:, None, :], -1e4), -1) @ q
+        theirs = torch.softmax(attention.masked_fill(~p_mask[:, :, None], -1e4), 1).transpose(1, 2) @ p
+        aligned = [self._pool(p, ours, p_mask), self._pool(q, theirs, q_mask)]
+        return self.relation(torch.cat([a, b, (a - b).abs(), a * b, cosine[:, None], features, *aligned], -1))
+
+    def weigh(self, question: torch.Tensor, fact: torch.Tensor) -> torch.Tensor:
+        """Return logits of how much facts matter to questions."""
+        return self.importance(torch.cat([question, fact, (question - fact).abs(), question * fact], -1))
+
+    def _pool(self, tokens: torch.Tensor, others: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        compared = self.compare(torch.cat([tokens, others, (tokens - others).abs(), tokens * others], -1))
+        mean = compared.masked_fill(~mask[..., None], 0).sum(1) / mask.sum(1, keepdim=True).float()
+        return torch.cat([mean, compared.masked_fill(~mask[..., None], -1e4).max(1).values], -1)
+
+
+def make_head(size: int, classes: int) -> nn.Module:
+    """Return a network with one hidden layer."""
+    return nn.Sequential(nn.Linear(size, SIZE), nn.GELU(), nn.Dropout(0.1), nn.Linear(SIZE, classes))
+
+
+# --- Training
+
+
+def train(model: Comparer, steps: int) -> None:
+    """Train, and print the mean losses of relating and weighing now and then."""
+    items, sets, pairs = load_items(), load_sets(), load_pairs()
+    print(f"{len(items)} items, {len(sets)} sets, {len(pairs)} pairs", flush=True)
+    body = [one for one in model.bert.parameters() if one.requires_grad]
+    heads = [one for name, one in model.named_parameters() if not name.startswith("bert.")]
+    optimiser = torch.optim.AdamW(
+        [{"params": body, "lr": 1.5e-4}, {"params": heads, "lr": 1.2e-3}],
+        weight_decay=0.01,
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min(1, (step + 1) / (0.06 * steps + 1)) * max(0.02, 1 - step / steps)
+    )
+    model.train()
+    queue: list[Item] = []
+    losses: list[tuple[float, float]] = []
+    started = time.perf_counter()
+    for step in range(steps):
+        if step % 3 == 2:
+            batch = random.sample(pairs, 64)
+            loss = 0.5 * relate_items(model, [merge_pairs(batch)], diagonal=True)[0]
+        else:
+            if random.random() < 0.3:
+                batch = random.sample(sets, ITEMS_PER_STEP + 1)
+            else:
+                if len(queue) < ITEMS_PER_STEP:
+                    queue = random.sample(items, len(items))
+                batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
+            loss, weighing = relate_items(model, batch)
+            if weighing is not None:
+                loss = 2 * loss + 0.5 * weighing
+                losses.append((loss.item(), weighing.item()))
+        loss.backward()
+        nn.utils.clip_grad_norm_([*body, *heads], 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+        schedule.step()
+        if step % 100 == 0 and losses:
+            means = np.mean(losses[-100:], axis=0).round(3)
+            print(f"{step} of {steps}: {means}, {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def relate_items(
+    model: Comparer, items: Sequence[Item], *, diagonal: bool = False
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return the losses of relating and of weighing the facts of some items."""
+    rows, columns, features, wanted = [], [], [], []
+    facts, asked, importance = [], [], []
+    start = 0
+    for number, item in enumerate(items):
+        first, second = len(item.reference), len(item.response)
+        places = np.array([(n, n) for n in range(first)] if diagonal else list(np.ndindex(first, second)))
+        rows.append(start + places[:, 0])
+        columns.append(start + first + places[:, 1])
+        features.append(item.features[tuple(places.T)])
+        wanted.append(item.relations[tuple(places.T)])
+        if item.importance is not None:
+            facts += range(start, start + first + second)
+            asked += [number] * (first + second)
+            importance += item.importance
+        start += first + second
+    left, right, given, labels = (torch.tensor(np.concatenate(part)) for part in (rows, columns, features, wanted))
+    unrelated = (labels == 0).nonzero().ravel()
+    chosen = torch.cat([(labels > 0).nonzero().ravel(), unrelated[torch.randperm(len(unrelated))[:MAX_UNRELATED]]])
+    left, right, given, labels = left[chosen], right[chosen], given[chosen], labels[chosen]
+    if random.random() < 0.5:
+        left, right, labels = right, left, torch.tensor(MIRRORED)[labels]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        vectors, tokens, mask = model.encode([text for item in items for text in (*item.reference, *item.response)])
+        logits = model.relate(
+            vectors[left], tokens[left], mask[left], vectors[right], tokens[right], mask[right], given
+        )
+        weighed = None
+        if facts:
+            questions = model.encode([item.question for item in items])[0]
+            weighed = model.weigh(questions[asked], vectors[facts])
+    balance = torch.tensor([1.0, 1, 1, 1, 1] if diagonal else [1.0, 2, 2, 2, 2])
+    loss = functional.cross_entropy(logits.float(), labels, balance, label_smoothing=0.01)
+    if weighed is None:
+        return loss, None
+    return loss, functional.cross_entropy(weighed.float(), torch.tensor(importance), label_smoothing=0.02)
+
+
+# --- The data
+
+
+def load_items() -> list[Item]:
+    """Load the answers whose facts were related and weighed."""
+    records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
+    sides = [(record["reference"], record["response"], record["lang"]) for record in records]
+    return [
+        make_item(
+            shorten_question(record["question"]),
+            *sides[number][:2],
+            record["relations"],
+            similarities,
+            importance=[int(digit) for side in ("reference", "response") for digit in record["importance"][side]],
+        )
+        for number, (record, similarities) in enumerate(zip(records, measure_similarities(sides), strict=True))
+    ]
+
+
+def load_sets() -> list[Item]:
+    """Load the facts that were written outright, without those held out."""
+    lines = ITEMS.with_name("relation_items.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for number, line in enumerate(lines, 1) if number % HELD_OUT]
+    sides = [
+        ([value for _, value in record["reference"]], [value for _, value in record[side]], record["lang"])
+        for record in records
+        for side in ("right", "wrong")
+    ]
+    relations = [record["relations"][side] for record in records for side in ("right", "wrong")]
+    return [
+        make_item("", *side[:2], related, similarities)
+        for side, related, similarities in zip(sides, relations, measure_similarities(sides), strict=True)
+    ]
+
+
+def load_pairs() -> list[Item]:
+    """Load the single pairs of the tests."""
+    with (ROOT / "tests/matching/relation_pairs.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]
+    return [
+        make_item("", *side[:2], [[0, 0, row["expected"].strip()]], similarities)
+        for side, row, similarities in zip(sides, rows, measure_similarities(sides), strict=True)
+    ]
+
+
+def make_item(
+    question: str,
+    reference: list[str],
+    response: list[str],
+    related: Sequence[tuple[int, int, str]],
+    similarities: np.ndarray,
+    importance: list[int] | None = None,
+) -> Item:
+    """Return an item with the relation and the features of every pair."""
+    relations = np.zeros((len(reference), len(response)), dtype=np.int64)
+    for row, column, relation in related:
+        relations[row, column] = RELATIONS.index(relation)
+    overlaps = [[measure_overlap(one, other) for other in response] for one in reference]
+    features = np.stack([np.array(overlaps), similarities], axis=-1).astype(np.float32)
+    return Item(question, reference, response, relations, importance, features)
+
+
+def merge_pairs(pairs: Sequence[Item]) -> Item:
+    """Return single pairs as the diagonal of one item."""
+    relations = np.diag([int(pair.relations[0, 0]) for pair in pairs])
+    features = np.zeros((len(pairs), len(pairs), 2), dtype=np.float32)
+    for number, pair in enumerate(pairs):
+        features[number, number] = pair.features[0, 0]
+    reference, response = ([text for pair in pairs for text in side(pair)] for side in (_get_reference, _get_response))
+    return Item("", reference, response, relations, None, features)
+
+
+def _get_reference(item: Item) -> list[str]:
+    return item.reference
+
+
+def _get_response(item: Item) -> list[str]:
+    return item.response
+
+
+# --- Export
+
+
+class _Part(nn.Module):
+    """A part of the model as a network of its own."""
+
+    def __init__(self, model: Comparer, forward: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.forward = lambda *inputs: forward(model, *inputs)
+
+
+def export(model: Comparer, folder: Path) -> None:
+    """Write the three networks as ONNX files."""
+
+    def encode(model: Comparer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = model.bert(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+        return model.norm(hidden.mean(1)), model.narrow(hidden)
+
+    def relate(model: Comparer, *inputs: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(model.relate(*inputs), -1)
+
+    def weigh(model: Comparer, question: torch.Tensor, fact: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(model.weigh(question, fact), -1)
+
+    rows, ours, theirs = {0: "rows"}, {0: "rows", 1: "ours"}, {0: "rows", 1: "theirs"}
+    facts = (torch.randn(3, SIZE), torch.randn(3, 8, NARROW), torch.ones(3, 8, dtype=torch.bool))
+    others = (torch.randn(3, SIZE), torch.randn(3, 16, NARROW), torch.ones(3, 16, dtype=torch.bool))
+    inputs: dict[str, tuple[Any, tuple[torch.Tensor, ...], dict[str, dict[int, str]], dict[str, dict[int, str]]]] = {
+        "encoder": (
+            encode,
+            (torch.tensor([[0, 5, 6, 7, 2], [0, 5, 6, 8, 2]]),),
+            {"ids": ours},
+            {"vector": rows, "tokens": ours},
+        ),
+        "relations": (
+            relate,
+            (*facts, *others, torch.rand(3, 2)),
+            {"a": rows, "p": ours, "p_mask": ours, "b": rows, "q": theirs, "q_mask": theirs, "features": rows},
+            {"probabilities": rows},
+        ),
+        "importance": (
+            weigh,
+            (torch.randn(3, SIZE), torch.randn(3, SIZE)),
+            {"question": rows, "fact": rows},
+            {"probabilities": rows},
+        ),
+    }
+    for name, (forward, examples, given, returned) in inputs.items():
+        torch.onnx.export(
+            _Part(model, forward).eval(),
+            examples,
+            str(folder / f"{name}.onnx"),
+            input_names=list(given),
+            output_names=list(returned),
+            dynamic_axes={**given, **returned},
+            opset_version=17,
+            dynamo=False,
+        )
+        store_in_bytes(folder / f"{name}.onnx")
+        print(f"{name}: {(folder / f'{name}.onnx').stat().st_size / 1e6:.1f} MB")
+
+
+def store_in_bytes(path: Path) -> None:
+    """Store matrices as bytes with a scale for each row or column; the network computes with 32 bits as before.
+
+    Not with DequantizeLinear, which some processors compute in another way: a product of constants is computed when the
+    file is opened, and is the same everywhere.
+    """
+    model = onnx.load(path)
+    graph = model.graph
+    made, kept = [], []
+    for tensor in graph.initializer:
+        weights = numpy_helper.to_array(tensor)
+        if weights.dtype != np.float32 or weights.size < 50_000:
+            kept.append(tensor)
+            continue
+        lookups = [node for node in graph.node if tensor.name in node.input and node.op_type == "Gather"]
+        axis = 1 if lookups else 0
+        scales = np.abs(weights).max(axis=axis, keepdims=True) / 127 + 1e-12
+        names = [f"{tensor.name}_{part}" for part in ("bytes", "scales", "cast")]
+        kept.append(numpy_helper.from_array(np.round(weights / scales).astype(np.int8), names[0]))
+        kept.append(numpy_helper.from_array(scales.astype(np.float32), names[1]))
+        if not lookups:
+            made.append(helper.make_node("Cast", [names[0]], [names[2]], to=onnx.TensorProto.FLOAT))
+            made.append(helper.make_node("Mul", [names[2], names[1]], [tensor.name]))
+        for node in lookups:
+            # Only the rows that are looked up become numbers of 32 bits.
+            (out,) = node.output
+            found = [f"{out}_{part}" for part in ("bytes", "scales", "cast")]
+            graph.node.remove(node)
+            made += [
+                helper.make_node("Gather", [names[0], node.input[1]], [found[0]]),
+                helper.make_node("Gather", [names[1], node.input[1]], [found[1]]),
+                helper.make_node("Cast", [found[0]], [found[2]], to=onnx.TensorProto.FLOAT),
+                helper.make_node("Mul", [found[2], found[1]], [out]),
+            ]
+    nodes = list(graph.node)
+    del graph.initializer[:], graph.node[:]
+    graph.initializer.extend(kept)
+    graph.node.extend([*made, *nodes])
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""The small model that ships with imapeval: how far two facts agree, and how much a fact matters to a question.
+
+A bilingual encoder (six layers of multilingual-e5-small), trained on answers that language models wrote and whose facts
+they related (`models/facts/README.md`). Every text is encoded once; two small networks then compare what was encoded.
+It runs on one thread of the CPU. A result depends on its own texts only, to the bit, not on what is computed with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict, defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from imapeval import _resources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+
+RELATIONS = ("unmatched", "exact", "containment", "belonging", "contradiction")
+"""What the model tells apart, in the order of its output."""
+
+AGREEMENT = (0.0, 1.0, 0.6, 0.3, 0.0)
+"""How far facts with each of these relations agree: their credits in imapScore."""
+
+MAX_TOKENS = 62
+"""Maximum tokens of a text, without those that mark its start and end; what follows is ignored."""
+
+_NETWORKS = ("encoder.onnx", "relations.onnx", "importance.onnx")
+_VOCABULARY = "vocabulary.model"
+_START, _END = 0, 2
+_BUCKET = 8
+"""Encoded facts are padded to a multiple of this many tokens, so that many are compared in one call. The padding
+depends on the fact alone, because it decides the order of a sum."""
+_CHUNK = 256
+"""Maximum rows of a call."""
+_CACHED = 10_000
+"""Number of encoded texts that are kept, some 5 KB each."""
+
+
+class _Encoded(NamedTuple):
+    """An encoded text: its vector, and a vector for each token, padded to a bucket, with a mask of those that count."""
+
+    vector: Floats
+    tokens: Floats
+    mask: npt.NDArray[np.bool_]
+
+
+class FactModel:
+    """Compares facts; see the module's docstring. Can be shared between threads.
+
+    Attributes:
+        identity: Name and hash of the model, for signatures.
+
+    Raises:
+        ResourceError: A file of the model is missing.
+    """
+
+    def __init__(self) -> None:
+        import sentencepiece
+        from onnxruntime import InferenceSession, SessionOptions
+
+        files = [_resources.find("models", "facts", name) for name in (*_NETWORKS, _VOCABULARY)]
+        contents = [file.read_bytes() for file in files]
+        digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents))
+        self.identity = f"facts#{digest.hexdigest()[:12]}"
+        options = SessionOptions()
+        # The matrices are small: a second thread gains little on idle cores and loses much on busy ones.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        networks: list[Any] = [InferenceSession(content, options) for content in contents[:3]]
+        self._encoder, self._relations, self._importance = networks
+        self._pieces: Any = sentencepiece.SentencePieceProcessor(model_proto=contents[3])
+        self._known: OrderedDict[str, _Encoded] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def weigh(self, question: str, facts: Sequence[str]) -> Floats:
+        """Return how much each fact of an answer matters to the question, 0..1, shape (facts,).
+
+        The expected value of three classes: 0 for what says nothing about the question (general advice, courtesies,
+        fragments), .5 for a side point, 1 for a main point.
+        """
+        asked = shorten_question(question)
+        encoded = self._encode([asked, *facts])
+        if not facts:
+            return np.zeros(0, dtype=np.float32)
+        vectors = np.stack([encoded[fact].vector for fact in facts])
+        questions = np.broadcast_to(encoded[asked].vector, vectors.shape)
+        return _run(self._importance, question=questions, fact=vectors)[0] @ np.array([0, 0.5, 1], dtype=np.float32)
+
+    def relate(self, reference: Sequence[str], response: Sequence[str], similarities: npt.NDArray[Any]) -> Floats:
+        """Return the probability of each of `RELATIONS` for every pair of facts, shape (reference, response, 5).
+
+        Args:
+            reference: The facts of one answer.
+            response: The facts of the other.
+            similarities: Of the facts by encoder and tokens (`imapeval.matching.hybrid`), shape (reference, response).
+        """
+        found = np.zeros((len(reference), len(response), len(RELATIONS)), dtype=np.float32)
+        encoded = self._encode([*reference, *response])
+        overlaps = [[measure_overlap(one, other) for other in response] for one in reference]
+        features = np.stack([np.array(overlaps).reshape(found.shape[:2]), similarities], axis=-1).astype(np.float32)
+        buckets: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for row, one in enumerate(reference):
+            for column, other in enumerate(response):
+                buckets[len(encoded[one].mask), len(encoded[other].mask)].append((row, column))
+        for pairs in buckets.values():
+            for start in range(0, len(pairs), _CHUNK):
+                chunk = pairs[start : start + _CHUNK]
+                ours = [encoded[reference[row]] for row, _ in chunk]
+                theirs = [encoded[response[column]] for _, column in chunk]
+                rows, columns = np.array(chunk).T
+                (found[rows, columns],) = _run(
+                    self._relations,
+                    a=np.stack([one.vector for one in ours]),
+                    p=np.stack([one.tokens for one in ours]),
+                    p_mask=np.stack([one.mask for one in ours]),
+                    b=np.stack([one.vector for one in theirs]),
+                    q=np.stack([one.tokens for one in theirs]),
+                    q_mask=np.stack([one.mask for one in theirs]),
+                    features=features[rows, columns],
+                )
+        return found
+
+    def measure_agreement(
+        self, reference: Sequence[str], response: Sequence[str], similarities: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return the expected `AGREEMENT` of every pair of facts, 0..1, shape (reference, response); see `relate`."""
+        return self.relate(reference, response, similarities).astype(np.float64) @ np.array(AGREEMENT)
+
+    def _encode(self, texts: Sequence[str]) -> dict[str, _Encoded]:
+        with self._lock:
+            found = {text: self._known[text] for text in texts if text in self._known}
+        missing = list(dict.fromkeys(text for text in texts if text not in found))
+        # In lower case, so that capitals change no score.
+        pieces = [ids[:MAX_TOKENS] for ids in self._pieces.encode([text.lower() for text in missing])]
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for number, ids in enumerate(pieces):
+            by_length[len(ids) + 2].append(number)
+        for length, numbers in by_length.items():
+            padding = -length % _BUCKET
+            mask = np.arange(length + padding) < length
+            for start in range(0, len(numbers), _CHUNK):
+                chunk = numbers[start : start + _CHUNK]
+                ids = np.array([[_START, *pieces[number], _END] for number in chunk], dtype=np.int64)
+                vectors, tokens = _run(self._encoder, ids=ids)
+                for number, vector, states in zip(chunk, vectors, tokens, strict=True):
+                    found[missing[number]] = _Encoded(vector.copy(), np.pad(states, ((0, padding), (0, 0))), mask)
+        with self._lock:
+            self._known.update((text, found[text]) for text in missing)
+            while len(self._known) > _CACHED:
+                self._known.popitem(last=False)
+        return found
+
+
+@cache
+def open_fact_model() -> FactModel:
+    """Return the model, of which one is enough for a process."""
+    return FactModel()
+
+
+def measure_overlap(one: str, other: str) -> float:
+    """Return the Dice coefficient of the pairs of neighbouring characters of two facts, 0..1."""
+    ours, theirs = _find_bigrams(one), _find_bigrams(other)
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+
+def _find_bigrams(text: str) -> set[str]:
+    letters = "".join(text.lower().split())
+    return {letters[place : place + 2] for place in range(len(letters) - 1)} or {letters}
+
+
+def shorten_question(question: str) -> str:
+    """Return the end of a question, which is where most patients put what they ask; the model reads no more of it."""
+    words = " ".join(question.split())
+    is_chinese = any("\u4e00" <= char <= "\u9fff" for char in words)
+    return words[-80 if is_chinese else -260 :]
+
+
+def _run(network: Any, **inputs: npt.NDArray[Any]) -> list[Floats]:
+    """Run a network on at least two rows: a matrix of one row is multiplied in another order than more rows are."""
+    rows = len(next(iter(inputs.values())))
+    if rows == 1:
+        inputs = {name: np.concatenate([given, given]) for name, given in inputs.items()}
+    return [output[:rows] for output in network.run(None, inputs)]
