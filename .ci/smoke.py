@@ -30,6 +30,7 @@ SHIPPED = (
     "imapeval/_data/datasets/sample-en.jsonl",
     "imapeval/_data/datasets/sample-zh.jsonl",
     "imapeval/_data/prompts/",
+    "imapeval/_data/models/facts/encoder.onnx",
     ".dist-info/licenses/LICENSE",
     ".dist-info/licenses/NOTICE",
 )

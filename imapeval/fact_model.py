@@ -33,6 +33,9 @@ AGREEMENT = (0.0, 1.0, 0.6, 0.3, 0.0)
 MAX_TOKENS = 62
 """Maximum tokens of a text, without those that mark its start and end; what follows is ignored."""
 
+_MAX_CHARACTERS = 1000
+"""Characters of a text that are searched for tokens."""
+
 _NETWORKS = ("encoder.onnx", "relations.onnx", "importance.onnx")
 _VOCABULARY = "vocabulary.model"
 _START, _END = 0, 2
@@ -64,17 +67,18 @@ class FactModel:
     """
 
     def __init__(self) -> None:
+        import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
         import sentencepiece
-        from onnxruntime import InferenceSession, SessionOptions
 
         files = [_resources.find("models", "facts", name) for name in (*_NETWORKS, _VOCABULARY)]
         contents = [file.read_bytes() for file in files]
         digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents))
         self.identity = f"facts#{digest.hexdigest()[:12]}"
-        options = SessionOptions()
+        runtime: Any = onnxruntime
+        options = runtime.SessionOptions()
         # The matrices are small: a second thread gains little on idle cores and loses much on busy ones.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        networks: list[Any] = [InferenceSession(content, options) for content in contents[:3]]
+        networks: list[Any] = [runtime.InferenceSession(content, options) for content in contents[:3]]
         self._encoder, self._relations, self._importance = networks
         self._pieces: Any = sentencepiece.SentencePieceProcessor(model_proto=contents[3])
         self._known: OrderedDict[str, _Encoded] = OrderedDict()
@@ -139,7 +143,8 @@ class FactModel:
             found = {text: self._known[text] for text in texts if text in self._known}
         missing = list(dict.fromkeys(text for text in texts if text not in found))
         # In lower case, so that capitals change no score.
-        pieces = [ids[:MAX_TOKENS] for ids in self._pieces.encode([text.lower() for text in missing])]
+        lowered = [text[:_MAX_CHARACTERS].lower() for text in missing]
+        pieces = [ids[:MAX_TOKENS] for ids in self._pieces.encode(lowered)]
         by_length: dict[int, list[int]] = defaultdict(list)
         for number, ids in enumerate(pieces):
             by_length[len(ids) + 2].append(number)

@@ -128,14 +128,15 @@ def match_kind(match: Match | None) -> str:
 def list_qualifiers(pair: Pair) -> list[tuple[str, str]]:
     """Return the qualifiers of a value as (kind, text).
 
-    Kinds are "denied", "possible", "unlikely", "condition" and "amount".
+    Kinds are "denied", "possible", "unlikely", "condition", "amount" and "weight", its importance if that is not 1.
     """
     labels = [("denied", "denied")] if pair.polarity == "denied" else []
     if pair.certainty != "certain":
         labels.append((pair.certainty, pair.certainty))
     if pair.condition:
         labels.append(("condition", pair.condition))
-    return labels + [("amount", amount) for amount in pair.amounts]
+    labels += [("amount", amount) for amount in pair.amounts]
+    return labels if pair.importance == 1 else [*labels, ("weight", f"weight {pair.importance:.2g}")]
 
 
 def _find_span(pair: Pair, text: str) -> tuple[int, int]:

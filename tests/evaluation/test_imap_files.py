@@ -53,6 +53,20 @@ def test_pairs_that_could_not_be_read_again_are_not_written():
             imap_files.dump_record(ImapRecord("a", Imap((), (), (), (wrong,)), ()))
 
 
+def test_importance_is_written_and_read():
+    record = ImapRecord("a", Imap((Pair("drug", "?"),), (), (), (Pair("drug", "aspirin", importance=0.125),)), ())
+    line = imap_files.dump_record(record)
+    assert json.loads(line)["response"] == [{"term": "drug", "value": "aspirin", "importance": 0.125}]
+    assert imap_files.parse_record(line).imap == record.imap
+
+
+@pytest.mark.parametrize("importance", [0, -1, 1.5, float("nan")])
+def test_an_importance_out_of_range_is_not_read(importance: float):
+    line = json.dumps(LINE | {"response": [{"term": "drug", "value": "aspirin", "importance": importance}]})
+    with pytest.raises(InputError, match=r"response\.0\.importance|JSON"):
+        imap_files.parse_record(line)
+
+
 def test_the_stability_of_earlier_versions_is_ignored():
     assert imap_files.parse_record(json.dumps(LINE | {"stability": 2 / 3})) == imap_files.parse_record(json.dumps(LINE))
 

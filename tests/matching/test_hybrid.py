@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from imapeval.fact_model import open_fact_model
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index.names import NameIndex
 from imapeval.graph.linking.linker import Linker
@@ -183,3 +186,21 @@ async def test_as_many_languages_as_imaps(matcher, make_imap):
 async def test_nothing_to_match_gives_nothing(matcher, make_imap):
     assert await matcher.match([], langs=[]) == []
     assert await matcher.match([make_imap([], ["fever"]), make_imap(["fever"], [])], langs=["en", "en"]) == [(), ()]
+
+
+async def test_the_small_model_has_a_say_in_similarity_unless_the_facts_have_been_judged(matcher, make_imap):
+    with_model = replace(matcher, facts=open_fact_model())
+    # "Fatigue" shares no word with "tiredness"; "hand surgery" half of its words with "hand cream".
+    imap = make_imap(["tiredness", "hand surgery"], ["fatigue", "hand cream"])
+    ours, theirs = (
+        np.array([match.similarity for match in matches]).reshape(2, 2)
+        for (matches,) in [await one.match([imap], langs=["en"]) for one in (with_model, matcher)]
+    )
+    agreement = open_fact_model().measure_agreement(["tiredness", "hand surgery"], ["fatigue", "hand cream"], theirs)
+    assert ours == pytest.approx(agreement * np.sqrt(theirs), abs=1e-4)
+    assert ours[0, 0] > ours[1, 1]
+    for decided_by, similarities in (("recorded", theirs), ("llm", theirs), ("encoder", ours)):
+        known = (KnownRelation("advice", "tiredness", "fatigue", Relation.EXACT, decided_by=decided_by),)
+        (matches,) = await with_model.match([replace(imap, relations=known)], langs=["en"])
+        assert [match.similarity for match in matches] == similarities.ravel().tolist(), decided_by
+    assert with_model.signature != matcher.signature

@@ -123,6 +123,23 @@ def test_facts_count_alike_whatever_their_terms() -> None:
     assert result.value == pytest.approx((2 / 4 + 2 / 3) / 2)
 
 
+def test_facts_count_by_their_importance_in_the_default_alone() -> None:
+    imap = imap_of([("t", "a"), ("t", "b")], [("t", "a"), ("t", "c")])
+    weights = {"a": 1.0, "b": 0.25, "c": 0.6}
+    weighted = replace(
+        imap,
+        reference=tuple(replace(pair, importance=weights[pair.value]) for pair in imap.reference),
+        response=tuple(replace(pair, importance=weights[pair.value]) for pair in imap.response),
+    )
+    matches = judge(weighted, {("a", "a"): Relation.EXACT, ("b", "c"): Relation.BELONGING})
+    parts = score(score_graded(weighted, matches)).parts
+    # (1 x 1 + .25 x .3) / 1.25, (1 x 1 + .6 x .3) / 1.6, and (.25 x .3) / (1 + .25 x .3) of the recall is general.
+    assert parts["recall"] == pytest.approx(0.86)
+    assert parts["precision"] == pytest.approx(0.7375)
+    assert parts["specificity"] == pytest.approx(1 - 0.075 / 1.075)
+    assert score_paper(weighted, matches) == score_paper(imap, matches)
+
+
 def test_a_fact_under_another_term_counts_in_the_default_alone() -> None:
     imap = imap_of([("advice", "a")], [("treatment", "x")])
     matches = [Match("advice", "a", "x", Relation.CONTAINMENT, 0.0, "llm", other_term="treatment")]

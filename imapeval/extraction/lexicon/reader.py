@@ -115,7 +115,8 @@ class LexiconReader:
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
         plain = PlainText(answer)
-        content = QuestionContent(PlainText(question).text, lang)
+        question_text = PlainText(question).text
+        content = QuestionContent(question_text, lang)
         for piece in content.read_statements(plain.text):
             mentions = self._scanner.scan(piece.text, lang=lang)
             term = _choose_term(piece.text, mentions, asked, lang)
@@ -130,7 +131,7 @@ class LexiconReader:
         found = tuple(drop_self_contradictions(pairs.values()))
         if self.facts is None:
             return AnswerImap(found)
-        weights = self.facts.weigh(question, [pair.value for pair in found])
+        weights = self.facts.weigh(question_text, [pair.value for pair in found])
         return AnswerImap(
             tuple(
                 replace(pair, importance=max(MIN_IMPORTANCE, round(float(weight), 3)))

@@ -66,6 +66,7 @@ const LABELS = {
   unlikely: "the text takes it for unlikely",
   condition: "it holds under this condition alone",
   amount: "an amount in it",
+  weight: "how much it counts in the score: its importance to the question",
 };
 
 function drawLabels(labels) {

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from imapeval.errors import ExtractionError
 from imapeval.evaluation.samples import read
 from imapeval.extraction.lexicon.reader import LexiconReader
+from imapeval.fact_model import open_fact_model
 from imapeval.graph.store.graph import Graph
 from imapeval.types import Lang, QuestionImap, Sample
 
@@ -236,6 +237,19 @@ def test_the_doctors_questions_are_not_queries(
     reader: LexiconReader, question: str, lang: Lang, expected: list[str]
 ) -> None:
     assert [pair.term for pair in ask(reader, question, lang).query] == expected
+
+
+def test_facts_are_weighed_by_the_question(reader: LexiconReader) -> None:
+    weighing = LexiconReader(reader.graph, open_fact_model())
+    question = "**Which drug** treats a migraine attack?"
+    answer = "Take sumatriptan 50 mg at the first sign. Every patient is different."
+    imap = ask(weighing, question, "en")
+    found = asyncio.run(weighing.read_answer(answer, question=question, imap=imap, lang="en")).inform
+    drug, remark = found
+    assert 0 < remark.importance < 0.5 < drug.importance <= 1
+    again = asyncio.run(weighing.read_answer(answer, question=question.replace("*", ""), imap=imap, lang="en")).inform
+    assert found == again
+    assert weighing.signature != reader.signature
 
 
 @settings(max_examples=60, deadline=None)
