@@ -1,7 +1,7 @@
 """Paths of the shipped data (prompts, graph, model, sample data) and of the cache folder.
 
-The wheel carries `prompts/`, `kg/` (compiled files only), `models/` and `datasets/` under `imapeval/_data/`. An editable
-install has no such folder, so the folders of the checkout are tried next.
+The wheel carries `prompts/`, `kg/` (compiled files only), `models/` and `datasets/` under `imapeval/_data/`. An
+editable install has no such folder, so the folders of the checkout are tried next.
 """
 
 from __future__ import annotations

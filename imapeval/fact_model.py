@@ -142,8 +142,8 @@ class FactModel:
         with self._lock:
             found = {text: self._known[text] for text in texts if text in self._known}
         missing = list(dict.fromkeys(text for text in texts if text not in found))
-        # In lower case, so that capitals change no score.
-        lowered = [text[:_MAX_CHARACTERS].lower() for text in missing]
+        # In lower case, so that capitals change no score. JSON can express lone surrogates, which have no pieces.
+        lowered = [text[:_MAX_CHARACTERS].lower().encode("utf-8", "replace").decode() for text in missing]
         pieces = [ids[:MAX_TOKENS] for ids in self._pieces.encode(lowered)]
         by_length: dict[int, list[int]] = defaultdict(list)
         for number, ids in enumerate(pieces):

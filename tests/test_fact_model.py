@@ -93,5 +93,5 @@ def test_texts_of_any_kind_have_a_result(model: FactModel) -> None:
 
 def test_a_missing_model_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     monkeypatch.setattr(_resources, "_PACKAGE", tmp_path / "imapeval")
-    with pytest.raises(ResourceError, match="models/facts/encoder.onnx"):
+    with pytest.raises(ResourceError, match=r"models/facts/encoder\.onnx"):
         FactModel()

@@ -9,10 +9,11 @@ There is one line per sample, reference and reading:
 sample has none. `texts_sha256`, which files from elsewhere need not have, is the hash of the texts that were read
 (`hash_texts`): the imap is used for these only, whatever else has the same id. A pair may have `span`, its [start, end)
 character offsets in the text that it was extracted from, and qualifiers: `polarity` ("denied"), `certainty`
-("possible", "unlikely"), `condition` and `amounts`; and `importance`, its weight in the score (1). Without `relations`, matching is still to be done; with it, pairs
-that are not listed are unmatched. `other_term` is the term of the response's value if it differs. Files that imapeval
-writes add `texts_sha256`, and `similarity`, `decided_by` and `evidence` to relations, and also list the unmatched pairs
-that are the most similar ones of a value, to show what came closest.
+("possible", "unlikely"), `condition` and `amounts`; and `importance`, its weight in the score (1). Without `relations`,
+matching is still to be done; with it, pairs that are not listed are unmatched. `other_term` is the term of the
+response's value if it differs. Files that imapeval writes add `texts_sha256`, and `similarity`, `decided_by` and
+`evidence` to relations, and also list the unmatched pairs that are the most similar ones of a value, to show what came
+closest.
 """
 
 import codecs

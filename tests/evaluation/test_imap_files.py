@@ -54,7 +54,7 @@ def test_pairs_that_could_not_be_read_again_are_not_written():
 
 
 def test_importance_is_written_and_read():
-    record = ImapRecord("a", Imap((Pair("drug", "?"),), (), (), (Pair("drug", "aspirin", importance=0.125),)), ())
+    record = ImapRecord("a", Imap((Pair("drug", "?"),), (), (), (Pair("drug", "aspirin", importance=0.125),)), None)
     line = imap_files.dump_record(record)
     assert json.loads(line)["response"] == [{"term": "drug", "value": "aspirin", "importance": 0.125}]
     assert imap_files.parse_record(line).imap == record.imap
