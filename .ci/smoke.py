@@ -19,8 +19,8 @@ import time
 import zipfile
 from pathlib import Path
 
-MAX_WHEEL_MB = 15
-MAX_INSTALL_MB = 400
+MAX_WHEEL_MB = 40
+MAX_INSTALL_MB = 450
 INSTALL_SECONDS = 120
 SHIPPED = (
     "imapeval/py.typed",
