@@ -109,9 +109,10 @@ class _Part(nn.Module):
 def export(model: Comparer, folder: Path) -> None:
     """Write the three networks as ONNX files."""
 
-    def encode(model: Comparer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        hidden = model.bert(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
-        return model.norm(hidden.mean(1)), model.narrow(hidden)
+    def encode(model: Comparer, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = model.bert(input_ids=ids, attention_mask=mask).last_hidden_state
+        weights = mask[..., None].float()
+        return model.norm((hidden * weights).sum(1) / weights.sum(1)), model.narrow(hidden)
 
     def relate(model: Comparer, *inputs: torch.Tensor) -> torch.Tensor:
         return torch.softmax(model.relate(*inputs), -1)
@@ -125,8 +126,8 @@ def export(model: Comparer, folder: Path) -> None:
     inputs: dict[str, tuple[Any, tuple[torch.Tensor, ...], dict[str, dict[int, str]], dict[str, dict[int, str]]]] = {
         "encoder": (
             encode,
-            (torch.tensor([[0, 5, 6, 7, 2], [0, 5, 6, 8, 2]]),),
-            {"ids": ours},
+            (torch.tensor([[0, 5, 6, 2], [0, 5, 2, 1]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])),
+            {"ids": ours, "mask": ours},
             {"vector": rows, "tokens": ours},
         ),
         "relations": (

@@ -38,10 +38,10 @@ _MAX_CHARACTERS = 1000
 
 _NETWORKS = ("encoder.onnx", "relations.onnx", "importance.onnx")
 _VOCABULARY = "vocabulary.model"
-_START, _END = 0, 2
+_START, _PADDING, _END = 0, 1, 2
 _BUCKET = 8
-"""Encoded facts are padded to a multiple of this many tokens, so that many are compared in one call. The padding
-depends on the fact alone, because it decides the order of a sum."""
+"""Texts are padded to a multiple of this many tokens, so that many are computed in one call. The padding depends on the
+text alone, because it decides the order of a sum."""
 _CHUNK = 256
 """Maximum rows of a call."""
 _CACHED = 10_000
@@ -81,7 +81,7 @@ class FactModel:
         networks: list[Any] = [runtime.InferenceSession(content, options) for content in contents[:3]]
         self._encoder, self._relations, self._importance = networks
         self._pieces: Any = sentencepiece.SentencePieceProcessor(model_proto=contents[3])
-        self._known: OrderedDict[str, _Encoded] = OrderedDict()
+        self._known: OrderedDict[tuple[str, bool], _Encoded] = OrderedDict()
         self._lock = threading.Lock()
 
     def weigh(self, question: str, facts: Sequence[str]) -> Floats:
@@ -90,12 +90,12 @@ class FactModel:
         The expected value of three classes: 0 for what says nothing about the question (general advice, courtesies,
         fragments), .5 for a side point, 1 for a main point.
         """
-        asked = shorten_question(question)
-        encoded = self._encode([asked, *facts])
         if not facts:
             return np.zeros(0, dtype=np.float32)
+        asked = shorten_question(question)
+        encoded = self._encode(facts)
         vectors = np.stack([encoded[fact].vector for fact in facts])
-        questions = np.broadcast_to(encoded[asked].vector, vectors.shape)
+        questions = np.broadcast_to(self._encode([asked], alone=True)[asked].vector, vectors.shape)
         return _run(self._importance, question=questions, fact=vectors)[0] @ np.array([0, 0.5, 1], dtype=np.float32)
 
     def relate(self, reference: Sequence[str], response: Sequence[str], similarities: npt.NDArray[Any]) -> Floats:
@@ -138,27 +138,28 @@ class FactModel:
         """Return the expected `AGREEMENT` of every pair of facts, 0..1, shape (reference, response); see `relate`."""
         return self.relate(reference, response, similarities).astype(np.float64) @ np.array(AGREEMENT)
 
-    def _encode(self, texts: Sequence[str]) -> dict[str, _Encoded]:
+    def _encode(self, texts: Sequence[str], *, alone: bool = False) -> dict[str, _Encoded]:
+        """Encode texts together, or each alone, which gives other last bits but is faster for a single long text."""
         with self._lock:
-            found = {text: self._known[text] for text in texts if text in self._known}
+            found = {text: self._known[text, alone] for text in texts if (text, alone) in self._known}
         missing = list(dict.fromkeys(text for text in texts if text not in found))
         # In lower case, so that capitals change no score. JSON can express lone surrogates, which have no pieces.
         lowered = [text[:_MAX_CHARACTERS].lower().encode("utf-8", "replace").decode() for text in missing]
-        pieces = [ids[:MAX_TOKENS] for ids in self._pieces.encode(lowered)]
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for number, ids in enumerate(pieces):
-            by_length[len(ids) + 2].append(number)
-        for length, numbers in by_length.items():
-            padding = -length % _BUCKET
-            mask = np.arange(length + padding) < length
-            for start in range(0, len(numbers), _CHUNK):
-                chunk = numbers[start : start + _CHUNK]
-                ids = np.array([[_START, *pieces[number], _END] for number in chunk], dtype=np.int64)
-                vectors, tokens = _run(self._encoder, ids=ids)
-                for number, vector, states in zip(chunk, vectors, tokens, strict=True):
-                    found[missing[number]] = _Encoded(vector.copy(), np.pad(states, ((0, padding), (0, 0))), mask)
+        buckets: dict[int, list[tuple[str, list[int]]]] = defaultdict(list)
+        for text, pieces in zip(missing, self._pieces.encode(lowered), strict=True):
+            ids = [_START, *pieces[:MAX_TOKENS], _END]
+            buckets[len(ids) + -len(ids) % _BUCKET].append((text, ids))
+        for length, members in buckets.items():
+            size = 1 if alone else _CHUNK
+            for start in range(0, len(members), size):
+                chunk = members[start : start + size]
+                ids = np.array([ids + [_PADDING] * (length - len(ids)) for _, ids in chunk])
+                mask = np.array([[place < len(ids) for place in range(length)] for _, ids in chunk])
+                vectors, tokens = _run(self._encoder, least=1 if alone else 2, ids=ids, mask=mask.astype(np.int64))
+                encoded = map(_Encoded, vectors, tokens, mask)
+                found.update(zip((text for text, _ in chunk), encoded, strict=True))
         with self._lock:
-            self._known.update((text, found[text]) for text in missing)
+            self._known.update(((text, alone), found[text]) for text in missing)
             while len(self._known) > _CACHED:
                 self._known.popitem(last=False)
         return found
@@ -188,9 +189,9 @@ def shorten_question(question: str) -> str:
     return words[-80 if is_chinese else -260 :]
 
 
-def _run(network: Any, **inputs: npt.NDArray[Any]) -> list[Floats]:
+def _run(network: Any, *, least: int = 2, **inputs: npt.NDArray[Any]) -> list[Floats]:
     """Run a network on at least two rows: a matrix of one row is multiplied in another order than more rows are."""
     rows = len(next(iter(inputs.values())))
-    if rows == 1:
+    if rows < least:
         inputs = {name: np.concatenate([given, given]) for name, given in inputs.items()}
     return [output[:rows] for output in network.run(None, inputs)]
