@@ -217,7 +217,8 @@ def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, ma
     # The two responses to a question stand one behind the other.
     for half in (slice(0, None, 2), slice(1, None, 2)):
         model = script(samples[half], game)
-        scores[half] = asyncio.run(score(played[half], open_extractor(graph, llm=model), LLMMatcher(matcher, model)))
+        judge = LLMMatcher(replace(matcher, facts=None), model)
+        scores[half] = asyncio.run(score(played[half], open_extractor(graph, llm=model), judge))
     return scores
 
 

@@ -16,9 +16,9 @@ which sees the rare names that an encoder blurs. It is 0 where one affirms and t
 frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 
-Its square root is multiplied by the agreement that the small model expects (`imapeval.fact_model`), which knows what
-values mean, but relates too many: neither alone agrees with clinicians as well as the two together
-(docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
+It is then averaged (geometrically) with the agreement that the small model expects (`imapeval.fact_model`), which
+counts twice: it knows what values mean, but relates too many, so that neither alone agrees with clinicians as well as
+both (docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ class HybridMatcher:
         sides = [v for _, v in case.reference], [w for _, w in case.response]
         similarities = values.similarities(*sides)
         if self.facts is not None and not case.judged:
-            similarities = np.round(self.facts.measure_agreement(*sides, similarities) * np.sqrt(similarities), 4)
+            agreement = self.facts.measure_agreement(*sides, similarities)
+            similarities = np.round(np.cbrt(agreement**2 * similarities), 4)
         for reference, row in zip(case.reference, similarities, strict=True):
             for response, similarity in zip(case.response, row, strict=True):
                 if case.recorded is not None:

@@ -197,7 +197,7 @@ async def test_the_small_model_has_a_say_in_similarity_unless_the_facts_have_bee
         for (matches,) in [await one.match([imap], langs=["en"]) for one in (with_model, matcher)]
     )
     agreement = open_fact_model().measure_agreement(["tiredness", "hand surgery"], ["fatigue", "hand cream"], theirs)
-    assert ours == pytest.approx(agreement * np.sqrt(theirs), abs=1e-4)
+    assert ours == pytest.approx(np.cbrt(agreement**2 * theirs), abs=1e-4)
     for decided_by, similarities in (("recorded", theirs), ("llm", theirs), ("encoder", ours)):
         known = (KnownRelation("advice", "tiredness", "fatigue", Relation.EXACT, decided_by=decided_by),)
         (matches,) = await with_model.match([replace(imap, relations=known)], langs=["en"])

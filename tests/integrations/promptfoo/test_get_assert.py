@@ -77,7 +77,7 @@ def test_a_repeated_score_near_the_threshold_is_too_close_to_call(
     assert (found["metadata"]["verdict"] == "too close to call") is close
 
 
-@pytest.mark.parametrize(("threshold", "passes"), [(0.6, True), (0.7, False), (None, True), (0, True)])
+@pytest.mark.parametrize(("threshold", "passes"), [(0.3, True), (0.9, False), (None, True), (0, True)])
 def test_threshold(threshold: float | None, passes: bool):
     assert grade(RECORDED[0]["response"], RECORDED[0], threshold=threshold)["pass"] is passes
 
