@@ -7,10 +7,14 @@ and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 
 Training data, all of it in this repository:
 
-- `fact_items.jsonl`: 970 pairs of answers to 485 questions, which language models wrote and whose facts, as the offline
-  extractor reads them, language models related and weighed (0, 1 or 2: how much a fact matters to the question);
+- `fact_items.jsonl`: pairs of answers that language models wrote, and whose facts, as the offline extractor reads them,
+  language models related. 970 pairs, to 485 questions, are as people and chatbots write them, and the facts are weighed
+  as well (0, 1 or 2: how much a fact matters to the question); 640, to 320 questions, are a right answer in other
+  words, and one in the reference's words that turns some facts round;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
-- `tests/matching/relation_pairs.tsv`: single pairs.
+- `tests/matching/relation_pairs.tsv`: single pairs;
+- facts of `fact_items.jsonl` beside themselves, with slight changes that mean nothing: otherwise the model learns that
+  facts in nearly the same words contradict each other, as in the wrong answers above.
 """
 
 from __future__ import annotations
@@ -34,16 +38,36 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertModel
 
-from imapeval.fact_model import MAX_TOKENS, RELATIONS, measure_overlap, shorten_question
+from imapeval.fact_model import MAX_TOKENS, RELATIONS, measure_overlaps, shorten_question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LAYERS = 6
-STEPS = 2000
+STEPS = 2200
 ITEMS_PER_STEP = 3
 MAX_UNRELATED = 1200
 """Unrelated pairs of a step that are trained on."""
+VARIED = 3000
+"""Facts that are trained on beside themselves."""
+OPENINGS = {
+    "en": (
+        "I think ",
+        "In your case, ",
+        "As I said, ",
+        "Well, ",
+        "Usually, ",
+        "Please note: ",
+        "In general, ",
+        "Of course ",
+    ),
+    "zh": ("其实", "一般", "通常", "我认为", "据您所述，", "总的来说，", "请注意，", "当然，"),
+}
+ENDINGS = {
+    "en": (" in your case", " as well", ", of course", ", as a rule", " in general", " here", " as I said"),
+    "zh": ("哦", "的", "呢", "，您这个情况", "为好", "就可以了", "吧"),
+}
+"""Words that change nothing in a fact."""
 MIRRORED = [0, 1, 3, 2, 4]
 """The place in `RELATIONS` of each relation seen from the other side."""
 
@@ -242,7 +266,9 @@ def load_items() -> list[Item]:
             *sides[number][:2],
             record["relations"],
             similarities,
-            importance=[int(digit) for side in ("reference", "response") for digit in record["importance"][side]],
+            importance=[int(digit) for side in ("reference", "response") for digit in record["importance"][side]]
+            if "importance" in record
+            else None,
         )
         for number, (record, similarities) in enumerate(zip(records, measure_similarities(sides), strict=True))
     ]
@@ -265,14 +291,39 @@ def load_sets() -> list[Item]:
 
 
 def load_pairs() -> list[Item]:
-    """Load the single pairs of the tests."""
+    """Load the single pairs of the tests, and facts beside themselves."""
     with (ROOT / "tests/matching/relation_pairs.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]
+    relations = [row["expected"].strip() for row in rows]
+    records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
+    facts = sorted(
+        {(fact, record["lang"]) for record in records for fact in (*record["reference"], *record["response"])}
+    )
+    for fact, lang in random.sample(facts, VARIED):
+        sides.append(([fact], [vary(fact, lang)], lang))
+        relations.append("exact")
     return [
-        make_item("", *side[:2], [[0, 0, row["expected"].strip()]], similarities)
-        for side, row, similarities in zip(sides, rows, measure_similarities(sides), strict=True)
+        make_item("", *side[:2], [[0, 0, relation]], similarities)
+        for side, relation, similarities in zip(sides, relations, measure_similarities(sides), strict=True)
     ]
+
+
+def vary(fact: str, lang: str) -> str:
+    """Return a fact with a slight change that means nothing, or none."""
+    change = random.randrange(4)
+    if change == 0:
+        return fact
+    if change == 1:
+        return random.choice(OPENINGS[lang]) + fact
+    if change == 2:
+        return fact + random.choice(ENDINGS[lang])
+    # A slip of the keyboard: two letters in the wrong order, none of them a digit.
+    places = [place for place in range(1, len(fact) - 1) if fact[place : place + 2].isalpha()]
+    if not places:
+        return fact
+    place = random.choice(places)
+    return fact[:place] + fact[place + 1] + fact[place] + fact[place + 2 :]
 
 
 def make_item(
@@ -287,8 +338,8 @@ def make_item(
     relations = np.zeros((len(reference), len(response)), dtype=np.int64)
     for row, column, relation in related:
         relations[row, column] = RELATIONS.index(relation)
-    overlaps = [[measure_overlap(one, other) for other in response] for one in reference]
-    features = np.stack([np.array(overlaps), similarities], axis=-1).astype(np.float32)
+    overlaps = measure_overlaps(reference, response)
+    features = np.stack([overlaps, similarities], axis=-1).astype(np.float32)
     return Item(question, reference, response, relations, importance, features)
 
 

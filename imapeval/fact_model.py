@@ -45,7 +45,7 @@ text alone, because it decides the order of a sum."""
 _CHUNK = 256
 """Maximum rows of a call."""
 _CACHED = 10_000
-"""Number of encoded texts that are kept, some 5 KB each."""
+"""Number of encoded texts that are kept: some 5 KB each, at most 20."""
 
 
 class _Encoded(NamedTuple):
@@ -108,8 +108,8 @@ class FactModel:
         """
         found = np.zeros((len(reference), len(response), len(RELATIONS)), dtype=np.float32)
         encoded = self._encode([*reference, *response])
-        overlaps = [[measure_overlap(one, other) for other in response] for one in reference]
-        features = np.stack([np.array(overlaps).reshape(found.shape[:2]), similarities], axis=-1).astype(np.float32)
+        overlaps = measure_overlaps(reference, response)
+        features = np.stack([overlaps, similarities], axis=-1).astype(np.float32)
         buckets: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         for row, one in enumerate(reference):
             for column, other in enumerate(response):
@@ -165,16 +165,26 @@ class FactModel:
         return found
 
 
-@cache
 def open_fact_model() -> FactModel:
     """Return the model, of which one is enough for a process."""
+    with _opening:
+        return _open()
+
+
+@cache
+def _open() -> FactModel:
     return FactModel()
 
 
-def measure_overlap(one: str, other: str) -> float:
-    """Return the Dice coefficient of the pairs of neighbouring characters of two facts, 0..1."""
-    ours, theirs = _find_bigrams(one), _find_bigrams(other)
-    return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+_opening = threading.Lock()
+"""Threads that open the model at the same time open it once."""
+
+
+def measure_overlaps(reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the Dice coefficients of the pairs of neighbouring characters of facts, 0..1, (reference, response)."""
+    ours, theirs = ([_find_bigrams(fact) for fact in facts] for facts in (reference, response))
+    overlaps = [2 * len(one & other) / (len(one) + len(other)) for one in ours for other in theirs]
+    return np.array(overlaps).reshape(len(ours), len(theirs))
 
 
 def _find_bigrams(text: str) -> set[str]:

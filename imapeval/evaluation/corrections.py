@@ -224,6 +224,13 @@ async def apply_corrections(
         raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {compared.message}")
     # Files do not list unmatched pairs that are not the most similar ones. Whoever decided the others decided these.
     judge = next((match.decided_by for match in recorded.values() if match.decided_by in ("llm", "recorded")), None)
+    if judge is not None:
+        # The similarity of facts that someone has related is another one.
+        (judged,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang], questions=[sample.question])
+        if not isinstance(judged, Failure):
+            compared = [
+                replace(match, similarity=other.similarity) for match, other in zip(compared, judged, strict=True)
+            ]
     matches: list[Match] = []
     for match in compared:
         pair = _number_pair(match, numbers)
@@ -270,6 +277,7 @@ def _correct_pair(old: Pair | None, fact: Fact) -> Pair:
     pair = annotate_pair(Pair(fact.term, fact.value))
     if old is None:
         return pair
+    pair = replace(pair, importance=old.importance)
     # Certainty and condition may be stated outside the value, such as in a heading; then they still hold.
     said = annotate_pair(old)
     if pair.certainty == "certain" and said.certainty != old.certainty:

@@ -16,9 +16,10 @@ which sees the rare names that an encoder blurs. It is 0 where one affirms and t
 frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 
-It is then averaged (geometrically) with the agreement that the small model expects (`imapeval.fact_model`), which
-counts twice: it knows what values mean, but relates too many, so that neither alone agrees with clinicians as well as
-both (docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
+Where nothing decided, it is then averaged (geometrically) with the agreement that the small model expects
+(`imapeval.fact_model`), which counts twice: it knows what values mean, but relates too many, so that neither alone
+agrees with clinicians as well as both (docs/graph-relations.md). Values that people or a language model have related
+keep the first similarity.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class HybridMatcher:
 
     Attributes:
         graph: Decides exact, belonging and containment of linked values.
-        encoder: The sentence encoder, whose cosine is half of the similarity.
+        encoder: The sentence encoder, whose cosine is half of the similarity of words.
         index: Names of the graph as vectors of the encoder; links values that equal no name, and centres vectors.
         facts: The small model; None for similarities without it.
     """
@@ -156,17 +157,19 @@ class HybridMatcher:
         matches: list[Match] = []
         sides = [v for _, v in case.reference], [w for _, w in case.response]
         similarities = values.similarities(*sides)
+        means = similarities
         if self.facts is not None and not case.judged:
-            agreement = self.facts.measure_agreement(*sides, similarities)
-            similarities = np.round(np.cbrt(agreement**2 * similarities), 4)
-        for reference, row in zip(case.reference, similarities, strict=True):
-            for response, similarity in zip(case.response, row, strict=True):
+            means = np.round(np.cbrt(self.facts.measure_agreement(*sides, similarities) ** 2 * similarities), 4)
+        for reference, row, mean_row in zip(case.reference, similarities, means, strict=True):
+            for response, similarity, mean in zip(case.response, row, mean_row, strict=True):
                 if case.recorded is not None:
                     known = case.recorded.get((reference, response))
                     decision = (known.relation, known.decided_by) if known else (Relation.UNMATCHED, case.unlisted)
                     match = Match(*reference, response[1], decision[0], float(similarity), decision[1])
                 else:
                     match = self._match_pair(*reference, response[1], values, float(similarity))
+                if match.decided_by == "encoder":
+                    match = replace(match, similarity=float(mean))
                 matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
         return matches if case.recorded is not None else _drop_shared_contradictions(matches)
 

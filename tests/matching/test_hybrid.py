@@ -191,15 +191,15 @@ async def test_nothing_to_match_gives_nothing(matcher, make_imap):
 async def test_the_small_model_has_a_say_in_similarity_unless_the_facts_have_been_judged(matcher, make_imap):
     with_model = replace(matcher, facts=open_fact_model())
     # No word is shared, or half of the words.
-    imap = make_imap(["tiredness", "hand surgery"], ["fatigue", "hand cream"])
+    imap = make_imap(["poor sleep", "hand surgery"], ["broken nights", "hand cream"])
     ours, theirs = (
         np.array([match.similarity for match in matches]).reshape(2, 2)
         for (matches,) in [await one.match([imap], langs=["en"]) for one in (with_model, matcher)]
     )
-    agreement = open_fact_model().measure_agreement(["tiredness", "hand surgery"], ["fatigue", "hand cream"], theirs)
+    agreement = open_fact_model().measure_agreement(["poor sleep", "hand surgery"], ["broken nights", "hand cream"], theirs)
     assert ours == pytest.approx(np.cbrt(agreement**2 * theirs), abs=1e-4)
     for decided_by, similarities in (("recorded", theirs), ("llm", theirs), ("encoder", ours)):
-        known = (KnownRelation("advice", "tiredness", "fatigue", Relation.EXACT, decided_by=decided_by),)
+        known = (KnownRelation("advice", "poor sleep", "broken nights", Relation.EXACT, decided_by=decided_by),)
         (matches,) = await with_model.match([replace(imap, relations=known)], langs=["en"])
         assert [match.similarity for match in matches] == similarities.ravel().tolist(), decided_by
     assert with_model.signature != matcher.signature

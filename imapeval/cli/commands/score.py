@@ -109,7 +109,7 @@ def score(
 ) -> None:
     """Score the responses of a file against its references.
 
-    Without --llm everything runs on this computer, with a lexicon, a knowledge graph and a sentence encoder that are
+    Without --llm everything runs on this computer, with a lexicon, a knowledge graph and two small models that are
     part of imapeval. To resume a run that was stopped, repeat the command with its --out.
     """
     from imapeval.evaluation.evaluate import make_run_settings

@@ -1,4 +1,4 @@
-"""The offline reader: cues, clauses and the names of the graph. Deterministic; no model, no API key, no network.
+"""The offline reader: cues, clauses and the names of the graph. Deterministic; no language model, no key, no network.
 
 Queries come from cue phrases (`cues`). Constraints are the question's concept mentions, and age, sex and duration. The
 facts of an answer are its statements (`statements`), without greetings, disclaimers and repetitions of the question,

@@ -11,10 +11,8 @@ from imapeval.evaluation.forecast.dry_run import DryRun, dry_run_samples, open_d
 from imapeval.evaluation.forecast.simulated_replies import task_name
 from imapeval.evaluation.forecast.usage import TaskForecast, UsageForecast, forecast_usage
 from imapeval.evaluation.imap_files import ImapRecord, dump_record
-from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_matcher
+from imapeval.evaluation.pipeline import LlmSettings, open_extractor, open_graph, open_matcher
 from imapeval.evaluation.samples import read
-from imapeval.extraction.lexicon.reader import LexiconReader
-from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm import tokens
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Message, Request
@@ -266,7 +264,7 @@ async def test_long_answers_take_more_tokens_to_read(open_over: OpenOver, lang: 
 
 async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, tmp_path):
     graph = open_graph()
-    extractor, matcher = TwoStepExtractor(LexiconReader(graph)), open_matcher(graph)
+    extractor, matcher = open_extractor(graph), open_matcher(graph)
     samples = read("sample-en")[:4]
     lines: list[str] = []
     for sample in samples:
