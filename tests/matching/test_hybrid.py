@@ -196,7 +196,9 @@ async def test_the_small_model_has_a_say_in_similarity_unless_the_facts_have_bee
         np.array([match.similarity for match in matches]).reshape(2, 2)
         for (matches,) in [await one.match([imap], langs=["en"]) for one in (with_model, matcher)]
     )
-    agreement = open_fact_model().measure_agreement(["poor sleep", "hand surgery"], ["broken nights", "hand cream"], theirs)
+    agreement = open_fact_model().measure_agreement(
+        ["poor sleep", "hand surgery"], ["broken nights", "hand cream"], theirs
+    )
     assert ours == pytest.approx(np.cbrt(agreement**2 * theirs), abs=1e-4)
     for decided_by, similarities in (("recorded", theirs), ("llm", theirs), ("encoder", ours)):
         known = (KnownRelation("advice", "poor sleep", "broken nights", Relation.EXACT, decided_by=decided_by),)

@@ -27,13 +27,14 @@ _ADVICE = re.compile(
     r"(?:the|your|his|her|him|them|their|its?|my|an?|this|these|those"
     r"|\d[\d.,–-]* ?(?:min|minutes?|hours?|times|glasses|steps|km))\b"
     # A verb that is no noun, or an adverb before one.
-    r"|(?:be|bearing|bring|complete|consider|consult|ensure|introduce|just|let|make|put|raise|recheck|repeat|return|seek"
-    r"|select|speak|tell|then|throw|change to)\b",
+    r"|(?:be|bearing|bring|complete|consider|consult|ensure|introduce|just|let|make|put|raise|recheck"
+    r"|repeat (?!exposure|infection|pregnanc)|return|seek|select|speak|tell|then|throw (?!rug)|change to)\b",
     re.IGNORECASE,
 )
 # A measure or a negation of its own, or what happens otherwise.
 _MEASURE = re.compile(
-    r"(?:only|just|less|little|fewer|small|plenty|caution|better|gone|risk of|else|otherwise)\b"
+    r"(?:only|just|less|little|fewer|small (?:frequent|portions|meals|sips|amounts)|plenty|caution|better|gone|risk of"
+    r"|else|otherwise)\b"
     r"|(?:absolutely |\w+ )?(?:no|nothing)\b|(?:they|we|he|she|i|both) \w",
     re.IGNORECASE,
 )
@@ -43,7 +44,10 @@ _FINITE_VERB = re.compile(
 )
 _GERUND = re.compile(r"\w{2,}ing\b", re.IGNORECASE)
 _TAKES_NAMES = re.compile("(?:忌|避免|远离|禁食)$")
-_FOOD = re.compile("(?:食[物品]|制品|饮[料品]|水果|海鲜|[酒烟茶肉汤]|(?<!血)糖|咖啡)$")
+_FOOD_OR_DRUG = re.compile(
+    "(?:食[物品]|制品|饮[料品]|水果|海鲜|[酒烟茶肉汤]|(?<!血)糖|咖啡|油腻|辛辣|生冷|甜食"
+    "|[林芬平啶唑]|普生|洛尔|他汀|沙坦|普利|[西霉]素|沙星|胶囊|[药片])$"
+)
 # The second negation of "neither A nor B".
 _ALSO_DENIED = re.compile(f"[也又还][{NEGATING_CHARACTERS}]")
 # What nobody recommends, so that it goes on with a prohibition behind a comma: 不要抽烟，喝酒，熬夜.
@@ -59,9 +63,9 @@ def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
     if lang == "zh":
         if _ALSO_DENIED.match(text):
             return True
-        # A comma ends a Chinese clause; only food and bad habits go on behind it: 忌酒，辛辣食物.
+        # A comma ends a Chinese clause; only food, drugs and bad habits go on behind it: 忌酒，辛辣食物.
         takes_names = _TAKES_NAMES.search(words) or strip_final_verb(words) != words
-        goes_on = (takes_names and is_bare_name(text) and _FOOD.search(text)) or _HARMFUL.fullmatch(text)
+        goes_on = (takes_names and is_bare_name(text) and _FOOD_OR_DRUG.search(text)) or _HARMFUL.fullmatch(text)
         return item.comma and not item.example and not goes_on
     if _FINITE_VERB.match(text) or (item.comma and _CIRCUMSTANCE.match(text)):
         return True
