@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 ITEMS = Path(__file__).with_name("fact_items.jsonl")
 HELD_OUT = 6
-"""Every such line of `relation_items.jsonl` is not trained on."""
+"""Every sixth line of `relation_items.jsonl` is held out from training."""
 
 Sides = tuple[list[str], list[str], Lang]
 """The facts of a reference and of a response, and their language."""

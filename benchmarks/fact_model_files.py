@@ -56,7 +56,7 @@ def write_vocabulary(tokenizer: Tokenizer, path: Path) -> list[int]:
         if counted[number] >= 2 or frequent or single:
             kept.append(number)
     with TemporaryDirectory() as folder:
-        # A model of any text gives the frame, whose pieces are replaced.
+        # A model trained on arbitrary text serves as a template; its pieces are replaced below.
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(["abcdefghijklmnopqrstuvwxyz 0123456789"] * 20),
             model_prefix=f"{folder}/m",
@@ -161,7 +161,7 @@ def export(model: Comparer, folder: Path) -> None:
 def store_in_bytes(path: Path) -> None:
     """Store matrices as bytes with a scale for each row or column; the network computes with 32 bits as before.
 
-    Not with DequantizeLinear, which some processors compute in another way: a product of constants is computed when the
+    Not with DequantizeLinear, whose results vary with the processor; a product of constants is computed when the
     file is opened, and is the same everywhere.
     """
     model = onnx.load(path)

@@ -10,10 +10,10 @@ Training data, all of it in this repository:
 - `fact_items.jsonl`: pairs of answers that language models wrote, and whose facts, as the offline extractor reads them,
   language models related. 970 pairs, to 485 questions, are as people and chatbots write them, and the facts are weighed
   as well (0, 1 or 2: how much a fact matters to the question); 640, to 320 questions, are a right answer in other
-  words, and one in the reference's words that turns some facts round;
+  words, and one in the reference's words that reverses most facts;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
 - `tests/matching/relation_pairs.tsv`: single pairs;
-- facts of `fact_items.jsonl` beside themselves, with slight changes that mean nothing: otherwise the model learns that
+- facts of `fact_items.jsonl`, each paired with a trivially altered copy of itself: otherwise the model learns that
   facts in nearly the same words contradict each other, as in the wrong answers above.
 """
 
@@ -44,12 +44,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LAYERS = 6
-STEPS = 2200
+STEPS = 1700
 ITEMS_PER_STEP = 3
 MAX_UNRELATED = 1200
 """Unrelated pairs of a step that are trained on."""
+TURNED_SHARE = 0.25
+"""Share of the answers with reversed facts, and their reworded counterparts, that an epoch includes: real answers
+seldom contradict the reference in its own words."""
 VARIED = 3000
-"""Facts that are trained on beside themselves."""
+"""Number of facts that are paired with a slightly altered copy of themselves for training."""
 OPENINGS = {
     "en": (
         "I think ",
@@ -199,7 +202,8 @@ def train(model: Comparer, steps: int) -> None:
                 batch = random.sample(sets, ITEMS_PER_STEP + 1)
             else:
                 if len(queue) < ITEMS_PER_STEP:
-                    queue = random.sample(items, len(items))
+                    queue = [item for item in items if item.importance or random.random() < TURNED_SHARE]
+                    random.shuffle(queue)
                 batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
             loss, weighing = relate_items(model, batch)
             if weighing is not None:
@@ -291,7 +295,7 @@ def load_sets() -> list[Item]:
 
 
 def load_pairs() -> list[Item]:
-    """Load the single pairs of the tests, and facts beside themselves."""
+    """Load the single pairs of the tests, and facts paired with altered copies of themselves."""
     with (ROOT / "tests/matching/relation_pairs.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]

@@ -2,7 +2,7 @@
 
 A bilingual encoder (six layers of multilingual-e5-small), trained on answers that language models wrote and whose facts
 they related (`models/facts/README.md`). Every text is encoded once; two small networks then compare what was encoded.
-It runs on one thread of the CPU. A result depends on its own texts only, to the bit, not on what is computed with them.
+It runs on one thread of the CPU. A result depends, bit for bit, only on its own texts, not on others in the same batch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NETWORKS = ("encoder.onnx", "relations.onnx", "importance.onnx")
 _VOCABULARY = "vocabulary.model"
 _START, _PADDING, _END = 0, 1, 2
 _BUCKET = 8
-"""Texts are padded to a multiple of this many tokens, so that many are computed in one call. The padding depends on the
+"""Texts are padded to a multiple of this many tokens, so that many can share one call. The padding depends on the
 text alone, because it decides the order of a sum."""
 _CHUNK = 256
 """Maximum rows of a call."""
@@ -139,7 +139,7 @@ class FactModel:
         return self.relate(reference, response, similarities).astype(np.float64) @ np.array(AGREEMENT)
 
     def _encode(self, texts: Sequence[str], *, alone: bool = False) -> dict[str, _Encoded]:
-        """Encode texts together, or each alone, which gives other last bits but is faster for a single long text."""
+        """Encode texts together, or each alone, which changes the last bits but is faster for one long text."""
         with self._lock:
             found = {text: self._known[text, alone] for text in texts if (text, alone) in self._known}
         missing = list(dict.fromkeys(text for text in texts if text not in found))
@@ -200,7 +200,7 @@ def shorten_question(question: str) -> str:
 
 
 def _run(network: Any, *, least: int = 2, **inputs: npt.NDArray[Any]) -> list[Floats]:
-    """Run a network on at least two rows: a matrix of one row is multiplied in another order than more rows are."""
+    """Run a network on at least two rows: a single row is multiplied in a different order from several."""
     rows = len(next(iter(inputs.values())))
     if rows < least:
         inputs = {name: np.concatenate([given, given]) for name, given in inputs.items()}

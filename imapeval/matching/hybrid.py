@@ -17,7 +17,7 @@ frame of words holds two different things (`imapeval.text.comparison.similarity.
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 
 Where nothing decided, it is then averaged (geometrically) with the agreement that the small model expects
-(`imapeval.fact_model`), which counts twice: it knows what values mean, but relates too many, so that neither alone
+(`imapeval.fact_model`), which counts twice: it knows what values mean, but relates too many pairs, so neither alone
 agrees with clinicians as well as both (docs/graph-relations.md). Values that people or a language model have related
 keep the first similarity.
 """

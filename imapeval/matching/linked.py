@@ -55,7 +55,7 @@ def relate_replaced(linker: Linker, reference: str, response: str) -> tuple[Rela
         for name, phrase in zip(replacement, phrases, strict=True)
     )
     decision = relate_linked(linker.graph, ours, theirs)
-    # An infection of the bladder is one of the urinary tract, but an amputation of the finger is none of the arm.
+    # An infection of the bladder is one of the urinary tract, but an amputation of the finger is not one of the arm.
     if decision is None or ("part of" in decision[1]["steps"] and not names_finding(reference)):
         return None
     return decision[0], {**decision[1], "confidence": "low"}

@@ -26,7 +26,7 @@ _ADVICE = re.compile(
     r"(?:(?:back|down|in|off|out|up) )?"
     r"(?:the|your|his|her|him|them|their|its?|my|an?|this|these|those"
     r"|\d[\d.,–-]* ?(?:min|minutes?|hours?|times|glasses|steps|km))\b"
-    # A verb that is no noun, or an adverb before one.
+    # An unmistakable verb, or an adverb before one.
     r"|(?:be|bearing|bring|complete|consider|consult|ensure|introduce|just|let|make|put|raise|recheck"
     r"|repeat (?!exposure|infection|pregnanc)|return|seek|select|speak|tell|then|throw (?!rug)|change to)\b",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ _FOOD_OR_DRUG = re.compile(
 )
 # The second negation of "neither A nor B".
 _ALSO_DENIED = re.compile(f"[也又还][{NEGATING_CHARACTERS}]")
-# What nobody recommends, so that it goes on with a prohibition behind a comma: 不要抽烟，喝酒，熬夜.
+# What nobody recommends, so a preceding prohibition still applies to it after a comma: 不要抽烟，喝酒，熬夜.
 _HARMFUL = re.compile("[抽吸]烟|[喝饮]酒|熬夜|久[坐站]|过?劳累?|暴饮暴食|受凉|生气")
 
 
@@ -63,7 +63,7 @@ def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
     if lang == "zh":
         if _ALSO_DENIED.match(text):
             return True
-        # A comma ends a Chinese clause; only food, drugs and bad habits go on behind it: 忌酒，辛辣食物.
+        # A comma ends a Chinese clause; a prohibition reaches past it only to food, drugs and bad habits: 忌酒，辛辣食物.
         takes_names = _TAKES_NAMES.search(words) or strip_final_verb(words) != words
         goes_on = (takes_names and is_bare_name(text) and _FOOD_OR_DRUG.search(text)) or _HARMFUL.fullmatch(text)
         return item.comma and not item.example and not goes_on
