@@ -63,7 +63,7 @@ def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
     if lang == "zh":
         if _ALSO_DENIED.match(text):
             return True
-        # A comma ends a Chinese clause; a prohibition reaches past it only to food, drugs and bad habits: 忌酒，辛辣食物.
+        # A comma ends a Chinese clause; a prohibition reaches past it only to food, drugs, bad habits: 忌酒，辛辣食物.
         takes_names = _TAKES_NAMES.search(words) or strip_final_verb(words) != words
         goes_on = (takes_names and is_bare_name(text) and _FOOD_OR_DRUG.search(text)) or _HARMFUL.fullmatch(text)
         return item.comma and not item.example and not goes_on
