@@ -66,7 +66,7 @@ def test_same_facts_agree_more_than_others(model: FactModel) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("Lie with the left ear upwards", "Lie with the left ear upwards"),
+        ("Keep the wound dry for two days", "Keep the wound dry for two days"),
         ("acute non-specific low back pain", "In your case, acute non-specific low back pain"),
         ("病理为全层炎", "其实病理为全层炎"),
         ("孕妇禁用布洛芬", "孕妇禁用布洛芬哦"),
@@ -79,7 +79,7 @@ def test_a_fact_agrees_with_itself(model: FactModel, one: str, other: str) -> No
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("This is typical of acute gout", "This is typical of osteoarthritis"),
+        ("beer raises uric acid", "beer lowers uric acid"),
         ("take it within 24 hours", "take it after the first week"),
         ("孕妇禁用布洛芬", "孕妇可以服用布洛芬"),
     ],
