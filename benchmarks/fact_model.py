@@ -2,7 +2,9 @@
 
 Prints recall and precision by relation, and the average precision of telling facts that agree from others, on facts
 that the model was not trained on: every sixth line of `relation_items.jsonl`, `answer_items.jsonl` (facts of whole
-answers) and `free_pairs.tsv` (single pairs in free wording); and how often a right answer scores above a wrong one.
+answers) and `free_pairs.tsv` (single pairs in free wording); and how often a right answer scores above a wrong one,
+also on the texts of `reworded_items.jsonl`: a right answer in other words, and one in the reference's words that
+reverses most facts.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.evaluation.pipeline import open_graph
+from imapeval.extraction.lexicon.reader import LexiconReader
+from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.fact_model import AGREEMENT, RELATIONS, open_fact_model
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index.names import NameIndex
 from imapeval.matching.hybrid import HybridMatcher
-from imapeval.types import Imap, Lang, Pair
+from imapeval.metrics.imapscore import score_graded
+from imapeval.types import Imap, Lang, Pair, Sample, Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +50,8 @@ def main() -> None:
     similarities = measure_similarities(sides)
     relations = np.array([RELATIONS.index(row["expected"]) for row in rows])
     probabilities = predict(sides, similarities)
+    for lang in ("en", "zh"):
+        asyncio.run(report_texts(lang))
     report("free_pairs.tsv", relations, np.concatenate([one.reshape(-1, 5) for one in probabilities]), similarities)
 
 
@@ -109,6 +116,32 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
         above = sum(right > wrong for right, wrong in zip(scores[::2], scores[1::2], strict=True))
         means = np.mean(scores[::2]), np.mean(scores[1::2])
         print(f"  {label}: right above wrong {above} of {len(records)}, means {means[0]:.3f} and {means[1]:.3f}")
+
+
+async def report_texts(lang: str) -> None:
+    """Print how often the reworded answer to a question scores above the wrong one, with the model and without."""
+    lines = ITEMS.with_name("reworded_items.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [item for item in map(json.loads, lines) if item["lang"] == lang]
+    graph, encoder = open_graph(), open_encoder("use")
+    index, model = NameIndex.open_or_build(graph, encoder), open_fact_model()
+    for label, facts in (("with the model", model), ("without", None)):
+        extractor = TwoStepExtractor(LexiconReader(graph, facts))
+        matcher = HybridMatcher(graph, encoder, index, facts)
+        scores: dict[str, list[float]] = {"reworded": [], "wrong": []}
+        for item in items:
+            for side, found in scores.items():
+                sample = Sample(item["id"], item["question"], (item["reference"],), item[side], _read_lang(lang))
+                (imap,) = await extractor.extract(sample)
+                (matches,) = await matcher.match([imap], langs=[sample.lang])
+                assert isinstance(matches, tuple)
+                outcome = score_graded(imap, matches)
+                found.append(outcome.value if isinstance(outcome, Score) else 0.0)
+        above = sum(right > wrong for right, wrong in zip(*scores.values(), strict=True))
+        means = [np.mean(found) for found in scores.values()]
+        print(
+            f"reworded_items.jsonl, {lang}, {label}: reworded above wrong {above} of {len(items)}, "
+            f"means {means[0]:.3f} and {means[1]:.3f}"
+        )
 
 
 def report(name: str, wanted: np.ndarray, probabilities: np.ndarray, similarities: Sequence[np.ndarray]) -> None:

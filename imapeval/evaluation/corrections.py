@@ -226,11 +226,9 @@ async def apply_corrections(
     judge = next((match.decided_by for match in recorded.values() if match.decided_by in ("llm", "recorded")), None)
     if judge is not None:
         # The similarity of facts that someone has related is another one.
-        (judged,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang], questions=[sample.question])
-        if not isinstance(judged, Failure):
-            compared = [
-                replace(match, similarity=other.similarity) for match, other in zip(compared, judged, strict=True)
-            ]
+        (judged,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang])
+        assert not isinstance(judged, Failure)
+        compared = [replace(one, similarity=other.similarity) for one, other in zip(compared, judged, strict=True)]
     matches: list[Match] = []
     for match in compared:
         pair = _number_pair(match, numbers)
