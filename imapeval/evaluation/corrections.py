@@ -227,8 +227,8 @@ async def apply_corrections(
     if judge is not None:
         # The similarity of facts that someone has related is another one.
         (judged,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang])
-        assert not isinstance(judged, Failure)
-        compared = [replace(one, similarity=other.similarity) for one, other in zip(compared, judged, strict=True)]
+        if not isinstance(judged, Failure):
+            compared = [replace(m, similarity=other.similarity) for m, other in zip(compared, judged, strict=True)]
     matches: list[Match] = []
     for match in compared:
         pair = _number_pair(match, numbers)

@@ -23,7 +23,7 @@ from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import ends_with_negator
 from imapeval.text.phrases import annotate_pair, drop_self_contradictions, parse_phrase
-from imapeval.threads import offload
+from imapeval.threads import offload, run_in_thread
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
@@ -102,7 +102,9 @@ class LexiconReader:
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
         """Return one pair for every statement of the answer; see `ImapReader.read_answer`."""
-        return await offload(lambda: self._read_answer(answer, question, imap, lang), answer, question)
+        # Even a short answer keeps the small model busy for a while.
+        size = len(answer) + len(question)
+        return await run_in_thread(lambda: self._read_answer(answer, question, imap, lang), size=size)
 
     def _read_question(self, question: str, lang: Lang) -> QuestionImap:
         if not any(char.isalpha() for char in question):
