@@ -20,7 +20,7 @@ import zipfile
 from pathlib import Path
 
 MAX_WHEEL_MB = 40
-MAX_INSTALL_MB = 450
+MAX_INSTALL_MB = 475
 INSTALL_SECONDS = 120
 SHIPPED = (
     "imapeval/py.typed",
