@@ -353,16 +353,9 @@ def merge_pairs(pairs: Sequence[Item]) -> Item:
     features = np.zeros((len(pairs), len(pairs), 2), dtype=np.float32)
     for number, pair in enumerate(pairs):
         features[number, number] = pair.features[0, 0]
-    reference, response = ([text for pair in pairs for text in side(pair)] for side in (_get_reference, _get_response))
+    reference = [pair.reference[0] for pair in pairs]
+    response = [pair.response[0] for pair in pairs]
     return Item("", reference, response, relations, None, features)
-
-
-def _get_reference(item: Item) -> list[str]:
-    return item.reference
-
-
-def _get_response(item: Item) -> list[str]:
-    return item.response
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from imapeval import _resources
+from imapeval.text.language import has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,8 +196,7 @@ def _find_bigrams(text: str) -> set[str]:
 def shorten_question(question: str) -> str:
     """Return the end of a question, which is where most patients put what they ask; the model reads no more of it."""
     words = " ".join(question.split())
-    is_chinese = any("\u4e00" <= char <= "\u9fff" for char in words)
-    return words[-80 if is_chinese else -260 :]
+    return words[-80 if has_chinese(words) else -260 :]
 
 
 def _run(network: Any, *, least: int = 2, **inputs: npt.NDArray[Any]) -> list[Floats]:
