@@ -105,7 +105,7 @@ class HybridMatcher:
             similarity="centred-cosine+token-dice,by-stance",
             **({} if self.facts is None else {"agreement": self.facts.identity}),
             **others,
-            v="22",
+            v="23",
         )
 
     async def match(

@@ -107,7 +107,7 @@ _MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
 _OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\w+ing\b", re.IGNORECASE),
     "zh": re.compile(
-        r"[吸抽饮吃喝熬服吞嚼泡敷按揉捏搓挤抓挠碰摸跑跳坐站提搬弯扭憋画打晒游骑受]|使用|接触|进行|进食|剧烈|过[度量]|[久长]时?间?[坐站卧走]|运动|劳累"
+        r"[吸抽饮吃喝熬服吞嚼泡敷按揉捏搓挤抓挠碰摸跑跳坐站提搬弯扭憋画打晒游骑受]|使用|接触|进行|进食|剧烈|过[度量]|[久长]时?间?[坐站卧走]|运动|劳累|[驾开]车|驾驶"
     ),
 }
 

@@ -27,14 +27,15 @@ _ADVICE = re.compile(
     r"(?:the|your|his|her|him|them|their|its?|my|an?|this|these|those"
     r"|\d[\d.,–-]* ?(?:min|minutes?|hours?|times|glasses|steps|km))\b"
     # An unmistakable verb, or an adverb before one.
-    r"|(?:be|bearing|bring|complete|consider|consult|ensure|introduce|just|let|make|put|raise|recheck"
-    r"|repeat (?!exposure|infection|pregnanc)|return|seek|select|speak|tell|then|throw (?!rug)|change to)\b",
+    r"|(?:be|bearing|bring|check|come|complete|consider|consult|discard|ensure|introduce|just|leave|let|make|put|raise|recheck"
+    r"|repeat (?!exposure|infection|pregnanc)|report|return|seek|select|speak|talk|tell|then|throw (?!rug)|treat"
+    r"|walk (?:\w+ )?distances|change to)\b",
     re.IGNORECASE,
 )
 # A measure or a negation of its own, or what happens otherwise.
 _MEASURE = re.compile(
     r"(?:only|just|less|little|fewer|small (?:frequent|portions|meals|sips|amounts)|plenty|caution|better|gone|risk of"
-    r"|else|otherwise)\b"
+    r"|else|otherwise|usually|apart|except)\b"
     r"|(?:absolutely |\w+ )?(?:no|nothing)\b|(?:they|we|he|she|i|both) \w",
     re.IGNORECASE,
 )
@@ -44,6 +45,8 @@ _FINITE_VERB = re.compile(
 )
 _GERUND = re.compile(r"\w{2,}ing\b", re.IGNORECASE)
 _TAKES_NAMES = re.compile("(?:忌|避免|远离|禁食)$")
+_FASTING = re.compile("禁食$")  # 禁食三天，吃止泻药
+_EATS = re.compile("[吃喝服]")
 _FOOD_OR_DRUG = re.compile(
     "(?:食[物品]|制品|饮[料品]|水果|海鲜|[酒烟茶肉汤]|(?<!血)糖|咖啡|油腻|辛辣|生冷|甜食"
     "|[林芬平啶唑]|普生|洛尔|他汀|沙坦|普利|[西霉]素|沙星|胶囊|[药片])$"
@@ -65,7 +68,8 @@ def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
             return True
         # A comma ends a Chinese clause; a prohibition reaches past it only to food, drugs, bad habits: 忌酒，辛辣食物.
         takes_names = _TAKES_NAMES.search(words) or strip_final_verb(words) != words
-        goes_on = (takes_names and is_bare_name(text) and _FOOD_OR_DRUG.search(text)) or _HARMFUL.fullmatch(text)
+        is_name = is_bare_name(text) and not (_FASTING.search(words) and _EATS.match(text))
+        goes_on = (takes_names and is_name and _FOOD_OR_DRUG.search(text)) or _HARMFUL.fullmatch(text)
         return item.comma and not item.example and not goes_on
     if _FINITE_VERB.match(text) or (item.comma and _CIRCUMSTANCE.match(text)):
         return True

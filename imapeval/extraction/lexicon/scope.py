@@ -20,7 +20,7 @@ from imapeval.text.negation.governors import (
     reports_denial,
     strip_final_verb,
 )
-from imapeval.text.negation.stance import advises_against, find_hedge, is_negated
+from imapeval.text.negation.stance import CHINESE_NEGATORS, advises_against, find_hedge, is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from imapeval.extraction.lexicon.items import Item
     from imapeval.types import Lang
 
+_AUXILIARY = re.compile(
+    r"(?:\b(?:do|does|did|can|could|should|must|may|will) ?n[o'’]t|\bcannot|\bnever)$", re.IGNORECASE
+)
+_DETERMINER = re.compile(r"(?:the|your|my|his|her|its|their|our|any|other)\s", re.IGNORECASE)
+_ABSENT = ("no", "there is no", "there's no", "there’s no")
 # A finite or imperative verb, which makes a piece an independent clause.
 _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
@@ -62,8 +67,9 @@ _HISTORY = re.compile(
 # Something that is avoided, in a list of things to do: "resting, avoiding alcohol, and taking aspirin".
 _PARALLEL = re.compile(r".*\b(?:avoid|limit|quitt|stopp)ing$", re.IGNORECASE)
 _GERUND = re.compile(r"\s*\w{2,}ing\b", re.IGNORECASE)
+_QUALITY = re.compile(".(?:[洁良熟]|.{1,6}的)")  # 不透气的衣服
 # The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
-_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现|.{1,8}正常$")
+_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现|.{1,8}(?:正常|[较偏][低高少多大小])$")
 _POSSIBLE = re.compile(r"\b(?:could|might|would)\b")  # "stopping could cause pain or fever" denies neither
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose)\b", re.IGNORECASE)
 # A predicate that has its own subject, which what precedes it does not share: one in a subordinate clause, one of a
@@ -74,7 +80,10 @@ _OWN_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _SINGULAR = re.compile(r"(?:is|was|has|does|isn|wasn|hasn|doesn|needs)\b", re.IGNORECASE)
-_SUBORDINATE = re.compile(r"\b(?:because|if|so that|till|unless|until|when|while)\b", re.IGNORECASE)
+_SUBORDINATE = re.compile(
+    r"\b(?:because|if|so that|till|unless|until|when|while|to (?:improve|lower|prevent|protect|reduce|relieve))\b",
+    re.IGNORECASE,
+)
 # What nobody lists among findings that are missing, because its absence is a finding itself.
 _VITAL = re.compile(
     r"(?:眼?泪|尿液?|小便|大便|呼吸|脉搏|意识)$|\s*(?:wet (?:diapers?|nappy|nappies)|urine|tears|pulse)\b",
@@ -131,7 +140,7 @@ class _Scope:
         shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
         parallel: Whether they are in a list of things to do, so that the next one after a comma is not to be avoided.
         single: Whether they apply to their own item and what is joined to it by a word, as in a list that began without
-            them: 发热、哭时无泪、眼窝凹陷.
+            them: 发热、哭时无泪、眼窝凹陷; "warm baths, no soap, cotton clothes".
         affirming: Whether another negation undoes them, so that they do not apply to examples: 不必禁食蔬菜(如菠菜).
     """
 
@@ -145,13 +154,13 @@ class _Scope:
     affirming: bool = False
 
     @classmethod
-    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool, denied: bool) -> _Scope:
+    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool, mixed: bool) -> _Scope:
         """Return the scope that an item opens with its governor, or with its subject and a negated verb.
 
-        `denied` says whether the item before it is denied as well, or whether there is none.
+        `mixed` says whether the item before it is not denied, and no "or" follows.
         """
         text = item.piece.text
-        single = item.enumerated and not denied
+        single = mixed and (item.enumerated or (item.comma and governor.lower() in _ABSENT))
         if not governor:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(text, lang)
@@ -193,7 +202,7 @@ class _Scope:
             return False
         if begins_anew(item, self.words, lang, past_or=past_or):
             return False
-        if last and item.comma and not item.conjoined and self.words.lower() == "without":
+        if self.words.lower() == "without" and item.comma and not item.conjoined and (last or _SUBJECT.match(text)):
             return False  # "Without insulin, sugar stays in the blood"
         if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
             return False
@@ -222,6 +231,8 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             scope = _Scope()  # 无发热、皮疹，头痛三天: the list ends at the comma
         elif item.comma and lang == "en" and not (exemplified or item.example) and opened < last_conjoined < place:
             scope = _Scope()  # "No juice or sweets, walks after meals": the conjunction ended the list
+        elif lang == "en" and not exemplified and _is_joined_clause(item, group[opened + 1 : place]):
+            scope = _Scope()  # "Avoid retinol and peels, and report any rash"
         conjoined = conjoined or item.conjoined
         exemplified = exemplified or item.example
         if item.example:
@@ -232,16 +243,18 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
         negator = find_negator(scope.words, lang)
         if item.joined_by_or and negator and _continues_denial(piece.text, governor, lang):
             # "Do not change formula or stop breastfeeding" forbids stopping.
-            piece = prepend_governor(piece, negator if own or governor else scope.words, lang)
-        elif not governor and scope.words and not scope.introduced and _denies_by_itself(item):
+            words = negator if own or governor else _add_verb(scope.words, group[opened].piece.text, piece.text)
+            piece = prepend_governor(piece, words, lang)
+        elif not governor and scope.words and not scope.introduced and _denies_by_itself(item, scope.words):
             # "Avoid smoking, and aspirin should not be taken"; 不宜接种流感疫苗，也不接种肺炎球菌疫苗.
             scope = _Scope()
         elif not governor and scope.reaches(item, lang, past_or=place > last_or, last=place == len(group) - 1):
-            piece = prepend_governor(piece, negator if own and scope.introduced and negator else scope.words, lang)
+            words = _add_verb(scope.words, group[opened].piece.text, piece.text)
+            piece = prepend_governor(piece, negator if own and scope.introduced and negator else words, lang)
         else:
             opened = place
-            denied = place == 0 or is_negated(pieces[-1].text)
-            scope = _Scope.open(item, governor, lang, first=place == 0, denied=denied)
+            mixed = place > 0 and not is_negated(pieces[-1].text) and (lang == "zh" or last_or < place)
+            scope = _Scope.open(item, governor, lang, first=place == 0, mixed=mixed)
             introduced = scope if scope.introduced else introduced
         if lang == "en" and not scope.introduced and _SUBORDINATE.search(item.piece.text.removeprefix(scope.words)):
             scope = _Scope()  # "Do not stop milk unless he has hives or vomiting"
@@ -249,9 +262,29 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
     return pieces
 
 
-def _denies_by_itself(item: Item) -> bool:
-    """Return whether an item after a comma, or with a predicate, has a negation of its own."""
-    return bool(find_denying_predicate(item.piece.text)) or (item.comma and is_negated(item.piece.text))
+def _add_verb(words: str, first: str, text: str) -> str:
+    """Return the words that deny a list, for a noun with the verb of the first item: "affect pressure or the kidneys"."""
+    verb = first.removeprefix(words).split()[:1] if first.startswith(words) else []
+    lacks = verb and _AUXILIARY.search(words) and _DETERMINER.match(text) and not _DETERMINER.match(f"{verb[0]} ")
+    return f"{words} {verb[0]}" if lacks else words
+
+
+def _is_joined_clause(item: Item, before: list[Item]) -> bool:
+    """Return whether ", and" joins an English clause, not the last item of the list that the items `before` go on with.
+
+    Nobody puts a comma before "and" in a list of two nouns, or behind an "and" that has ended the list.
+    """
+    joined = item.comma and item.conjoined and not (item.joined_by_or or item.example)
+    ended = not before or any(other.conjoined for other in before)
+    return joined and ended and " " in item.piece.text
+
+
+def _denies_by_itself(item: Item, words: str) -> bool:
+    """Return whether an item of a list that begins with negating words, or one with a predicate, has its own negation."""
+    # 不用粉剂、不捂纱布 has two negations, 不穿紧身、不透气的衣服 one.
+    repeats = any(map(words.__contains__, CHINESE_NEGATORS)) and not _QUALITY.match(item.piece.text)
+    listed = item.comma or (item.enumerated and repeats)
+    return bool(find_denying_predicate(item.piece.text) or (listed and is_negated(item.piece.text)))
 
 
 def is_clause(text: str, lang: Lang) -> bool:

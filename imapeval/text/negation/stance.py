@@ -26,6 +26,8 @@ NEGATING_WORDS = (
 )
 NEGATING_CHARACTERS = "不无未非没勿忌禁停避除否"
 """Words, as alternatives of a pattern, and Chinese characters of which any may negate a name beside them."""
+CHINESE_NEGATORS = "不别勿没未"
+"""Characters that begin the negation of a verb, unlike those of words that take a noun: 避免, 忌."""
 
 DENIALS = "no not never without cannot nor neither unlikely"
 ADVICE_AGAINST = "avoid stop quit limit reduce cut decrease less fewer cessation"
@@ -55,7 +57,7 @@ _HARMLESS = RarePattern(
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
     r"|\bnothing (?:but|else than|to do with)\b|\bcan(?:not|['’]t| not) help\b|(?<!\bcause )(?<!causes )(?<!\bhave )(?<!\bhas )(?<!\bhad )(?<!\bgive )(?<!gives )\bno problems?\b|\bno objections?\b|\bnon[- ](?=\w)"
     r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足(?!以)|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
-    r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
+    r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|脑儿|痰咳|效者|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|有没有|有无|会不会|是不是|能不能|要不要|可不可以|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称|忘)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|呼吸暂停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
 )
