@@ -27,15 +27,16 @@ _ADVICE = re.compile(
     r"(?:the|your|his|her|him|them|their|its?|my|an?|this|these|those"
     r"|\d[\d.,–-]* ?(?:min|minutes?|hours?|times|glasses|steps|km))\b"
     # An unmistakable verb, or an adverb before one.
-    r"|(?:be|bearing|bring|check|come|complete|consider|consult|discard|ensure|introduce|just|leave|let|make|put|raise|recheck"
-    r"|repeat (?!exposure|infection|pregnanc)|report|return|seek|select|speak|talk|tell|then|throw (?!rug)|treat"
-    r"|walk (?:\w+ )?distances|change to)\b",
+    r"|(?:be|bearing|bring|check(?! ?-?ups?)|come|complete|consider|consult|discard|ensure"
+    r"|introduce|just|leave(?!-| of)|let|make|put|raise|recheck"
+    r"|repeat (?!exposure|infection|pregnanc)|report|return|seek|select|speak|talk (?:to|with)|tell|then|throw (?!rug)"
+    r"|treat|walk (?:\w+ )?distances|change to)\b",
     re.IGNORECASE,
 )
 # A measure or a negation of its own, or what happens otherwise.
 _MEASURE = re.compile(
     r"(?:only|just|less|little|fewer|small (?:frequent|portions|meals|sips|amounts)|plenty|caution|better|gone|risk of"
-    r"|else|otherwise|usually|apart|except)\b"
+    r"|else|otherwise|apart|except|enough|adequate|normal)\b"
     r"|(?:absolutely |\w+ )?(?:no|nothing)\b|(?:they|we|he|she|i|both) \w",
     re.IGNORECASE,
 )

@@ -20,7 +20,7 @@ from imapeval.text.negation.governors import (
     reports_denial,
     strip_final_verb,
 )
-from imapeval.text.negation.stance import CHINESE_NEGATORS, advises_against, find_hedge, is_negated
+from imapeval.text.negation.stance import advises_against, find_hedge, is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -33,8 +33,13 @@ if TYPE_CHECKING:
 _AUXILIARY = re.compile(
     r"(?:\b(?:do|does|did|can|could|should|must|may|will) ?n[o'’]t|\bcannot|\bnever)$", re.IGNORECASE
 )
+# A transitive verb: no adverb, and neither a particle nor a preposition follows.
+_VERB = re.compile(
+    r"\s*(?!(?:be|the|your|my|his|her|its|their|our|any|other|\w+ly)\b)(\w++)"
+    r"(?! (?:at|away|down|for|from|in|into|off|on|onto|out|over|to|up|upon|with)\b)(?! .* (?:in|into|on|onto) )",
+    re.IGNORECASE,
+)
 _DETERMINER = re.compile(r"(?:the|your|my|his|her|its|their|our|any|other)\s", re.IGNORECASE)
-_ABSENT = ("no", "there is no", "there's no", "there’s no")
 # A finite or imperative verb, which makes a piece an independent clause.
 _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
@@ -67,7 +72,9 @@ _HISTORY = re.compile(
 # Something that is avoided, in a list of things to do: "resting, avoiding alcohol, and taking aspirin".
 _PARALLEL = re.compile(r".*\b(?:avoid|limit|quitt|stopp)ing$", re.IGNORECASE)
 _GERUND = re.compile(r"\s*\w{2,}ing\b", re.IGNORECASE)
-_QUALITY = re.compile(".(?:[洁良熟]|.{1,6}的)")  # 不透气的衣服
+# A negated verb of its own in a list that a negated verb begins, but not 不易消化的食物.
+_DENIED_VERB = re.compile("不(?![要能可得必宜会])")
+_QUALITY = re.compile(".(?:[洁良熟易好张]|卫生|干净|消化|合格|.{1,6}的)")
 # The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
 _OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现|.{1,8}(?:正常|[较偏][低高少多大小])$")
 _POSSIBLE = re.compile(r"\b(?:could|might|would)\b")  # "stopping could cause pain or fever" denies neither
@@ -80,10 +87,7 @@ _OWN_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _SINGULAR = re.compile(r"(?:is|was|has|does|isn|wasn|hasn|doesn|needs)\b", re.IGNORECASE)
-_SUBORDINATE = re.compile(
-    r"\b(?:because|if|so that|till|unless|until|when|while|to (?:improve|lower|prevent|protect|reduce|relieve))\b",
-    re.IGNORECASE,
-)
+_SUBORDINATE = re.compile(r"\b(?:because|if|so that|till|unless|until|when|while)\b", re.IGNORECASE)
 # What nobody lists among findings that are missing, because its absence is a finding itself.
 _VITAL = re.compile(
     r"(?:眼?泪|尿液?|小便|大便|呼吸|脉搏|意识)$|\s*(?:wet (?:diapers?|nappy|nappies)|urine|tears|pulse)\b",
@@ -140,7 +144,7 @@ class _Scope:
         shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
         parallel: Whether they are in a list of things to do, so that the next one after a comma is not to be avoided.
         single: Whether they apply to their own item and what is joined to it by a word, as in a list that began without
-            them: 发热、哭时无泪、眼窝凹陷; "warm baths, no soap, cotton clothes".
+            them: 发热、哭时无泪、眼窝凹陷.
         affirming: Whether another negation undoes them, so that they do not apply to examples: 不必禁食蔬菜(如菠菜).
     """
 
@@ -154,13 +158,13 @@ class _Scope:
     affirming: bool = False
 
     @classmethod
-    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool, mixed: bool) -> _Scope:
+    def open(cls, item: Item, governor: str, lang: Lang, *, first: bool, denied: bool) -> _Scope:
         """Return the scope that an item opens with its governor, or with its subject and a negated verb.
 
-        `mixed` says whether the item before it is not denied, and no "or" follows.
+        `denied` says whether the item before it is denied as well, or whether there is none.
         """
         text = item.piece.text
-        single = mixed and (item.enumerated or (item.comma and governor.lower() in _ABSENT))
+        single = item.enumerated and not denied
         if not governor:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(text, lang)
@@ -202,7 +206,7 @@ class _Scope:
             return False
         if begins_anew(item, self.words, lang, past_or=past_or):
             return False
-        if self.words.lower() == "without" and item.comma and not item.conjoined and (last or _SUBJECT.match(text)):
+        if last and item.comma and not item.conjoined and self.words.lower() == "without":
             return False  # "Without insulin, sugar stays in the blood"
         if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
             return False
@@ -253,8 +257,8 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             piece = prepend_governor(piece, negator if own and scope.introduced and negator else words, lang)
         else:
             opened = place
-            mixed = place > 0 and not is_negated(pieces[-1].text) and (lang == "zh" or last_or < place)
-            scope = _Scope.open(item, governor, lang, first=place == 0, mixed=mixed)
+            denied = place == 0 or is_negated(pieces[-1].text)
+            scope = _Scope.open(item, governor, lang, first=place == 0, denied=denied)
             introduced = scope if scope.introduced else introduced
         if lang == "en" and not scope.introduced and _SUBORDINATE.search(item.piece.text.removeprefix(scope.words)):
             scope = _Scope()  # "Do not stop milk unless he has hives or vomiting"
@@ -264,26 +268,26 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
 
 def _add_verb(words: str, first: str, text: str) -> str:
     """Return the words that deny a list, for a noun with the verb of the first item: "affect pressure or the kidneys"."""
-    verb = first.removeprefix(words).split()[:1] if first.startswith(words) else []
-    lacks = verb and _AUXILIARY.search(words) and _DETERMINER.match(text) and not _DETERMINER.match(f"{verb[0]} ")
-    return f"{words} {verb[0]}" if lacks else words
+    verb = _VERB.match(first.removeprefix(words)) if first.startswith(words) else None
+    return f"{words} {verb[1]}" if verb and _AUXILIARY.search(words) and _DETERMINER.match(text) else words
 
 
 def _is_joined_clause(item: Item, before: list[Item]) -> bool:
     """Return whether ", and" joins an English clause, not the last item of the list that the items `before` go on with.
 
-    Nobody puts a comma before "and" in a list of two nouns, or behind an "and" that has ended the list.
+    "No biopsy and no scan, or surgery is needed" goes on: a last item may have the verb of its list.
     """
     joined = item.comma and item.conjoined and not (item.joined_by_or or item.example)
     ended = not before or any(other.conjoined for other in before)
-    return joined and ended and " " in item.piece.text
+    return joined and ended and is_clause(item.piece.text, "en")
 
 
 def _denies_by_itself(item: Item, words: str) -> bool:
     """Return whether an item of a list that begins with negating words, or one with a predicate, has its own negation."""
-    # 不用粉剂、不捂纱布 has two negations, 不穿紧身、不透气的衣服 one.
-    repeats = any(map(words.__contains__, CHINESE_NEGATORS)) and not _QUALITY.match(item.piece.text)
-    listed = item.comma or (item.enumerated and repeats)
+    # 不用粉剂、不捂纱布 forbids both, 不要停药、不复查 asks for a check.
+    text = item.piece.text
+    repeats = item.enumerated and _DENIED_VERB.search(words) and _DENIED_VERB.match(text) and not _QUALITY.match(text)
+    listed = item.comma or repeats
     return bool(find_denying_predicate(item.piece.text) or (listed and is_negated(item.piece.text)))
 
 

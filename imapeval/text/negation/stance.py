@@ -26,8 +26,6 @@ NEGATING_WORDS = (
 )
 NEGATING_CHARACTERS = "不无未非没勿忌禁停避除否"
 """Words, as alternatives of a pattern, and Chinese characters of which any may negate a name beside them."""
-CHINESE_NEGATORS = "不别勿没未"
-"""Characters that begin the negation of a verb, unlike those of words that take a noun: 避免, 忌."""
 
 DENIALS = "no not never without cannot nor neither unlikely"
 ADVICE_AGAINST = "avoid stop quit limit reduce cut decrease less fewer cessation"
