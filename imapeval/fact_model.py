@@ -46,7 +46,7 @@ text alone, because it decides the order of a sum."""
 _CHUNK = 256
 """Maximum rows of a call."""
 _CACHED = 10_000
-"""Number of encoded texts that are kept: some 5 KB each, at most 20."""
+"""Maximum number of encoded texts that are kept: about 5 KB each, 20 KB at most."""
 
 
 class _Encoded(NamedTuple):
@@ -167,7 +167,7 @@ class FactModel:
 
 
 def open_fact_model() -> FactModel:
-    """Return the model, of which one is enough for a process."""
+    """Return the model, which is loaded once per process."""
     with _opening:
         return _open()
 
@@ -182,7 +182,7 @@ _opening = threading.Lock()
 
 
 def measure_overlaps(reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Return the Dice coefficients of the pairs of neighbouring characters of facts, 0..1, (reference, response)."""
+    """Return the Dice coefficient of character bigrams for every pair of facts, shape (reference, response)."""
     ours, theirs = ([_find_bigrams(fact) for fact in facts] for facts in (reference, response))
     overlaps = [2 * len(one & other) / (len(one) + len(other)) for one in ours for other in theirs]
     return np.array(overlaps).reshape(len(ours), len(theirs))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import Level
 
 _OFF = 0.0005
-"""Values of a file that differ by more are said to differ: half of the last digit shown."""
+"""Largest deviation of a file's value that goes unreported: half a unit of the last digit shown."""
 
 
 def print_closed(found: "ClosedFindings") -> None:
@@ -171,7 +171,7 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
     for sentence in describe_accuracy_limits(rows):
         echo(sentence)
     if "unread" in not_read:
-        echo("Statements of a choice are read in English, Chinese and French, labels and texts of options in any.")
+        echo("Stated choices are read in English, Chinese and French; labels and texts of options in any language.")
     for row in rows:
         if row.low is not None and row.guessing is not None and row.low <= row.guessing:
             echo(f"{row.model} is not shown to be better than guessing on {row.task or 'these questions'}.")
@@ -303,6 +303,6 @@ def _print_runs(rows: "Sequence[RunTest]") -> None:
     ]
     emit(rows, columns, title="Several runs, over questions and runs", width=UNLIMITED)
     if rows:
-        echo("The t-test over runs, as papers report it, says nothing of other questions.")
+        echo("The t-test over runs, as papers report it, says nothing about other questions.")
         for sentence in describe_test_limits((row.items for row in rows), several=True):
             echo(sentence)

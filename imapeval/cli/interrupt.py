@@ -37,7 +37,7 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]], *, llm:
         llm: The language model that it asks, which sends nothing more once the event is set.
 
     Raises:
-        Interrupted: By a signal, after current work is finished; by a second one, at once.
+        Interrupted: A signal arrived: raised when current work is finished, or at once on a second signal.
     """
     from imapeval.llm.middleware import ModelWrapper
     from imapeval.llm.protocol import STOPPED

@@ -25,7 +25,7 @@ class GivenOptions(dict[str, Any]):
 
 
 def spell_option(name: str) -> str:
-    """Return an option as the command line spells it, without "--"."""
+    """Return the command-line spelling of a parameter's name, without "--"."""
     return name.strip("_").replace("_", "-")
 
 
@@ -145,7 +145,7 @@ class DataOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Format of DATA: {', '.join(LOADER_NAMES[:-1])} or {LOADER_NAMES[-1]}.  [default: recognised]",
+            help=f"Format of DATA: {', '.join(LOADER_NAMES[:-1])} or {LOADER_NAMES[-1]}.  [default: detected]",
         ),
     ] = None
     map_: Annotated[
@@ -164,7 +164,7 @@ class DataOptions:
         ),
     ] = None
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Read only the first N rows; the rest is not checked.")
+        int | None, typer.Option(min=1, metavar="N", help="Read only the first N rows; do not check the rest.")
     ] = None
     sample: Annotated[
         int | None,
@@ -175,7 +175,7 @@ class DataOptions:
     ] = 0
     encoding: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Encoding of a text file, such as gb18030.  [default: recognised]"),
+        typer.Option(metavar="NAME", help="Encoding of a text file, such as gb18030.  [default: detected]"),
     ] = None
     sheet: Annotated[
         str | None, typer.Option(metavar="NAME", help="Sheet of an Excel file.  [default: the only one with a table]")
@@ -292,7 +292,7 @@ def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:
 def make_file_stem(data: str) -> str:
     """Return a stem for the names of files made from DATA, valid on any file system."""
     path = Path(data)
-    # Of a pattern, the folder says more than the name.
+    # The folder of a pattern says more than its name.
     return "stdin" if data == "-" else re.sub(r"[^\w.-]+", "-", path.parent.name if "*" in path.name else path.stem)
 
 

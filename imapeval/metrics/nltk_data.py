@@ -1,4 +1,4 @@
-"""Parts of nltk without `import nltk`, which takes .3 s, or 1.5 s with pandas and scikit-learn, which it imports."""
+"""Parts of nltk without `import nltk`, which takes .3 s, or 1.5 s where it also imports pandas and scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def list_nltk_folders() -> list[Path]:
 
 
 _STEMMERS: dict[Lang, tuple[str, str]] = {
-    "en": ("porter", "PorterStemmer"),  # the one of rouge-score and of METEOR
+    "en": ("porter", "PorterStemmer"),  # the stemmer that rouge-score and METEOR use
     "fr": ("snowball", "FrenchStemmer"),
 }
 

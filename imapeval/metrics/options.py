@@ -46,7 +46,7 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
     """Return the metric with options set to values as users write them.
 
     Raises:
-        UsageError: It has no such option, or the option no such value.
+        UsageError: There is no such option, or its value is invalid.
     """
     if isinstance(metric, MetricOnImaps):
         return dataclasses.replace(metric, metric=set_options(metric.metric, values))

@@ -45,7 +45,7 @@ _MESSAGES_SHOWN = 8
 """Different messages of one kind of failure that are listed; the others are counted."""
 
 _FIRST_ANSWERS = 200
-"""Answers on the page of a run that goes on: it is written anew every few seconds."""
+"""Maximum number of answers on the page of a run in progress, which is rewritten every few seconds."""
 
 MOST_ANSWERS = 10_000
 """Answers on the page of a run: 30 MB of short ones, which a browser opens in seconds."""
@@ -54,7 +54,7 @@ _COMPARISONS_SHOWN = 5
 """Comparisons with the best system; `imapeval compare` has all."""
 
 WATCH_SECONDS = 5
-"""Time between two pages of a run that goes on."""
+"""Minimum time between two versions of the page of a run in progress."""
 
 
 def write_report(folder: Path, *, run: Run | None = None, rows: Sequence[SummaryRow] | None = None) -> Path:
@@ -73,9 +73,9 @@ def write_report(folder: Path, *, run: Run | None = None, rows: Sequence[Summary
 
 
 def watch_run(folder: Path) -> Iterator[tuple[Path, RunStatus]]:
-    """Write `report.html` again and again while the run goes on, and once more when it has ended.
+    """Rewrite `report.html` every few seconds while the run is in progress, and once more when it has ended.
 
-    The page loads itself again from its file, so that nothing but a browser is needed to follow a run. The file is
+    The page reloads itself from its file, so that only a browser is needed to follow a run. The file is
     replaced as a whole: a browser never sees half of it.
 
     Yields:
@@ -99,10 +99,10 @@ def watch_run(folder: Path) -> Iterator[tuple[Path, RunStatus]]:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """How far a run is.
+    """How far a run has got.
 
     Attributes:
-        kind: "finished"; "live" if a process is working on it; "stopped" if it ended before.
+        kind: "finished"; "live" if a process is working on it; "stopped" if it ended early.
         done: Answers with an outcome by every metric.
         total: All answers.
         text: The same in words.
@@ -123,7 +123,7 @@ def _render(
 ) -> tuple[str, RunStatus]:
     """Return the page, and how far the run is.
 
-    With `seconds`, the page of a run that goes on loads itself again every so often.
+    With `seconds`, the page of a run in progress reloads itself at that interval.
     """
     # Before the files are read: what they say after the end of a run is final.
     live = is_being_written(folder)
@@ -214,7 +214,7 @@ def _read_status(run: Run, outcomes: Outcomes, *, live: bool) -> RunStatus:
         progress += f"; language model: {format_report(usage)}"
     if live:
         now = _format_time(datetime.now(UTC).isoformat())
-        return RunStatus("live", done, total, f"The run goes on: {progress} (as of {now}).")
+        return RunStatus("live", done, total, f"The run is in progress: {progress} (as of {now}).")
     text = f"The run was interrupted: {progress}."
     if command := format_resume_command(run):
         text += f" To resume it: {command}"
@@ -244,7 +244,7 @@ def _list_findings(
         text = f"{pluralize(len(against), 'answer')} {verb} the reference"
         counted = [row for row in rows if row.system and row.contradictions]
         if not complete:
-            text += ", of those below"
+            text += " (counting only those listed below)"
         elif counted:
             each = (f"{format_contradictions(row.contradictions)} of {row.system}" for row in counted)
             text += f" (contradictions: {', '.join(each)})"
@@ -265,7 +265,9 @@ def _compare_systems(run: Run, samples: Sequence[Sample]) -> list[str]:
     best = rank_systems(answers, differences, seed=seed)[0].system
     sentences = [row.sentence for row in differences if best in (row.first, row.second)]
     more = len(sentences) - _COMPARISONS_SHOWN
-    return sentences[:_COMPARISONS_SHOWN] + ([f"{more} more comparisons: imapeval compare."] if more > 0 else [])
+    return sentences[:_COMPARISONS_SHOWN] + (
+        [f"{pluralize(more, 'more comparison')}: imapeval compare."] if more > 0 else []
+    )
 
 
 def _show_mean(row: SummaryRow) -> dict[str, Any]:

@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
 LLM_METRICS = f"blend,judge,{DEFAULT_METRICS}"
-"""The default with a language model: the recommended score first, its two halves beside it."""
+"""The default with a language model: the recommended score first, then its two halves."""
 
 MAX_IDS = 10
-"""Answers that are named as too close to call; `--json` has all."""
+"""Maximum number of answers listed as too close to call; `--json` lists all."""
 
 MAX_KINDS = 3
-"""Kinds of failures of which a message is shown, the most frequent ones; `results.jsonl` has all."""
+"""Maximum number of kinds of failures, most frequent first, with a sample message; `results.jsonl` has all."""
 
 _MAX_CHARACTERS = 500
-"""Characters of such a message that are shown: it may quote a reply or a text."""
+"""Maximum length of such a message, in characters: it may quote a reply or a text."""
 
 
 @expand_options
@@ -98,7 +98,7 @@ def score(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="Write the table of results as parquet or xlsx, too; or as shards: Parquet files with a row per "
+            help="Also write the table of results as parquet or xlsx, or as shards: Parquet files with a row per "
             "answer and metric.",
         ),
     ] = None,
@@ -243,7 +243,7 @@ def score(
 
 @contextmanager
 def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]":
-    """Tell the user how to resume a run that stops before its end."""
+    """Tell the user how to resume a run that stops early."""
     from imapeval.evaluation.runs import format_command
     from imapeval.llm.middleware.budget import format_report
 
@@ -265,7 +265,7 @@ def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]
 def _print_failures(failures: "Sequence[Mapping[str, Any]]", how_many: str, *, file: str) -> None:
     """Print the number of failures of each kind, and a message of each of the most frequent ones."""
     counts = ", ".join(f"{row['kind']}: {row['samples']}" for row in failures)
-    echo(f"{how_many} ({counts}); see {file}. The first of each kind:", err=True)
+    echo(f"{how_many} ({counts}); see {file}. Examples:", err=True)
     for row in failures[:MAX_KINDS]:
         line = " ".join(row["example"].split())
         shown = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"

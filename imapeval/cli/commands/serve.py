@@ -42,7 +42,7 @@ def serve(
         float, typer.Option(min=0.1, metavar="SECONDS", help="Maximum time that a request may take.")
     ] = 60,
     max_waiting: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Maximum number of answers that wait or are being scored.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of answers waiting or being scored.")
     ] = 1000,
     metrics: Annotated[str, typer.Option(metavar="A,B", help="Metrics; the first one gives the score.")] = "imapscore",
     set_: Set = None,

@@ -155,7 +155,7 @@ def format_latex_interval(low: float | None, high: float | None, *, digits: int 
 
 
 def format_latex_p(p: float | None) -> str:
-    """Return a p-value with three digits."""
+    """Return a p-value as LaTeX, with three decimals; "--" for None."""
     if p is None:
         return "--"
     return re.sub("([<>]) ", r"$\1$", format_p_value(p))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def write_study(study: Study, path: Path, *, runs: Sequence[Run] = ()) -> None:
-    """Write the page, in place of a file that exists.
+    """Write the page, replacing an existing file.
 
     The runs have the texts and matches of the answers, for the largest disagreements; without them the page has only
     the ids of these answers.
@@ -55,7 +55,7 @@ def render_study(study: Study, *, runs: Sequence[Run] = ()) -> str:
         "metrics": ("Metrics", render_correlations(study)),
         "comparisons": ("Comparisons", render_comparisons(study)),
         "scatter": ("Scores and ratings", render_scatters(study)),
-        "likeness": ("Among each other", render_metric_matrix(study)),
+        "likeness": ("Between metrics", render_metric_matrix(study)),
         "raters": ("Raters", render_raters(study)),
         "slices": ("Groups", render_slices(study)),
         "bias": ("Bias", render_bias(study)),
@@ -102,7 +102,7 @@ def _render_account(study: Study) -> Markup:
     said = (
         render_list(study.account, kind="sentences")
         if study.account
-        else render_note("No report of what joined was given.")
+        else render_note("How the data was joined is not recorded.")
     )
     return render_section("account", "The data, and what could not be joined", said)
 
@@ -129,7 +129,11 @@ def _render_checklist(study: Study) -> Markup:
             "What readers of a study with raters want to know: items of GRRAS (Kottner et al. 2011) and of the Human "
             "Evaluation Datasheet (HEDS: Shimorina and Belz 2022). The data tells some; what only people know comes "
             "from study.toml, beside the ratings. "
-            + (f"Of {pluralize(len(rows), 'item')}, {missing} lack something." if missing else "Nothing is missing.")
+            + (
+                f"Something is missing from {missing} of {pluralize(len(rows), 'item')}."
+                if missing
+                else "Nothing is missing."
+            )
         ),
         render_table(["topic", "guideline", "reported", "missing"], rows, texts=(0, 1, 2, 3)),
     )
@@ -149,6 +153,6 @@ def _render_signatures(study: Study) -> Markup:
     return render_section(
         "signatures",
         "Signatures",
-        render_note("Two numbers of a metric can be compared when their signatures are the same."),
+        render_note("Two scores by a metric are comparable only if their signatures are the same."),
         render_table(["metric", "signature"], rows, texts=(0, 1)),
     )

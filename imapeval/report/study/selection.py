@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from imapeval.study.summary.compute import Study
 
 TOP_METRICS = 4
-"""Metrics in scatter and group plots; more lines cannot be distinguished in one plot."""
+"""Maximum number of metrics in scatter and group plots: more lines could not be told apart."""
 
 
 class CorrelationTable:
@@ -86,7 +86,7 @@ def select_top_metrics(study: Study) -> list[str]:
 
 
 def describe_selection(study: Study, shown: Sequence[str]) -> str:
-    """Return which metrics these are, at least one and the best first, as the beginning of a sentence."""
+    """Describe the given metrics (at least one, best first) as the beginning of a sentence."""
     if set(shown) == set(study.rated.metrics):
         return "All metrics" if len(shown) > 1 else shown[0]
     ranked, best = rank_metrics(study), list(shown)

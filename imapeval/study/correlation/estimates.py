@@ -124,6 +124,6 @@ def fill_undefined(replicates: Floats | None, bounds: tuple[float, float]) -> tu
 
 
 def explain_few_systems(systems: int, minimum: int) -> str:
-    """Return the reason that there are too few systems."""
+    """Return the message that too few systems have scores and ratings."""
     found = "1 system has" if systems == 1 else f"{systems} systems have"
     return f"{found} scores and ratings; at least {minimum} are needed"

@@ -60,10 +60,10 @@ class ImportedScores:
 def read_scores(path: Path) -> ImportedScores:
     """Read a file of scores; see the module's docstring.
 
-    Empty cells, null and "NA" are no score. Higher scores count as better; negate them if they are not.
+    Empty cells, null and "NA" mean no score. Higher scores count as better; negate them if lower is better.
 
     Raises:
-        InputError: It is no file, or its content is invalid; the message names file, line (or record) and the fix.
+        InputError: It is not a file, or its content is invalid; the message names the file, line (or record) and fix.
     """
     refuse_stream(path)  # its content is read twice
     rows = tuple(read_file(str(path)))
@@ -72,7 +72,7 @@ def read_scores(path: Path) -> ImportedScores:
     for row, id_, metric, value in _iterate(source):
         own = scores.setdefault(metric, {})
         if id_ in own:
-            raise source.error_at(f"{metric!r} has a score of {id_[:60]!r} already", row, fix="Keep one of them.")
+            raise source.error_at(f"{metric!r} already has a score for {id_[:60]!r}", row, fix="Keep one of them.")
         number = source.read_value(value, row, what=metric)
         if number is not None:
             own[id_] = number
@@ -120,7 +120,7 @@ def add_scores(answers: Answers, imported: ImportedScores) -> Answers:
     twice = [id_ for id_, times in Counter(answers.ids).items() if times > 1 and id_ in imported.ids]
     if twice:
         raise UsageError(
-            f"{imported.path}: {list_first(twice)} is the id of several answers in these runs, so that it is not known "
+            f"{imported.path}: several answers in these runs share an id ({list_first(twice)}), so that it is unknown "
             "whose score it is. Give every answer an id of its own."
         )
     columns = [[imported.scores[name].get(id_, np.nan) for id_ in answers.ids] for name in names]

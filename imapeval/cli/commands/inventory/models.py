@@ -37,7 +37,7 @@ def list_(json_output: Json = False) -> None:
 def pull(name: Name) -> None:
     """Download weights from Hugging Face, or resume a download, and print their path.
 
-    $HF_ENDPOINT names a mirror, $HF_TOKEN its token; weights are stored in the folder `models` of $IMAPEVAL_CACHE.
+    $HF_ENDPOINT: a mirror; $HF_TOKEN: an access token. Weights are stored in the folder `models` of $IMAPEVAL_CACHE.
     """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn

@@ -52,7 +52,7 @@ def init(
         Path | None,
         typer.Option(metavar="FILE", help="Answers whose text says how to rate them, with those ratings."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=0, metavar="N", help="Answers that each rater rates a second time.")] = 0,
+    repeats: Annotated[int, typer.Option(min=0, metavar="N", help="Number of answers each rater rates twice.")] = 0,
     stop: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +71,7 @@ def init(
     side_by_side: Annotated[
         bool,
         typer.Option(
-            "--side-by-side", help="Let the answers to a question follow each other; by default they never do."
+            "--side-by-side", help="Show the answers to a question one after another; by default they are kept apart."
         ),
     ] = False,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title for raters.  [default: DATA's name]")] = None,
@@ -95,7 +95,7 @@ def init(
     """Create a study: which answers are rated, on which scales, by how many raters, in which orders.
 
     None of this can be changed later. Then invite raters (`imapeval rate invite`) and start the server (`imapeval rate
-    serve`). How many answers and raters give intervals of a wanted width: `imapeval study power --width`, from a pilot.
+    serve`). To plan how many answers and raters you need, run `imapeval study power --width` on a pilot.
     """
     require_packages()
     from imapeval.evaluation.samples import read
@@ -136,7 +136,7 @@ def init(
         echo(f"{len(samples) - len(answered)} of {len(samples)} rows have no response and are not rated.", err=True)
     if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
         echo(
-            f"{len(named)} responses contain the name of their system, which raters will read: {', '.join(named[:3])}"
+            f"Responses that name their system, as raters will see ({len(named)}): {', '.join(named[:3])}"
             f"{' and others' if len(named) > 3 else ''}.",
             err=True,
         )
@@ -181,7 +181,7 @@ def _read_text(path: Path | None) -> str:
 
 
 def _read_facts(folder: Path, samples: "Sequence[Sample]") -> "dict[str, tuple[Fact, ...]]":
-    """Return the facts of responses that have a place in the text, by the answer's id.
+    """Return the facts that were located in the responses, by the answer's id.
 
     Raises:
         UsageError: The run has none for these answers.
@@ -197,7 +197,7 @@ def _read_facts(folder: Path, samples: "Sequence[Sample]") -> "dict[str, tuple[F
             if record.imap.reading == 0 and 0 <= start < end <= len(responses[record.id]):
                 found.setdefault(record.id, {})[Fact(start, end, pair.term, pair.value)] = None
     if not found:
-        raise UsageError(f"--facts {folder} has no facts of these answers with a place in the text. Give their run.")
+        raise UsageError(f"--facts {folder} has no facts located in these responses. Give the run that scored them.")
     return {id_: tuple(sorted(facts, key=lambda fact: (fact.start, fact.end))) for id_, facts in found.items()}
 
 

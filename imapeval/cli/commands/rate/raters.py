@@ -67,7 +67,7 @@ def reassign(
     url: BaseUrl = DEFAULT_URL,
     json_output: Json = False,
 ) -> None:
-    """Give the unrated answers of a rater to others, never an answer that they had. The rater's link is revoked."""
+    """Give a rater's unrated answers to raters who have not had them, and revoke the rater's link."""
     with open_study(study) as opened:
         from imapeval.rating import reassignment
 
@@ -80,7 +80,7 @@ def adjudicate(
     *,
     by: Annotated[str, typer.Option(metavar="NAME", help="Adjudicator: somebody who does not rate in this study.")],
     apart: Annotated[
-        float, typer.Option(min=0, metavar="POINTS", help="Minimum distance of two ratings in a dimension.")
+        float, typer.Option(min=0, metavar="POINTS", help="Minimum difference between two ratings in a dimension.")
     ],
     url: BaseUrl = DEFAULT_URL,
     json_output: Json = False,
@@ -106,7 +106,7 @@ def stop(
     study: Study,
     *,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Stop although the rule is not met; the log says so.")
+        bool, typer.Option("--anyway", help="Stop even if the rule is not met; the log will say so.")
     ] = False,
 ) -> None:
     """End a study whose stopping rule is met: nobody gets a further answer."""
@@ -135,7 +135,7 @@ def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> 
         echo(f"{name} gets {count} {'answer' if count == 1 else 'answers'}.")
     if found.open:
         echo(
-            f"{found.open} ratings have no rater yet: everybody had those answers. Add one with: imapeval rate "
+            f"Ratings still without a rater, as everybody has had those answers: {found.open}. Add one: imapeval rate "
             "reassign STUDY NAME --to NEW-NAME"
         )
     if link is not None:

@@ -34,7 +34,7 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFa
     their orders that is right: 1/2 for two, 1/6 for three. Computed exactly, in O(n log n + n r^2).
     """
     if len(set(gold)) > MAX_CLASSES:
-        reason = f"{len(set(gold))} classes: grades are {MAX_CLASSES} at most. Is the gold column a number?"
+        reason = f"{len(set(gold))} classes, over {MAX_CLASSES}. Does the gold column hold measurements, not grades?"
         return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
     if len(set(gold)) < 2:
         reason = "every answer is of the same class: there is no order"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _SHARE = "Share right: "
-"""Opens a note on a share, because the same note may also be made on a mean."""
+"""Prefix of a note on a share, since the mean may have the same note."""
 
 
 @expand_options
@@ -109,7 +109,7 @@ def _print_differences(rows: "Sequence[SystemDifference]", *, about: str = "") -
         )
     if len(rows) > 1:
         echo(
-            f"Each of these {len(rows)} intervals is 95%, not corrected for their number: of many differences of 0, "
+            f"Each of these {len(rows)} is a 95% interval, not corrected for their number: of many differences of 0, "
             "one in twenty has an interval that does not contain 0."
         )
 

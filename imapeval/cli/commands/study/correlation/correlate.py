@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from imapeval.study.correlation.baseline import MetricVsBaseline
 
 _COLUMN_WIDTH = 19
-"""Width of a column with its frame: an interval, or most names of systems."""
+"""Width of a column with its frame, in characters: enough for an interval and most names of systems."""
 
 _GROUPINGS: dict[str, str] = {
     "global": "Global: over all answers, so that differences between systems count as agreement.",
@@ -81,7 +81,7 @@ def correlate(
         emit_json(rows)
         return
     if all(row.value is None for row in rows):
-        # Of means only where there is nothing else: they repeat the others.
+        # The reasons of means repeat those of other rows, so they are given only where there are no others.
         reasons = dict.fromkeys(row.reason for row in [row for row in rows if row.groups] or rows if row.reason)
         echo(f"No coefficient can be computed: {'; '.join(reasons)}.")
     else:
@@ -193,7 +193,7 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
     if made != {None}:
         notes.append(_UNITS[units])
     elif units != "questions":
-        notes.append(f"No interval about other systems: it takes {MIN_SYSTEMS} of them, and differences between them.")
+        notes.append(f"No interval about other systems: that takes {MIN_SYSTEMS} systems that differ.")
     if "bca" in made:
         notes.append(
             f"Intervals: BCa bootstrap ({resamples} resamples of questions, answers to the same question drawn "
