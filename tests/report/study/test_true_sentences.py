@@ -717,10 +717,10 @@ def check_annotators(known: Known) -> bool:
 
 @sentence(
     r"What readers of a study with raters want to know: items of GRRAS \(Kottner et al\. 2011\) and of the Human Evaluation Datasheet "
-    r"\(HEDS: Shimorina and Belz 2022\)\. The data tells some; what only people know comes from study\.toml, beside the ratings\. Of "
-    r"(\d+) items, (\d+) lack something\."
+    r"\(HEDS: Shimorina and Belz 2022\)\. The data tells some; what only people know comes from study\.toml, beside the ratings\. "
+    r"Something is missing from (\d+) of (\d+) items\."
 )
-def check_checklist(known: Known, items: str, lacking: str) -> bool:
+def check_checklist(known: Known, lacking: str, items: str) -> bool:
     return int(items) == len(known.study.checklist) and int(lacking) == sum(
         bool(row.missing) for row in known.study.checklist
     )
@@ -922,7 +922,7 @@ def check_which_interval(known: Known) -> bool:
     return said is not None and near(said[1], row.simultaneous_low) and row.simultaneous_low < row.low
 
 
-@sentence(r"The page has no texts of them, because the runs were not given\.|No report of what joined was given\.")
+@sentence(r"The page has no texts of them, because the runs were not given\.|How the data was joined is not recorded\.")
 def check_not_given(known: Known) -> bool:
     # The page is made from arrays: there is no run and no ratings file.
     return known.study.account == ()
