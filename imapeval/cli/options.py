@@ -2,11 +2,12 @@
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, overload
 
 import typer
 
@@ -250,6 +251,10 @@ def split_commas(text: str) -> list[str]:
     return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
+@overload
+def parse_names(text: str, option: str, *, unique: bool = True) -> list[str]: ...
+@overload
+def parse_names(text: str | None, option: str, *, unique: bool = True) -> list[str] | None: ...
 def parse_names(text: str | None, option: str, *, unique: bool = True) -> list[str] | None:
     """Return the names of a comma-separated text, with `unique` each once; None for None.
 
@@ -289,11 +294,19 @@ def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:
     return text
 
 
+def name_data(data: str) -> str:
+    """Return the name of DATA without suffixes; for a pattern, "." and ".." that of the folder."""
+    from imapeval.evaluation.runs import name_source
+
+    if data == "-":
+        return name_source(data)
+    folder = Path(data).name in ("", "..")
+    return name_source(os.path.abspath(f"{data}/*" if folder else data))  # noqa: PTH100  # `resolve` follows links
+
+
 def make_file_stem(data: str) -> str:
     """Return a stem for the names of files made from DATA, valid on any file system."""
-    path = Path(data)
-    # The folder of a pattern says more than its name.
-    return "stdin" if data == "-" else re.sub(r"[^\w.-]+", "-", path.parent.name if "*" in path.name else path.stem)
+    return re.sub(r"[^\w.-]+", "-", name_data(data)).strip("-") or "data"
 
 
 def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:

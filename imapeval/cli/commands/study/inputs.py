@@ -31,13 +31,25 @@ def list_coefficients(*accuracies: str) -> str:
     return f"{', '.join(most)} or {last}."
 
 
+def take_one_metric(option: typer.CallbackParam, text: str | None) -> str | None:
+    """Return the name in the text of an option for one metric; None for None.
+
+    Raises:
+        UsageError: It names nothing, or several.
+    """
+    name, *others = parse_names(text, option.opts[0]) or (None,)
+    if others:
+        raise UsageError(f"{option.opts[0]} {text!r} names several metrics. Name one.")
+    return name
+
+
 RunFolders = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, on the same or on different answers.")
 ]
 Against = Annotated[
     str | None, typer.Option(metavar="METRIC", help="Compare every other metric with this one.  [default: all pairs]")
 ]
-MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC", help="The metric.")]
+MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC", help="The metric.", callback=take_one_metric)]
 Coefficient = Annotated[str, typer.Option(metavar="NAME", help=list_coefficients())]
 Dimension = Annotated[
     str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")

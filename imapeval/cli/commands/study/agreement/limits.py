@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import ONE_METRIC, Dimension, RunFolders, StudyOptions
+from imapeval.cli.commands.study.inputs import ONE_METRIC, Dimension, RunFolders, StudyOptions, take_one_metric
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 
@@ -19,7 +19,12 @@ def limits(
     folders: RunFolders,
     *,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="A metric on the scale of the ratings, such as a judge.")
+        str,
+        typer.Option(
+            metavar="METRIC",
+            help="A metric on the scale of the ratings, such as a judge.",
+            callback=take_one_metric,
+        ),
     ],
     dimension: Dimension = None,
     options: Annotated[StudyOptions, ONE_METRIC],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions, divide
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions, divide, take_one_metric
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_estimate
 from imapeval.errors import UsageError
@@ -25,7 +25,10 @@ _SHARE = "Share right: "
 def estimate(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric whose scores replace missing ratings.")],
+    metric: Annotated[
+        str,
+        typer.Option(metavar="METRIC", help="Metric whose scores replace missing ratings.", callback=take_one_metric),
+    ],
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     by: Annotated[
         str | None,
@@ -49,7 +52,10 @@ def estimate(
 
     if right_from is not None and not isfinite(right_from):
         raise UsageError(f"--right-from {right_from} is not finite. Give a finite number.")
-    rated = options.read(folders, metrics=metric, by=by, unrated=True).rated
+    joined = options.read(folders, metrics=metric, by=by, unrated=True)
+    if not joined.report.rated:
+        raise UsageError("no answer of the run is rated. Give ratings of its answers with --ratings.")
+    rated = joined.rated
     means: list[SystemMean] = []
     differences: list[SystemDifference] = []
     shares: list[SystemMean] = []
@@ -76,6 +82,11 @@ def estimate(
         title = f"Share of answers rated {right_from:g} or better, estimated with {metric}"
         _print_means(shares, "share right", title, about=_SHARE)
         _print_differences(share_differences, about=_SHARE)
+    echo(
+        "Intervals are 95%, with answers to one question taken together. 'worth ratings': the number of ratings that "
+        "alone would give an interval as narrow. The estimate is unbiased for any metric if the rated answers are a "
+        "random sample of all (Angelopoulos et al. 2023)."
+    )
 
 
 def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str, *, about: str = "") -> None:
@@ -93,11 +104,6 @@ def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str, *, abo
     for row in rows:
         if row.note is not None:
             echo(f"{about}{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
-    echo(
-        "Intervals are 95%, with answers to one question taken together. 'worth ratings': the number of ratings that "
-        "alone would give an interval as narrow. The estimate is unbiased for any metric if the rated answers are a "
-        "random sample of all (Angelopoulos et al. 2023)."
-    )
 
 
 def _print_differences(rows: "Sequence[SystemDifference]", *, about: str = "") -> None:

@@ -68,11 +68,9 @@ def correlate(
     from imapeval.study.subgroups.outlier_systems import correlate_without_outliers
 
     # Checked before anything is read, which may take long.
-    levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level") or ()]
+    levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level")]
     known = tuple(all_coefficients())
-    coefficients = [
-        choose_one(name, "--coefficient", known) for name in parse_names(coefficient, "--coefficient") or ()
-    ]
+    coefficients = [choose_one(name, "--coefficient", known) for name in parse_names(coefficient, "--coefficient")]
     sample: Units = choose_one(units, "--units", get_args(Units))
     rated = options.read(folders).rated
     rows = compute(rated, levels=levels, coefficients=coefficients, units=sample, seed=seed, resamples=resamples)
@@ -134,20 +132,18 @@ def _print_metric_vs_baseline(rows: "Sequence[MetricVsBaseline]") -> None:
 
     if all(row.value is None for row in rows):
         return
-
+    has_datasets = any(row.within_dataset is not None for row in rows)
     columns = [
         Column("metric", "metric", text=True, wrap=False),
         Column("dimension", lambda row: "mean" if row.dimension == ALL else row.dimension, text=True, wrap=False),
         Column("all answers\ntogether", "value", write=format_number, wrap=False),
-        Column("within\ndata sets", "within_dataset", write=format_number, wrap=False),
+        *([Column("within\ndata sets", "within_dataset", write=format_number, wrap=False)] if has_datasets else []),
         Column("within\nsystems", "within_system", write=format_number, wrap=False),
         Column("within\nquestions", "within_question", write=format_number, wrap=False),
         Column("baseline", "baseline", write=format_number, wrap=False),
         Column("metric less\nbaseline", "difference", write=format_number, wrap=False),
         interval_column(digits=2, write=write_coefficient, wrap=False),
     ]
-    if all(row.within_dataset is None for row in rows):
-        del columns[3]
     emit(rows, columns, title=f"{find_coefficient(rows[0].coefficient).title}, side by side", width=UNLIMITED)
     for sentence in describe_baseline(rows):
         echo(sentence)

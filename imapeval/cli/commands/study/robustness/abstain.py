@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions, take_one_metric
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column, write_csv
 from imapeval.errors import UsageError
@@ -24,13 +24,19 @@ _SHOWN = 10
 def abstain(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric, repeated (--votes) or with --stability.")],
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC", help="The metric, repeated (--votes) or with --stability.", callback=take_one_metric
+        ),
+    ],
     stability: Annotated[
         str | None,
         typer.Option(
             metavar="METRIC",
             help="Metric that says how sure the scores are, such as a judge's confidence in a file of --scores; higher "
             "is surer.  [default: how far repeated scores agree]",
+            callback=take_one_metric,
         ),
     ] = None,
     options: Annotated[StudyOptions, ("ratings", "scores", "dimensions", "scales", "mapping", "labels")],

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, Seed, StudyOptions, take_one_metric
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.cli.progress import show_progress
@@ -21,9 +21,15 @@ if TYPE_CHECKING:
 def sensitivity(
     folders: RunFolders,
     *,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric that a finding is about.")],
+    metric: Annotated[
+        str,
+        typer.Option(metavar="METRIC", help="The metric that a finding is about.", callback=take_one_metric),
+    ],
     against: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="A metric that it was found better (or worse) than.")
+        str | None,
+        typer.Option(
+            metavar="METRIC", help="A metric that it was found better (or worse) than.", callback=take_one_metric
+        ),
     ] = None,
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     seed: Seed = 0,

@@ -160,9 +160,21 @@ def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Pa
     assert done.returncode == 0
     assert "x, accuracy: 2 rated questions with a score are fewer than 5." in done.stdout
     assert done.stdout.count("fewer than 5.") == 4
-    bare = imapeval("study", "estimate", run, "--metric", "m", "--right-from", "nan")
-    assert bare.returncode == 2
-    assert "--right-from nan" in bare.stderr
+    assert done.stdout.count("Intervals are 95%") == 1
+    wrong = imapeval("study", "estimate", run, "--metric", "m", "--right-from", "nan")
+    assert wrong.returncode == 2
+    assert "--right-from nan" in wrong.stderr
+
+
+@pytest.mark.parametrize("options", ["estimate", "limits", "sensitivity"])
+def test_without_ratings_there_is_nothing_to_compute(imapeval: Command, tmp_path: Path, options: str):
+    samples = [Sample(f"a{n}", f"q{n}?", ("r",), "a") for n in range(9)]
+    with RunWriter(tmp_path / "bare", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
+        writer.add(imaps=[], results=[Result(sample.id, "m", Score(0.5), "m|v:1") for sample in samples])
+        writer.finish()
+    done = imapeval("study", options, tmp_path / "bare", "--metric", "m")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--ratings" in done.stderr
 
 
 def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
@@ -313,6 +325,31 @@ def test_a_metric_of_another_tool_is_studied_like_ours(
     assert signature.sub('"signature"', theirs.stdout.replace("theirs", "m")) == signature.sub(
         '"signature"', ours.stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ("disagreements --metric METRIC", "--metric"),
+        ("estimate --metric METRIC", "--metric"),
+        ("calibrate --metric METRIC --out c.json", "--metric"),
+        ("cutoff --metric METRIC --right-from 3", "--metric"),
+        ("limits --metric METRIC --scale accuracy=-1:7", "--metric"),
+        ("sensitivity --metric METRIC", "--metric"),
+        ("sensitivity --metric noise --against METRIC", "--against"),
+        ("abstain --metric METRIC --stability noise", "--metric"),
+        ("abstain --metric noise --stability METRIC", "--stability"),
+    ],
+)
+def test_options_for_one_metric(imapeval: Command, run: Path, arguments: str, option: str):
+    command, *others = arguments.split()
+    plain, spaced, several = (
+        imapeval("study", command, run, *(name if text == "METRIC" else text for text in others), "--json")
+        for name in ("m", " m", "m,noise")
+    )
+    assert (spaced.returncode, spaced.stdout) == (0, plain.stdout)
+    assert (several.returncode, several.stdout) == (2, "")
+    assert f"{option} 'm,noise'" in several.stderr
 
 
 _ONE_METRIC = {"disagreements", "estimate", "calibrate", "cutoff", "limits", "sensitivity", "abstain"}
