@@ -68,7 +68,8 @@ def write_correlations(study: Study) -> str:
         f"{COEFFICIENTS[study.coefficient]} of metrics with ratings ({LEVELS[study.level]}), "
         f"{study.confidence:.0%} intervals in brackets, {_format_counts(counts)}."
     )
-    heads = ["Metric", *(escape_latex(label_dimension(name).capitalize()) for name in grid.columns)]
+    labels = [label_dimension(name) for name in grid.columns]
+    heads = ["Metric", *(escape_latex(label[:1].upper() + label[1:]) for label in labels)]
     return render_table(
         heads,
         lines,
@@ -180,7 +181,8 @@ def render_table(
     the note into a comment above the table.
     """
     body = "\n".join(" & ".join(cells) + r" \\" for cells in lines)
-    foreign = any(ord(letter) > 0x2FF for letter in body)
+    head, title = " & ".join(heads), escape_latex(caption)
+    foreign = any(ord(letter) > 0x2FF for letter in head + body + title)
     notes = [
         r"% Needs \usepackage{booktabs}.",
         *(["% Names in non-Latin scripts need XeLaTeX or LuaLaTeX and a font for them."] if foreign else []),
@@ -191,11 +193,11 @@ def render_table(
             *notes,
             r"\begin{table}",
             r"\centering\footnotesize",
-            rf"\caption{{{escape_latex(caption)}}}",
+            rf"\caption{{{title}}}",
             rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            " & ".join(heads) + r" \\",
+            head + r" \\",
             r"\midrule",
             *([body] if body else []),
             r"\bottomrule",

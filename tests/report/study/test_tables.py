@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.report.study.latex import escape_latex, write_comparisons, write_correlations
+from imapeval.report.study.latex import escape_latex, render_table, write_comparisons, write_correlations
 from imapeval.report.study.tables import write_tables
 from imapeval.study.data.findings import ALL
 from imapeval.study.subgroups.disagreements import Disagreement
@@ -129,6 +129,21 @@ def test_latex_of_names_that_mean_something_to_latex(small: Study):
     assert r"\textless{}img src=x onerror=alert(1)\textgreater{}\$x\_1\$ \& " in text
     assert "need XeLaTeX or LuaLaTeX" in text
     assert {len(row) for row in read_latex(text)} == {5}
+
+
+def test_latex_of_a_dimension(small: Study):
+    rows = tuple(replace(row, dimension="DISCERN", system="") for row in small.correlations)
+    rated = replace(small.rated, dimensions=("DISCERN",), ratings=small.rated.ratings[:, :1])
+    assert "Metric & DISCERN" in write_correlations(replace(small, rated=rated, correlations=rows))
+
+
+@pytest.mark.parametrize("foreign", ["heads", "lines", "caption"])
+def test_latex_of_letters_that_pdflatex_lacks(foreign: str):
+    parts = {"heads": ["metric"], "lines": [["m"]], "caption": "Kendall's τ – a caption"}
+    given = {"heads": ["准确"], "lines": [["准确"]], "caption": "准确"}
+    hint = "need XeLaTeX or LuaLaTeX"
+    assert hint not in render_table(**parts, columns="l", label="a", note="b")
+    assert hint in render_table(**{**parts, foreign: given[foreign]}, columns="l", label="a", note="b")
 
 
 def test_latex_without_results(small: Study):
