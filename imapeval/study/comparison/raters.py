@@ -225,7 +225,8 @@ def count_worth(
     for row in correct_for_attenuation([row for row in rows if row.dimension != ALL], ceilings):
         reliability = single.get(row.dimension)
         if reliability is None or not 0 < reliability < 1:
-            found.append(WorthInRaters(row.metric, row.dimension, None, None, None, row.reason))
+            reason = "raters always agree, so that one is worth as much as several" if reliability == 1 else row.reason
+            found.append(WorthInRaters(row.metric, row.dimension, None, None, None, reason))
             continue
         raters, low, high = (_to_raters(value, reliability) for value in (row.corrected, row.low, row.high))
         found.append(WorthInRaters(row.metric, row.dimension, raters, low, high, row.reason))

@@ -109,6 +109,16 @@ def test_a_metric_against_the_raters_is_worth_none_of_them():
     assert 0 < (poor.high or 0) < 0.1
 
 
+@pytest.mark.parametrize("agreeing", [True, False])
+def test_without_a_number_of_raters_there_is_a_reason(agreeing: bool):
+    rated = make()
+    one, another, _ = rated.by_rater["accuracy"].T
+    given = np.column_stack([one, one, one] if agreeing else [one, 5 - one, 5 - another])
+    rows = count_worth(replace(rated, ratings=given.mean(axis=1, keepdims=True), by_rater={"accuracy": given}))
+    assert [row.raters for row in rows] == [None, None]
+    assert all(row.reason for row in rows)
+
+
 @pytest.mark.parametrize(
     ("raters", "shown"),
     [(None, None), (0.0, "none"), (2e-5, "< 0.01"), (0.0049, "< 0.01"), (0.54998, "0.55"), (0.997, "0.997"),
