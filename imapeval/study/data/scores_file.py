@@ -4,7 +4,8 @@
           id,bertscore,our-judge                               id,metric,value
           a1,0.91,3.5                                          a1,bertscore,0.91
 
-All table formats that ratings can have are read. Columns of a wide table without a number in any row are ignored.
+All table formats that ratings can have are read. Columns of a wide table are ignored if they are named like a
+field of a sample, such as "response", or have no number in any row.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.ids import list_first
+from imapeval.evaluation.samples.columns import NAMES
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number
 from imapeval.files import refuse_stream
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
     from imapeval.study.systems.answers import SystemAnswers
 
-_ID, _METRIC, _VALUES = "id", "metric", ("value", "score")
+_METRIC, _VALUES = "metric", ("value", "score")
 _SIGNATURE = "file|sha256:"
 
 Answers = TypeVar("Answers", "Rated", "SystemAnswers")
@@ -93,11 +95,10 @@ def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
                 raise source.error_at("the metric is not named", row, fix="Name it in every row.")
             yield row, source.read_id(row.fields, row), metric.strip(), row.fields.get(value)
         return
-    # Other columns, such as the texts of answers, hold no scores.
     metrics = [
         name
         for name in columns
-        if name and name != _ID and any(read_number(row.fields.get(name)) is not None for row in source.rows)
+        if name and name not in NAMES and any(read_number(row.fields.get(name)) is not None for row in source.rows)
     ]
     for row in source.rows:
         id_ = source.read_id(row.fields, row)
@@ -117,7 +118,8 @@ def add_scores(answers: Answers, imported: ImportedScores) -> Answers:
         if name in answers.metrics:
             raise UsageError(f"{imported.path}: there is a metric {name!r} already. Rename the column.")
     check_ids(imported, answers.ids)
-    twice = [id_ for id_, times in Counter(answers.ids).items() if times > 1 and id_ in imported.ids]
+    scored = imported.ids
+    twice = [id_ for id_, times in Counter(answers.ids).items() if times > 1 and id_ in scored]
     if twice:
         raise UsageError(
             f"{imported.path}: several answers in these runs share an id ({list_first(twice)}), so that it is unknown "

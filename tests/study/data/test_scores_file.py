@@ -41,6 +41,12 @@ def test_tables_wide_and_long(tmp_path: Path, rated: Rated, name: str, content: 
     assert choose_metrics(found, ["other", "m"]).scores.tolist()[0] == [2.0, 1.0]
 
 
+def test_texts_that_are_numbers_are_no_scores(tmp_path: Path):
+    rows = ("id,question,response,reference,system,theirs", "a,6 * 7?,42,42,1,.5", "b,?,well,so,2,1")
+    (tmp_path / "s.csv").write_text("\n".join(rows))
+    assert read_scores(tmp_path / "s.csv").scores == {"theirs": {"a": 0.5, "b": 1.0}}
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [
