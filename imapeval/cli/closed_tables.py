@@ -212,14 +212,16 @@ def _print_tasks(found: "ClosedFindings") -> None:
     from imapeval.study.intervals.limits import describe_test_limits
     from imapeval.study.number_format import find_digits, write_decimal
 
-    largest = {task: max(row.share for row in found.results if row.task == task) for task in _list_tasks(found)}
+    shares_by_task: dict[str, set[float]] = {}
+    for row in found.results:
+        shares_by_task.setdefault(row.task, set()).add(row.share)
     _print_tests(found.tests)
     if found.tests:
         several = any(len(row.runs) > 1 for row in found.results)
         for sentence in describe_test_limits((row.items for row in found.results), several=several):
             echo(sentence)
-    if any(row.share < largest[row.task] for row in found.results):
-        _print_curves(found)
+    if curved := [row for row in found.results if len(shares_by_task[row.task]) > 1]:
+        _print_curves(curved)
     if found.tests:
         echo(
             "p: over items and runs, corrected by Holm over the pairs of a task; "
@@ -244,10 +246,6 @@ def _print_tasks(found: "ClosedFindings") -> None:
         echo(f"{row.task}{f', {row.model}' if row.model else ''}: no answer to {row.answers}, counted as wrong.")
 
 
-def _list_tasks(found: "ClosedFindings") -> list[str]:
-    return list(dict.fromkeys(row.task for row in found.results))
-
-
 def _print_tests(tests: "Sequence[TaskTest]") -> None:
     from imapeval.study.number_format import format_p_value, format_signed, write_signed
 
@@ -263,18 +261,17 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
     emit(tests, columns, title="Pairs of models on other tasks", width=UNLIMITED)
 
 
-def _print_curves(found: "ClosedFindings") -> None:
+def _print_curves(results: "Sequence[TaskResult]") -> None:
     from imapeval.study.intervals.limits import describe_task_limits
     from imapeval.study.number_format import format_percent
 
-    cells = {(row.task, row.metric, row.model, row.share): row for row in found.results}
+    cells = {(row.task, row.metric, row.model, row.share): row for row in results}
     shares = sorted({share for *_, share in cells})
 
     def show(cell: "TaskResult") -> str:
         return format_estimate(cell.mean, cell.low, cell.high, digits=3, ends=3)
 
-    several = {row.task for row in found.results if len({r.share for r in found.results if r.task == row.task}) > 1}
-    rows = list(dict.fromkeys(key[:3] for key in cells if key[0] in several))
+    rows = list(dict.fromkeys(key[:3] for key in cells))
     columns = [
         Column("task", lambda row: row[0], text=True, wrap=False),
         Column("metric", lambda row: row[1], text=True, wrap=False),
@@ -282,7 +279,7 @@ def _print_curves(found: "ClosedFindings") -> None:
         *(Column(format_percent(share), lambda row, share=share: cells.get((*row, share)), show) for share in shares),
     ]
     emit(rows, columns, title="By share of the training data, with 95% intervals", width=UNLIMITED)
-    for sentence in describe_task_limits([row for row in found.results if row.task in several]):
+    for sentence in describe_task_limits(results):
         echo(sentence)
 
 
