@@ -175,11 +175,16 @@ def _format_number(number: float | None) -> str:
     return format_score(number)
 
 
+def shorten_line(text: str, limit: int) -> str:
+    """Return a text in one line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
 def escape_markdown(text: str) -> str:
     """Return a text from the data in one line, escaped and cut."""
-    line = " ".join(text.split())
-    cut = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
-    plain = "".join("\ufffd" if _is_invisible(character) else character for character in cut)
+    line = shorten_line(text, _MAX_CHARACTERS)
+    plain = "".join("\ufffd" if _is_invisible(character) else character for character in line)
     return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), plain)
 
 

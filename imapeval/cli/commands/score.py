@@ -258,18 +258,19 @@ def _resumable(destination: str, *, ledger: "Ledger | None") -> "Generator[None]
     except ServiceError as error:
         if error.kind == "over-budget":
             # The same limit would stop it again at once.
-            command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
+            command, given = re.subn(r"(?<= --max-cost)[ =]\S+", " MORE", command)
+            command += "" if given else " --max-cost MORE"
         raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
 
 
 def _print_failures(failures: "Sequence[Mapping[str, Any]]", how_many: str, *, file: str) -> None:
     """Print the number of failures of each kind, and a message of each of the most frequent ones."""
+    from imapeval.report.markdown import shorten_line
+
     counts = ", ".join(f"{row['kind']}: {row['samples']}" for row in failures)
     echo(f"{how_many} ({counts}); see {file}. Examples:", err=True)
     for row in failures[:MAX_KINDS]:
-        line = " ".join(row["example"].split())
-        shown = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
-        echo(f"  {row['kind']}: {shown}", err=True)
+        echo(f"  {row['kind']}: {shorten_line(row['example'], _MAX_CHARACTERS)}", err=True)
 
 
 def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
