@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,7 +82,7 @@ class FactModel:
         networks: list[Any] = [runtime.InferenceSession(content, options) for content in contents[:3]]
         self._encoder, self._relations, self._importance = networks
         self._pieces: Any = sentencepiece.SentencePieceProcessor(model_proto=contents[3])
-        self._known: OrderedDict[tuple[str, bool], _Encoded] = OrderedDict()
+        self._known: dict[tuple[str, bool], _Encoded] = {}
         self._lock = threading.Lock()
 
     def weigh(self, question: str, facts: Sequence[str]) -> Floats:
@@ -162,7 +162,7 @@ class FactModel:
         with self._lock:
             self._known.update(((text, alone), found[text]) for text in missing)
             while len(self._known) > _CACHED:
-                self._known.popitem(last=False)
+                del self._known[next(iter(self._known))]
         return found
 
 
