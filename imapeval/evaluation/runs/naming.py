@@ -19,7 +19,7 @@ def name_run(run: Run) -> str:
     """Return the names of the data of a run, without folders and suffixes, or that of its folder if they have none."""
     joined: str = run.manifest["data"]["source"]
     command: Sequence[str] = run.manifest.get("command", ())
-    names = list(dict.fromkeys(name for source in _split_sources(joined, command) if (name := _name_source(source))))
+    names = list(dict.fromkeys(name for source in _split_sources(joined, command) if (name := name_source(source))))
     return list_first(names) if len(names) > 1 else "".join(names) or run.folder.resolve().name
 
 
@@ -35,14 +35,15 @@ def _split_sources(joined: str, command: Sequence[str]) -> Iterator[str]:
         joined = joined[len(source) + 1 :]
 
 
-def _name_source(source: str) -> str:
+def name_source(source: str) -> str:
+    """Return the name of data without folders and suffixes, for a pattern that of its folder; "" if it has none."""
     if source == "-":
         return "stdin"
     path = Path(source)
     if "*" in path.name:
         # The folder of a pattern says more than its name.
         return next((parent.name for parent in path.parents if "*" not in parent.name), "")
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
 def format_command(words: Sequence[str], *, out: str = "") -> str:

@@ -1,12 +1,13 @@
 """`imapeval rate init`."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from imapeval.cli.commands.rate.inputs import require_packages
-from imapeval.cli.options import Data, parse_columns, parse_names
+from imapeval.cli.options import Data, make_file_stem, name_data, parse_columns, parse_names
 from imapeval.cli.output import echo
 from imapeval.errors import InputError, UsageError
 
@@ -111,7 +112,7 @@ def init(
             "no row has a response to rate", path=data, fix="Give answers, or name their column with --map."
         )
     settings = StudySettings(
-        title=title or Path(data).stem,
+        title=title or name_data(data),
         instructions=_read_text(instructions),
         dimensions=tuple(rated),
         raters_per_answer=raters,
@@ -130,7 +131,7 @@ def init(
         repeats=repeats,
         facts={} if facts is None else _read_facts(facts, answered),
     )
-    study = out or f"{Path(data).stem.strip('-') or 'answers'}.study.db"
+    study = out or f"{make_file_stem(data)}.study.db"
     create_study(study, settings, content)
     if len(answered) < len(samples):
         echo(f"{len(samples) - len(answered)} of {len(samples)} rows have no response and are not rated.", err=True)
@@ -202,4 +203,13 @@ def _read_facts(folder: Path, samples: "Sequence[Sample]") -> "dict[str, tuple[F
 
 
 def _names_system(sample: "Sample") -> bool:
-    return sample.system.casefold() in sample.response.casefold()
+    from imapeval.text.language import HAN, has_chinese
+
+    name, response = sample.system.casefold(), sample.response.casefold()
+    if len(name) < 2:
+        return False
+    # Chinese has no spaces between words, nor around words of other languages.
+    if has_chinese(name):
+        return name in response
+    letter = rf"[^\W{HAN}]"
+    return re.search(f"(?<!{letter}){re.escape(name)}(?!{letter})", response) is not None
