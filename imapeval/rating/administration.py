@@ -11,9 +11,11 @@ from imapeval.errors import UsageError
 from imapeval.rating import schema
 from imapeval.rating.database import now
 from imapeval.rating.setup import record_event
-from imapeval.rating.store import hash_secret, is_stopped
+from imapeval.rating.store import OWNER, hash_secret, is_stopped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from imapeval.rating.store import RatingStudy
 
 _SECRET_BYTES = 24
@@ -38,19 +40,38 @@ def invite(study: RatingStudy, name: str) -> str:
     Raises:
         UsageError: The name is taken, or no seat is free.
     """
-    raters = schema.raters
+    return issue_links(study, [name])[name]
+
+
+def issue_links(study: RatingStudy, names: Iterable[str], *, again: bool = False) -> dict[str, str]:
+    """Do what `invite` does, or `reissue` if `again`, for all names or, if that is impossible for one, for none.
+
+    Returns:
+        Secrets by name.
+
+    Raises:
+        UsageError: As they do.
+    """
     with study.database.write() as connection:
-        check_name(connection, name)
-        free = sa.select(raters.c.id).where(raters.c.name.is_(None)).order_by(raters.c.id).limit(1)
-        seat = connection.scalar(free.with_for_update())
-        if seat is None:
-            raise UsageError(
-                f"all {study.settings.panel} seats are taken. Hand over those of a rater who has left: imapeval rate "
-                "reassign STUDY NAME --to NEW-NAME"
-            )
-        connection.execute(raters.update().where(raters.c.id == seat).values(name=name))
-        record_event(connection, "invited", rater=seat, name=name)
-        return issue_link(connection, seat)
+        return {
+            name: _reissue(connection, name) if again else _invite(connection, name, study.settings.panel)
+            for name in names
+        }
+
+
+def _invite(connection: sa.Connection, name: str, seats: int) -> str:
+    raters = schema.raters
+    check_name(connection, name)
+    free = sa.select(raters.c.id).where(raters.c.name.is_(None)).order_by(raters.c.id).limit(1)
+    seat = connection.scalar(free.with_for_update())
+    if seat is None:
+        raise UsageError(
+            f"all {seats} seats are taken. Hand over those of a rater who has left: imapeval rate "
+            "reassign STUDY NAME --to NEW-NAME"
+        )
+    connection.execute(raters.update().where(raters.c.id == seat).values(name=name))
+    record_event(connection, "invited", rater=seat, name=name)
+    return issue_link(connection, seat)
 
 
 def invite_owner(study: RatingStudy) -> str:
@@ -67,11 +88,14 @@ def reissue(study: RatingStudy, name: str) -> str:
     Raises:
         UsageError: There is no such rater.
     """
-    with study.database.write() as connection:
-        rater = find_rater(connection, name)
-        revoke_links(connection, rater)
-        record_event(connection, "reissued", rater=rater)
-        return issue_link(connection, rater)
+    return issue_links(study, [name], again=True)[name]
+
+
+def _reissue(connection: sa.Connection, name: str) -> str:
+    rater = find_rater(connection, name)
+    revoke_links(connection, rater)
+    record_event(connection, "reissued", rater=rater)
+    return issue_link(connection, rater)
 
 
 def revoke(study: RatingStudy, name: str) -> None:
@@ -90,10 +114,13 @@ def check_name(connection: sa.Connection, name: str) -> None:
     """Check the name of a new rater.
 
     Raises:
-        UsageError: It is empty, cannot be printed, or is taken.
+        UsageError: It is empty, cannot be printed, is taken, or is "owner".
     """
     if not name.strip() or name != name.strip() or not name.isprintable():
         raise UsageError(f"{name!r} is not a name. Give one without spaces around it.")
+    if name == OWNER.name:
+        # The log and the list of new links name the owner so.
+        raise UsageError(f"{name!r} stands for you, the owner of the study. Give the rater another name.")
     if connection.scalar(sa.select(schema.raters.c.id).where(schema.raters.c.name == name)) is not None:
         raise UsageError(
             f"there is already a rater {name!r}. For a new link: imapeval rate invite STUDY --reissue {name}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import random
 import sqlite3
@@ -187,6 +188,23 @@ def test_raters_come_and_go(imapeval: Command, answers: Path):
     assert all(one["adjudicated"] is not None for one in disputed)
 
 
+@pytest.mark.parametrize("names", [("anna", "ben"), ("anna", "anna"), ("anna", "chen", "dora"), ("anna", "owner")])
+def test_links_are_issued_to_all_or_to_none(imapeval: Command, answers: Path, names: tuple[str, ...]):
+    run(imapeval, "init", answers, "--raters", 3, *INIT, "--out", "study.db")
+    invite(imapeval, "study.db", "ben")
+    assert imapeval("rate", "invite", "study.db", *names, "--owner").returncode == 2
+    assert [line["what"] for line in json.loads(run(imapeval, "log", "study.db", "--json"))] == ["made", "invited"]
+    assert invite(imapeval, "study.db", "anna", "--owner").keys() == {"anna", "owner"}
+    assert imapeval("rate", "invite", "study.db", "anna", "none", "--reissue").returncode == 2
+    assert "reissued" not in run(imapeval, "log", "study.db")
+
+
+def test_nobody_takes_over_by_the_name_of_the_owner(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
+    invite(imapeval, "study.db", "anna")
+    assert imapeval("rate", "reassign", "study.db", "anna", "--to", "owner").returncode == 2
+
+
 def test_a_study_stops_by_its_rule(imapeval: Command, answers: Path):
     run(imapeval, "init", answers, "--raters", 1, *INIT, "--stop", "answers:12", "--out", "study.db")
     links = invite(imapeval, "study.db", "anna")
@@ -274,10 +292,45 @@ def test_what_init_refuses(imapeval: Command, answers: Path, tmp_path: Path, arg
     assert not (tmp_path / "study.db").exists()
 
 
-def test_a_response_that_names_its_system_is_told(imapeval: Command, write_data: Callable[..., Path]):
-    data = write_data([Sample("a", "q?", ("r",), "As Alphabot I advise rest.", system="alphabot")])
+@pytest.mark.parametrize(
+    ("system", "response", "named"),
+    [
+        ("alphabot", "As Alphabot I advise rest.", True),
+        ("a", "Take a break.", False),
+        ("rest", "Use a forest path.", False),
+        ("gpt-4", "I am GPT-4.", True),
+        ("gpt-4", "我是GPT-4模型。", True),
+        ("gpt-4", "I am GPT-4o.", False),
+        ("文心", "我是文心一言。", True),
+        ("文", "我是文心一言。", False),
+    ],
+)
+def test_a_response_that_names_its_system_is_told(
+    imapeval: Command, write_data: Callable[..., Path], system: str, response: str, named: bool
+):
+    data = write_data([Sample("a", "q?", ("r",), response, system=system)])
     result = imapeval("rate", "init", data, "--raters", 1, *INIT, "--out", "study.db")
-    assert "name of their system" in result.stderr
+    assert ("name their system" in result.stderr) is named
+
+
+@pytest.mark.parametrize(
+    ("data", "title", "stem"),
+    [("*.csv", "my data", "my-data"), (".", "my data", "my-data"), ("x y.jsonl.gz", "x y", "x-y")],
+)
+def test_a_study_is_called_by_its_data(
+    imapeval: Command, tmp_path: Path, monkeypatch, data: str, title: str, stem: str
+):
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    if data.endswith(".gz"):
+        row = {"question": "Why?", "response": "So."}
+        (folder / data).write_bytes(gzip.compress(json.dumps(row).encode()))
+    else:
+        (folder / "a.csv").write_text("question,response\nWhy?,So.\n")
+    run(imapeval, "init", data, "--raters", 1, *INIT)
+    with RatingStudy(f"{stem}.study.db") as study:
+        assert study.settings.title == title
 
 
 def test_what_is_no_study(imapeval: Command, answers: Path):

@@ -32,12 +32,10 @@ def invite(
 
         if not names and not owner:
             raise UsageError("name the raters to invite, or give --owner. Example: imapeval rate invite STUDY anna ben")
-        links: dict[str, str] = {}
-        for name in names or ():
-            make = administration.reissue if reissue else administration.invite
-            links[name] = administration.make_link(url, make(opened, name))
+        secrets = administration.issue_links(opened, names or (), again=reissue)
         if owner:
-            links["owner"] = administration.make_link(url, administration.invite_owner(opened))
+            secrets["owner"] = administration.invite_owner(opened)
+        links = {name: administration.make_link(url, secret) for name, secret in secrets.items()}
     if json_output:
         emit_json(links)
         return
