@@ -49,6 +49,7 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]], *, llm:
         loop = asyncio.get_running_loop()
         # The handler of the event loop, which cancels the work; Python's if there is none, as when Ctrl-C was ignored.
         drop = signal.getsignal(signal.SIGINT)
+        before = {number: signal.getsignal(number) for number in _list_signals()}
 
         def begin_stop() -> None:
             stop.set()
@@ -63,8 +64,9 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]], *, llm:
             loop.call_soon_threadsafe(begin_stop)
             _print_notice("\nFinishing current work; press Ctrl-C again to stop at once.")
 
-        before = {number: signal.signal(number, interrupt) for number in _list_signals()}
         try:
+            for number in before:
+                signal.signal(number, interrupt)
             return await work(stop)
         finally:
             for number, handler in before.items():

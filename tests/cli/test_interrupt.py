@@ -1,5 +1,6 @@
 """Ctrl-C, SIGTERM and SIGHUP in the middle of a run against a slow server."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,9 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.types import Sample
 from tests.cli.conftest import Command, Process, WriteData
 
@@ -181,6 +184,24 @@ def test_the_second_time_it_stops_at_once(slow: SlowServer, start: Process, numb
     assert time.monotonic() - begun < 5
     assert process.returncode == 128 + number
     assert "To resume: imapeval score" in said
+
+
+def test_a_signal_may_come_while_handlers_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    install, sent = signal.signal, []
+
+    def install_and_send(number: signal.Signals, handler: Any) -> Any:
+        replaced = install(number, handler)
+        if number == signal.SIGTERM and not sent:
+            sent.append(number)
+            signal.raise_signal(number)
+        return replaced
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    monkeypatch.setattr(signal, "signal", install_and_send)
+    with pytest.raises(Interrupted) as caught:
+        run_until_interrupted(asyncio.Event.wait)
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert {number: signal.getsignal(number) for number in SIGNALS} == before
 
 
 @pytest.mark.slow
