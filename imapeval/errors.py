@@ -107,7 +107,7 @@ class ServiceError(ImapEvalError):
     """The language model, or a pool of workers, cannot be used for any further sample.
 
     Attributes:
-        kind: "unreachable", "auth", "not-found", "over-budget", "worker-died", ...
+        kind: "unreachable", "auth", "not-found", "no-credit", "over-budget", "worker-died", ...
     """
 
     def __init__(self, message: str, *, kind: str) -> None:

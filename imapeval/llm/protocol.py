@@ -140,9 +140,9 @@ class Model(Protocol):
                 "unreadable-reply" (the reply is not a completion), "oversized-reply" (the reply is larger than any
                 completion), "repeats-password" (the reply holds one of an address), "refusal", and "truncated" (more
                 than `max_tokens`; `raw` holds the partial text).
-            ServiceError: No request will succeed. Kinds: "unreachable", "auth", "not-found", "over-budget",
-                "unsupported" (the model never returns probabilities for given texts), and "rate-limit" if every
-                request is being rejected.
+            ServiceError: No request will succeed. Kinds: "unreachable", "auth", "not-found", "no-credit" (of
+                the account), "over-budget" (the limit of cost), "unsupported" (the model never returns probabilities
+                for given texts), and "rate-limit" if every request is being rejected.
         """
         ...
 

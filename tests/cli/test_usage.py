@@ -232,6 +232,32 @@ def test_the_command_to_go_on_names_the_limit_to_raise(
     assert said.endswith("--max-cost MORE")
 
 
+def test_a_limit_from_a_file_is_raised_by_an_option(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "imapeval.toml").write_text("max-cost = 0.0150\n")
+    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4", *options]
+    monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, command)])
+    done = imapeval(*command)
+    assert done.returncode == 2
+    assert " ".join(done.stderr.split()).endswith("--max-cost MORE")
+
+
+@pytest.mark.usefixtures("apart")
+def test_an_account_without_credit_needs_no_higher_limit(
+    imapeval: Command, write_data: WriteData, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    empty = serve(lambda _: (402, {"error": {"message": "Insufficient credits"}}))
+    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4"]
+    command += ["--max-cost", "5", "--llm", "openai:m", "--base-url", empty.url]
+    monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, command)])
+    done = imapeval(*command)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2
+    assert "To resume: imapeval score" in said
+    assert "MORE" not in said
+
+
 def test_a_budget_needs_a_price(imapeval: Command, write_data: WriteData, server: Server, options: list[str]):
     failed = imapeval("score", write_data(SAMPLES), "--max-cost", "1", *options)
     assert failed.returncode == 2

@@ -239,7 +239,7 @@ def to_error(
         hint = "The server requires a key; set OPENAI_API_KEY."
     outcome = "refused the key" if fault.status == 401 and keyed else "did not answer"
     message = f"{sender} {outcome} (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
-    if kind in ("auth", "not-found", "over-budget"):
+    if kind in ("auth", "not-found", "no-credit"):
         return ServiceError(message, kind=kind)
     return ProviderError(message, kind=kind, maybe_billed=fault.status in _LOST_BY_GATEWAY, retry_after=retry_after)
 
@@ -263,9 +263,9 @@ def _classify(fault: ErrorReply, request: Request, *, from_model_server: bool) -
         case 403 if from_model_server:
             return "auth", "Check OPENAI_API_KEY and its permissions."
         case 402:
-            return "over-budget", "The account has no credit left."
+            return "no-credit", "The account has no credit left. Add credit."
         case 429 if "insufficient_quota" in text:
-            return "over-budget", "The account has no credit left."
+            return "no-credit", "The account has no credit left. Add credit."
         case 404 | 405 if from_model_server:
             return "not-found", "Check the model's name, and the address: it usually ends in /v1."
         case 429 | 529:

@@ -103,7 +103,7 @@ def test_failures_caused_by_the_request_are_not_retried(timeless, kind):
     assert len(server.calls) == 1
 
 
-@pytest.mark.parametrize("kind", ["auth", "not-found", "over-budget"])
+@pytest.mark.parametrize("kind", ["auth", "not-found", "no-credit", "over-budget"])
 def test_service_errors_are_not_retried(timeless, kind):
     server = Server(lambda *_: ServiceError("no", kind=kind))
     with pytest.raises(ServiceError):

@@ -90,8 +90,8 @@ FAULTS = [
     ("any", 400, error("messages: field required"), "bad-request"),
     ("any", 401, error("Incorrect API key provided: sk-***"), "auth"),
     ("any", 403, error("You are not allowed to sample from this model"), "auth"),
-    ("OpenRouter", 402, error("Insufficient credits", code=402), "over-budget"),
-    ("OpenAI", 429, error("You exceeded your current quota", code="insufficient_quota"), "over-budget"),
+    ("OpenRouter", 402, error("Insufficient credits", code=402), "no-credit"),
+    ("OpenAI", 429, error("You exceeded your current quota", code="insufficient_quota"), "no-credit"),
     ("OpenAI", 429, error("Rate limit reached", code="rate_limit_exceeded"), "rate-limit"),
     (
         "vLLM",
@@ -115,7 +115,7 @@ def test_each_servers_words_are_understood(who, status, body, kind):
     text = body if isinstance(body, str) else json.dumps(body)
     raised = chat_format.to_error(chat_format.ErrorReply.parse(status, text), REQUEST, sender=SENDER)
     assert raised.kind == kind, who
-    assert isinstance(raised, ServiceError if kind in ("auth", "not-found", "over-budget") else ProviderError)
+    assert isinstance(raised, ServiceError if kind in ("auth", "not-found", "no-credit") else ProviderError)
     assert SENDER in str(raised)
     if isinstance(body, dict) and "error" in body:
         said = body["error"]
