@@ -80,7 +80,8 @@ def extract(
                     samples, pool=pool, open_parts=open_parts, parts=parts, llm=model, run=store, progress=advance
                 )
         except Interrupted as interrupted:
-            echo("Stopped. Completed readings are cached: repeat the command to resume.", err=True)
+            kept = "" if ledger is None else " Completed readings are cached: repeat the command to resume."
+            echo(f"Stopped.{kept}", err=True)
             raise typer.Exit(interrupted.code) from interrupted
         write_lines(path, (line.rstrip("\n") for line in spool))
         failures = {sample.id: store.failures[sample.id] for sample in samples if sample.id in store.failures}

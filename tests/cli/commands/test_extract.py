@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from imapeval.cli.interrupt import Interrupted
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.samples import read
 from imapeval.types import Sample
@@ -81,6 +83,18 @@ def test_a_repeated_command_says_that_removing_its_file_costs_nothing(
     (tmp_path / "data-imaps.jsonl").unlink()
     imapeval(*command)
     assert server.calls == calls
+
+
+def test_offline_nothing_is_said_to_be_cached(
+    imapeval: Command, write_data: WriteData, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupt(*_: object, **__: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr("imapeval.cli.commands.extract.score_until_interrupted", interrupt)
+    stopped = imapeval("extract", write_data(SAMPLES))
+    assert stopped.returncode == 128 + signal.SIGINT
+    assert "cache" not in stopped.stderr
 
 
 @pytest.mark.slow
