@@ -111,7 +111,7 @@ def test_what_intervals_are_about(imapeval: Command, run: Path):
     assert "about these systems on other questions" in done.stdout
     done = imapeval("study", "correlate", run, "--resamples", "50", "--units", "systems")
     assert done.returncode == 0, done.stderr
-    assert "No interval about other systems: it takes 6" in done.stdout
+    assert "No interval about other systems: that takes 6" in done.stdout
     done = imapeval("study", "correlate", run, "--units", "raters")
     assert done.returncode == 2
     assert "--units" in done.stderr
