@@ -24,7 +24,9 @@ import csv
 import json
 import random
 import time
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,14 +43,14 @@ from transformers import BertModel
 from imapeval.fact_model import MAX_TOKENS, RELATIONS, measure_overlaps, shorten_question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 LAYERS = 6
-STEPS = 1700
+STEPS = 3600
 ITEMS_PER_STEP = 3
-MAX_UNRELATED = 1200
+MAX_UNRELATED = 900
 """Unrelated pairs of a step that are trained on."""
-TURNED_SHARE = 0.25
+TURNED_SHARE = 0.5
 """Share of the answers with reversed facts, and their reworded counterparts, that an epoch includes: real answers
 seldom contradict the reference in its own words."""
 VARIED = 3000
@@ -71,6 +73,10 @@ ENDINGS = {
     "zh": ("哦", "的", "呢", "，您这个情况", "为好", "就可以了", "吧"),
 }
 """Words that change nothing in a fact."""
+MIN_EQUAL = 2
+"""Minimum number of facts of a response that equal the reference's for it to serve as a reference."""
+STRENGTH = ("contradiction", "belonging", "containment", "exact")
+"""Relations, so that a fact that equals several of the reference's has the last of theirs."""
 MIRRORED = [0, 1, 3, 2, 4]
 """The place in `RELATIONS` of each relation seen from the other side."""
 
@@ -194,11 +200,11 @@ def train(model: Comparer, steps: int) -> None:
     losses: list[tuple[float, float]] = []
     started = time.perf_counter()
     for step in range(steps):
-        if step % 3 == 2:
+        if step % 5 == 4:
             batch = random.sample(pairs, 64)
             loss = 0.5 * relate_items(model, [merge_pairs(batch)], diagonal=True)[0]
         else:
-            if random.random() < 0.3:
+            if random.random() < 0.15:
                 batch = random.sample(sets, ITEMS_PER_STEP + 1)
             else:
                 if len(queue) < ITEMS_PER_STEP:
@@ -263,6 +269,7 @@ def relate_items(
 def load_items() -> list[Item]:
     """Load the answers whose facts were related and weighed."""
     records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
+    records += list(compose(records))
     sides = [(record["reference"], record["response"], record["lang"]) for record in records]
     return [
         make_item(
@@ -276,6 +283,35 @@ def load_items() -> list[Item]:
         )
         for number, (record, similarities) in enumerate(zip(records, measure_similarities(sides), strict=True))
     ]
+
+
+def compose(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield pairs of responses to a question: facts of one that equal the reference's stand for these."""
+    questions: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        questions[record["question"], *record["reference"]].append(record)
+    for one, other in (pair for group in questions.values() for pair in permutations(group, 2)):
+        equal: dict[int, list[int]] = defaultdict(list)
+        for row, column, relation in one["relations"]:
+            if relation == "exact" and one["response"][column] != one["reference"][row]:
+                equal[column].append(row)
+        if len(equal) < MIN_EQUAL:
+            continue
+        related: dict[tuple[int, int], str] = {}
+        for number, column in enumerate(sorted(equal)):
+            found = [relation for relation in other["relations"] if relation[0] in equal[column]]
+            for _, place, relation in sorted(found, key=lambda relation: STRENGTH.index(relation[2])):
+                related[number, place] = relation
+            for place, fact in enumerate(other["response"]):
+                if fact == one["response"][column]:
+                    related[number, place] = "exact"
+        yield {
+            "lang": one["lang"],
+            "question": one["question"],
+            "reference": [one["response"][column] for column in sorted(equal)],
+            "response": other["response"],
+            "relations": [(*places, relation) for places, relation in related.items()],
+        }
 
 
 def load_sets() -> list[Item]:

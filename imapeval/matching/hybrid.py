@@ -16,10 +16,9 @@ which sees the rare names that an encoder blurs. It is 0 where one affirms and t
 frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 
-Where nothing decided, it is then averaged (geometrically) with the agreement that the small model expects
-(`imapeval.fact_model`), which counts twice: it knows what values mean, but relates too many pairs, so neither alone
-agrees with clinicians as well as both (docs/graph-relations.md). Values that people or a language model have related
-keep the first similarity.
+Where nothing decided, it is then combined with the agreement that the small model expects (`imapeval.fact_model`): the
+model knows what values mean, but relates too many pairs, so neither alone agrees with clinicians as well as both
+(docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
 """
 
 from __future__ import annotations
@@ -63,6 +62,13 @@ _COSINE_ERROR = 1e-6
 """How far a cosine may be from that of the two values encoded alone.
 
 Measured with the built-in encoder: of 490,000 pairs 99.9% were within 3.2e-7, and the farthest was 6.4e-7.
+"""
+
+_FLATNESS = 1 / 5
+"""Exponent of the product of similarity and squared expected agreement.
+
+A geometric mean has 1/3. A smaller exponent raises low values most: the model expects little of a rewording that it is
+not sure of, and many such facts should count for more than a few copied ones (docs/graph-relations.md).
 """
 
 _Fact = tuple[str, str]
@@ -159,7 +165,8 @@ class HybridMatcher:
         similarities = values.similarities(*sides)
         means = similarities
         if self.facts is not None and not case.judged:
-            means = np.round(np.cbrt(self.facts.measure_agreement(*sides, similarities) ** 2 * similarities), 4)
+            expected = self.facts.measure_agreement(*sides, similarities)
+            means = np.round((expected**2 * similarities) ** _FLATNESS, 4)
         for reference, row, mean_row in zip(case.reference, similarities, means, strict=True):
             for response, similarity, mean in zip(case.response, row, mean_row, strict=True):
                 if case.recorded is not None:
