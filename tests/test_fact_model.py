@@ -77,15 +77,17 @@ def test_a_fact_agrees_with_itself(model: FactModel, one: str, other: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("one", "same", "opposite"),
     [
-        ("beer raises uric acid", "beer lowers uric acid"),
-        ("take it within 24 hours", "take it after the first week"),
-        ("孕妇禁用布洛芬", "孕妇可以服用布洛芬"),
+        ("beer raises uric acid", "beer increases uric acid", "beer lowers uric acid"),
+        ("take it within 24 hours", "take it during the first day", "take it after the first week"),
+        ("stay at home for five days", "no school or work until day six", "go back to work at once"),
+        ("孕妇禁用布洛芬", "怀孕期间不要吃布洛芬", "孕妇可以服用布洛芬"),
     ],
 )
-def test_the_opposite_in_similar_words_does_not_agree(model: FactModel, one: str, other: str) -> None:
-    assert model.measure_agreement([one], [other], np.array([[0.6]])) < 0.2
+def test_a_rewording_agrees_more_than_an_opposite(model: FactModel, one: str, same: str, opposite: str) -> None:
+    agreement = model.measure_agreement([one], [same, opposite], np.array([[0.5, 0.5]]))[0]
+    assert agreement[0] > 2 * agreement[1]
 
 
 @pytest.mark.parametrize(

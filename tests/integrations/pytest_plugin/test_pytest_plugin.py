@@ -56,7 +56,7 @@ from imapeval.evaluation.samples import read
 @pytest.mark.parametrize("sample", read({str(ANSWERS)!r}), ids=lambda sample: str(sample.id))
 def test_answer(imapscore, sample):
     imapscore.check(
-        question=sample.question, reference=sample.references, response=sample.response, id=sample.id, at_least=0.2
+        question=sample.question, reference=sample.references, response=sample.response, id=sample.id, at_least=0.4
     )
 """
 
