@@ -8,9 +8,10 @@ and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 Training data, all of it in this repository:
 
 - `fact_items.jsonl`: pairs of answers that language models wrote, and whose facts, as the offline extractor reads them,
-  language models related. 970 pairs, to 485 questions, are as people and chatbots write them, and the facts are weighed
-  as well (0, 1 or 2: how much a fact matters to the question); 640, to 320 questions, are a right answer in other
-  words, and one in the reference's words that reverses most facts;
+  language models related. 1,590 pairs, to 795 questions, are as people and chatbots write them, and the facts are
+  weighed as well (0, 1 or 2: how much a fact matters to the question); 1,616, to 808 questions, are a right answer in
+  other words, and one in the reference's words that reverses most facts; 640, to 320 questions, are a right answer in
+  the reference's words, and one in other words that contradicts it;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
 - `tests/matching/relation_pairs.tsv`: single pairs;
 - facts of `fact_items.jsonl`, each paired with a trivially altered copy of itself: otherwise the model learns that
@@ -51,8 +52,7 @@ ITEMS_PER_STEP = 3
 MAX_UNRELATED = 900
 """Unrelated pairs of a step that are trained on."""
 TURNED_SHARE = 0.5
-"""Share of the answers with reversed facts, and their reworded counterparts, that an epoch includes: real answers
-seldom contradict the reference in its own words."""
+"""Share of the pairs without weights that an epoch includes: real answers seldom contradict the reference."""
 VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
 OPENINGS = {

@@ -726,6 +726,7 @@ ELSEWHERE = {
 """Modules with a parser that is called by a reader above."""
 
 EXEMPT = {
+    "cli.commands.rate.init": "searches for the name of a system, literally",
     "cli.commands.study.calibration.calibrate": "what another module has written",
     "cli.config": "settings; each line is matched from its beginning",
     "evaluation.samples.files.excel_parts": "limits of their own: tests/evaluation/samples/files/test_large_files.py",

@@ -78,7 +78,7 @@ def test_many_grades_are_no_overflow_and_too_many_are_refused():
         np.ones(len(gold))
     ) == pytest.approx(1.0)
     (family,) = measure_order(list(range(MAX_CLASSES + 1)), [0.0] * (MAX_CLASSES + 1))
-    assert family.undefined["vus"] == "51 classes: grades are 50 at most. Is the gold column a number?"
+    assert family.undefined["vus"] == "51 classes, over 50. Does the gold column hold measurements, not grades?"
 
 
 def edrm(gold: list[float], predicted: list[float], scale: RatingScale) -> float | None:
