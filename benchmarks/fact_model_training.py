@@ -12,6 +12,7 @@ Training data, all of it in this repository:
   weighed as well (0, 1 or 2: how much a fact matters to the question); 1,616, to 808 questions, are a right answer in
   other words, and one in the reference's words that reverses most facts; 640, to 320 questions, are a right answer in
   the reference's words, and one in other words that contradicts it;
+- pairs composed of these: facts of a response that equal the reference's, and the other response to the question;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
 - `tests/matching/relation_pairs.tsv`: single pairs;
 - facts of `fact_items.jsonl`, each paired with a trivially altered copy of itself: otherwise the model learns that
@@ -51,8 +52,8 @@ STEPS = 3600
 ITEMS_PER_STEP = 3
 MAX_UNRELATED = 900
 """Unrelated pairs of a step that are trained on."""
-TURNED_SHARE = 0.5
-"""Share of the pairs without weights that an epoch includes: real answers seldom contradict the reference."""
+UNWEIGHED_SHARE = 0.5
+"""Share of the pairs without weights that an epoch includes: most are not like those of real answers."""
 VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
 OPENINGS = {
@@ -208,7 +209,7 @@ def train(model: Comparer, steps: int) -> None:
                 batch = random.sample(sets, ITEMS_PER_STEP + 1)
             else:
                 if len(queue) < ITEMS_PER_STEP:
-                    queue = [item for item in items if item.importance or random.random() < TURNED_SHARE]
+                    queue = [item for item in items if item.importance or random.random() < UNWEIGHED_SHARE]
                     random.shuffle(queue)
                 batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
             loss, weighing = relate_items(model, batch)

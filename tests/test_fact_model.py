@@ -88,6 +88,7 @@ def test_a_fact_agrees_with_itself(model: FactModel, one: str, other: str) -> No
 def test_a_rewording_agrees_more_than_an_opposite(model: FactModel, one: str, same: str, opposite: str) -> None:
     agreement = model.measure_agreement([one], [same, opposite], np.array([[0.5, 0.5]]))[0]
     assert agreement[0] > 2 * agreement[1]
+    assert agreement[1] < 0.45
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from imapeval.types import Match, Pair, Sample
 
 SOFT_MATCH = "soft"
-"""Not a relation: the values are unrelated, but their similarity and its credit both reach the credit of a belonging.
-The credit alone, a root of the similarity, would include nearly every pair."""
+"""Not a relation: the values are unrelated but similar, and earn at least the credit of a belonging by it. The credit
+alone, a root of the similarity, would include nearly every pair."""
+_MIN_SIMILARITY = 0.3
+_MIN_FLAT_SIMILARITY = 0.5
+"""Minimum similarities of a soft match; the second where the small model had a say (`matching.hybrid.FLATNESS`)."""
 
 
 def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
@@ -117,10 +120,9 @@ def match_kind(match: Match | None) -> str:
     """Return the relation of a match, or `SOFT_MATCH`; "unmatched" for None."""
     if match is None:
         return Relation.UNMATCHED.value
-    if (
-        match.relation is Relation.UNMATCHED
-        and min(match.similarity, compute_credit(match)) >= CREDITS[Relation.BELONGING]
-    ):
+    least = _MIN_FLAT_SIMILARITY if match.decided_by == "encoder" else _MIN_SIMILARITY
+    is_soft = match.similarity >= least and compute_credit(match) >= CREDITS[Relation.BELONGING]
+    if match.relation is Relation.UNMATCHED and is_soft:
         return SOFT_MATCH
     return match.relation.value
 

@@ -34,18 +34,18 @@ def test_kinds_come_from_the_best_match():
         (*(Pair("t", value) for value in values), Pair("v", "z")),
     )
     matches = (
-        Match("t", "x", "near", Relation.UNMATCHED, 0.3, "encoder"),
-        Match("t", "x", "far", Relation.UNMATCHED, 0.29, "encoder"),
-        Match("t", "x", "general", Relation.BELONGING, 0.3, "graph"),
+        Match("t", "x", "near", Relation.UNMATCHED, 0.5, "encoder"),
+        Match("t", "x", "far", Relation.UNMATCHED, 0.49, "encoder"),
+        Match("t", "x", "general", Relation.BELONGING, 0.5, "graph"),
     )
     shown = show(imap, matches, reference="x", response="z")
     assert [pair[4] for pair in shown["response"]] == ["soft", "unmatched", "belonging", "unmatched", "unmatched"]
-    # Two matches are worth the root of .3 to "x": the one with a relation is the better one.
+    # Two matches are worth the root of .5 to "x": the one with a relation is the better one.
     assert [pair[4] for pair in shown["reference"]] == ["belonging", "unmatched"]
     assert [(match[2], match[3], match[7]) for match in shown["matches"]] == [
-        ("soft", 0.548, 1),
-        ("unmatched", 0.539, 1),
-        ("belonging", 0.548, 1),
+        ("soft", 0.707, 1),
+        ("unmatched", 0.7, 1),
+        ("belonging", 0.707, 1),
     ]
 
 
@@ -65,7 +65,7 @@ def test_a_contradiction_is_shown_whatever_else_a_fact_earns():
         Match("t", "5 mg", "10 mg", Relation.CONTRADICTION, 0.9, "text"),
         Match("t", "5 mg", "5 mg", Relation.EXACT, 1.0, "text"),
         Match("t", "5 mg", "7 mg", Relation.CONTRADICTION, 0.8, "text"),
-        Match("t", "x", "10 mg", Relation.UNMATCHED, 0.4, "encoder"),
+        Match("t", "x", "10 mg", Relation.UNMATCHED, 0.5, "encoder"),
         Match("t", "x", "7 mg", Relation.CONTRADICTION, 0.9, "text"),
     )
     shown = show(imap, matches, reference="5 mg", response="10 mg")
@@ -76,7 +76,7 @@ def test_a_contradiction_is_shown_whatever_else_a_fact_earns():
         ("contradiction", 0.0, 1),
         ("exact", 1.0, 1),
         ("contradiction", 0.0, 1),
-        ("soft", 0.632, 0),
+        ("soft", 0.707, 0),
         ("contradiction", 0.0, 1),
     ]
 

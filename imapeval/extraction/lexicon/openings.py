@@ -29,14 +29,14 @@ _ADVICE = re.compile(
     # An unmistakable verb, or an adverb before one.
     r"|(?:be|bearing|bring|check(?! ?-?ups?)|come|complete|consider|consult|discard|ensure"
     r"|introduce|just|leave(?!-| of)|let|make|put|raise|recheck"
-    r"|repeat (?!exposure|infection|pregnanc)|report|return|seek|select|speak|talk (?:to|with)|tell|then|throw (?!rug)"
-    r"|treat|walk (?:\w+ )?distances|change to)\b",
+    r"|repeat (?!exposure|infection|pregnanc)|report(?! of)|return|seek|select|speak|talk (?:to|with)|tell|then"
+    r"|throw (?!rug)|treat(?! foods?)|walk (?:\w+ )?distances|change to)\b",
     re.IGNORECASE,
 )
 # A measure or a negation of its own, or what happens otherwise.
 _MEASURE = re.compile(
     r"(?:only|just|less|little|fewer|small (?:frequent|portions|meals|sips|amounts)|plenty|caution|better|gone|risk of"
-    r"|else|otherwise|apart|except|enough|adequate|normal)\b"
+    r"|else|otherwise)\b"
     r"|(?:absolutely |\w+ )?(?:no|nothing)\b|(?:they|we|he|she|i|both) \w",
     re.IGNORECASE,
 )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 _AUXILIARY = re.compile(
-    r"(?:\b(?:do|does|did|can|could|should|must|may|will) ?n[o'’]t|\bcannot|\bnever)$", re.IGNORECASE
+    r"(?:\b(?:ca|can|could|did|do|does|may|must|should|wo|would) ?n[o'’]t|\bcannot|\bnever)$", re.IGNORECASE
 )
 # A transitive verb: no adverb, and neither a particle nor a preposition follows.
 _VERB = re.compile(
@@ -39,7 +39,14 @@ _VERB = re.compile(
     r"(?! (?:at|away|down|for|from|in|into|off|on|onto|out|over|to|up|upon|with)\b)(?! .* (?:in|into|on|onto) )",
     re.IGNORECASE,
 )
-_DETERMINER = re.compile(r"(?:the|your|my|his|her|its|their|our|any|other)\s", re.IGNORECASE)
+# A noun, but not the subject of what happens otherwise: "do not scratch or the skin gets infected".
+_DETERMINED = re.compile(
+    r"(?:the|your|my|his|her|its|their|our|any|other)\s"
+    r"(?!\w+ (?:becomes?|comes?|gets?|heals?|returns?|spreads?|starts?|wakes?|worsens?)\b)",
+    re.IGNORECASE,
+)
+# A finding of its own in a list of what is missing: 无发热、血压偏高.
+_DEVIATION = re.compile("[较偏][低高少多大小快慢差]$")
 # A finite or imperative verb, which makes a piece an independent clause.
 _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
@@ -74,9 +81,9 @@ _PARALLEL = re.compile(r".*\b(?:avoid|limit|quitt|stopp)ing$", re.IGNORECASE)
 _GERUND = re.compile(r"\s*\w{2,}ing\b", re.IGNORECASE)
 # A negated verb of its own in a list that a negated verb begins, but not 不易消化的食物.
 _DENIED_VERB = re.compile("不(?![要能可得必宜会])")
-_QUALITY = re.compile(".(?:[洁良熟易好张]|卫生|干净|消化|合格|.{1,6}的)")
+_QUALITY = re.compile(".(?:[洁良熟易好张]|卫生|干净|消化|合格|健康|新鲜|成熟|安全|.{1,6}的)")
 # The start of an item that a list of what is missing does not include: 患者无发热、有咳嗽.
-_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现|.{1,8}(?:正常|[较偏][低高少多大小])$")
+_OWN_FINDING = re.compile(r"有(?![无关])|伴(?!随)|可见|给予|予|考虑|建议|出现|.{1,8}正常$")
 _POSSIBLE = re.compile(r"\b(?:could|might|would)\b")  # "stopping could cause pain or fever" denies neither
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose)\b", re.IGNORECASE)
 # A predicate that has its own subject, which what precedes it does not share: one in a subordinate clause, one of a
@@ -237,6 +244,10 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
             scope = _Scope()  # "No juice or sweets, walks after meals": the conjunction ended the list
         elif lang == "en" and not exemplified and _is_joined_clause(item, group[opened + 1 : place]):
             scope = _Scope()  # "Avoid retinol and peels, and report any rash"
+        elif _DEVIATION.search(piece.text) and not (
+            _DEVIATION.search(group[opened].piece.text) or reports_denial(scope.words)
+        ):
+            scope = _Scope()
         conjoined = conjoined or item.conjoined
         exemplified = exemplified or item.example
         if item.example:
@@ -269,7 +280,7 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
 def _add_verb(words: str, first: str, text: str) -> str:
     """Return the words that deny a list, for a noun with the verb of the first item: "affect pressure or the kidneys"."""
     verb = _VERB.match(first.removeprefix(words)) if first.startswith(words) else None
-    return f"{words} {verb[1]}" if verb and _AUXILIARY.search(words) and _DETERMINER.match(text) else words
+    return f"{words} {verb[1]}" if verb and _AUXILIARY.search(words) and _DETERMINED.match(text) else words
 
 
 def _is_joined_clause(item: Item, before: list[Item]) -> bool:

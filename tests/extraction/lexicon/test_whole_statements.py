@@ -157,6 +157,8 @@ STANCES = {
     "不要骂，先听她说。": [True, False],
     "禁食三天，吃止泻药。": [True, False],
     "淋巴结无转移、Ki67较低。": [True, False],
+    "没有血压偏高、血糖偏高。": [True, True],
+    "否认胸痛、血压偏高。": [True, True],
     "可减少无脑儿、脊柱裂。": [False, False],
     "不要抽烟，喝酒，熬夜。": [True, True, True],
     "忌烟、辛辣食物，海鲜。": [True, True, False],

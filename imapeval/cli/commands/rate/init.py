@@ -112,7 +112,7 @@ def init(
             "no row has a response to rate", path=data, fix="Give answers, or name their column with --map."
         )
     settings = StudySettings(
-        title=title or name_data(data),
+        title=title or name_data(data) or "data",
         instructions=_read_text(instructions),
         dimensions=tuple(rated),
         raters_per_answer=raters,
@@ -211,5 +211,5 @@ def _names_system(sample: "Sample") -> bool:
     # Chinese has no spaces between words, nor around words of other languages.
     if has_chinese(name):
         return name in response
-    letter = rf"[^\W{HAN}]"
+    letter = rf"[^\W_{HAN}]"
     return re.search(f"(?<!{letter}){re.escape(name)}(?!{letter})", response) is not None

@@ -133,6 +133,7 @@ def _print_disagreements(comparison: "SystemComparison") -> None:
 
 
 def _print_changes(comparison: "SystemComparison") -> None:
+    from imapeval.report.markdown import shorten_line
     from imapeval.study.number_format import format_score
 
     pairs = list(dict.fromkeys((row.first, row.second) for row in comparison.changes))
@@ -144,7 +145,7 @@ def _print_changes(comparison: "SystemComparison") -> None:
                 echo(f"\n{first} {what} most against {second} on:")
             for row in rows:
                 scores = f"{format_score(row.first_score)} against {format_score(row.second_score)}"
-                echo(f"  {_shorten(row.question)}\n    {scores}")
+                echo(f"  {shorten_line(row.question, _CHARACTERS)}\n    {scores}")
                 worse, ids = (first, row.first_ids) if row.gain < 0 else (second, row.second_ids)
                 for id_ in ids:
                     echo(f"    {worse}, {id_}: {comparison.reasons[worse, id_] or 'no facts'}")
@@ -152,8 +153,3 @@ def _print_changes(comparison: "SystemComparison") -> None:
         echo(f"\nThe changes of {len(pairs) - _PAIRS} more pairs of systems: --against SYSTEM, or --json.")
     if comparison.changes:
         echo("")
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"

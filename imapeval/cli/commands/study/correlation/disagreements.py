@@ -101,13 +101,15 @@ def _disagreement_to_dict(row: "Disagreement", sample: "Sample", records: "Seque
 
 
 def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> None:
+    from imapeval.report.markdown import shorten_line
+
     echo(
         f"{row.id}: score {row.score:.3g} (rank {row.score_rank:.2f}), {row.dimension} {row.rating:g} "
         f"(rank {row.rating_rank:.2f})"
     )
     texts = [("question", sample.question), *(("reference", text) for text in sample.references)]
     for name, text in (*texts, ("response", sample.response)):
-        echo(f"  {name}: {_shorten(text)}")
+        echo(f"  {name}: {shorten_line(text, _SHOWN)}")
     headings = ("term", "reference", "best in the response", "relation", "credit", "why")
     columns = [
         Column(heading, lambda cells, place=place: cells[place], text=True) for place, heading in enumerate(headings)
@@ -149,8 +151,3 @@ def _list_best(record: "ImapRecord") -> list[tuple[str, str, str, str, str, str]
         else:
             lines.append((term, "-", value, "", "", ""))
     return sorted(lines, key=lambda line: line[3] != Relation.CONTRADICTION)
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."
