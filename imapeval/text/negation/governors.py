@@ -64,7 +64,7 @@ _LAST_VERB = re.compile(
     r"|need|require|stop|skip|miss)(?: any)?$|(?<=[要免能以宜得应必止可勿别忌戒离需少])(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)+$|(?<=禁)饮$",
     re.IGNORECASE,
 )
-_REPORTED_DENIAL = re.compile(r"\bden(?:y|ies|ied)$", re.IGNORECASE)
+_REPORTED_DENIAL = re.compile(r"\bden(?:y|ies|ied)$|否认有?$", re.IGNORECASE)
 _DENYING_LIST = re.compile("[无未]$|没有$|否认有?$")
 
 
@@ -78,10 +78,10 @@ def denies_being(governor: str) -> bool:
 
 
 def reports_denial(governor: str) -> bool:
-    """Return whether an English governor reports what a patient denies.
+    """Return whether a governor reports what a patient denies.
 
-    >>> reports_denial("he denies"), reports_denial("no")
-    (True, False)
+    >>> reports_denial("he denies"), reports_denial("患者否认"), reports_denial("no")
+    (True, True, False)
     """
     return _REPORTED_DENIAL.search(governor) is not None
 
