@@ -23,7 +23,7 @@ from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.fact_model import AGREEMENT, RELATIONS, open_fact_model
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index.names import NameIndex
-from imapeval.matching.hybrid import FLATNESS, HybridMatcher
+from imapeval.matching.hybrid import HybridMatcher, combine_agreement
 from imapeval.metrics.imapscore import score_graded
 from imapeval.types import Imap, Lang, Pair, Sample, Score
 
@@ -110,7 +110,9 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
         similarities,
     )
     alone = [np.sqrt(one) for one in similarities]
-    both = [((one @ AGREEMENT) * known) ** FLATNESS for one, known in zip(probabilities, alone, strict=True)]
+    both = [
+        np.sqrt(combine_agreement(one @ AGREEMENT, known**2)) for one, known in zip(probabilities, alone, strict=True)
+    ]
     for label, earned in (("model and similarity", both), ("similarity alone", alone)):
         scores = [(one.max(1).mean() + one.max(0).mean()) / 2 for one in earned]
         above = sum(right > wrong for right, wrong in zip(scores[::2], scores[1::2], strict=True))

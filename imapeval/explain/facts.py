@@ -20,7 +20,7 @@ SOFT_MATCH = "soft"
 alone, a root of the similarity, would include nearly every pair."""
 _MIN_SIMILARITY = 0.3
 _MIN_FLAT_SIMILARITY = 0.5
-"""Minimum similarities of a soft match; the second where the small model had a say (`matching.hybrid.FLATNESS`)."""
+"""Minimum similarities of a soft match; the second where the small model had a say (`matching.hybrid`)."""
 
 
 def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:

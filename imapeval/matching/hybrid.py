@@ -64,14 +64,6 @@ _COSINE_ERROR = 1e-6
 Measured with the built-in encoder: of 490,000 pairs 99.9% were within 3.2e-7, and the farthest was 6.4e-7.
 """
 
-FLATNESS = 1 / 5
-"""Exponent of the product of similarity and squared expected agreement.
-
-A geometric mean has 1/3. A smaller exponent raises low values most: the model expects little of a rewording that it is
-not sure of, and many such facts should count for more than a few copied ones (docs/graph-relations.md). So an undecided
-pair often earns more than one that is known to be belonging.
-"""
-
 _Fact = tuple[str, str]
 """Term and value."""
 
@@ -166,8 +158,7 @@ class HybridMatcher:
         similarities = values.similarities(*sides)
         means = similarities
         if self.facts is not None and not case.judged:
-            expected = self.facts.measure_agreement(*sides, similarities)
-            means = np.round((expected**2 * similarities) ** FLATNESS, 4)
+            means = combine_agreement(self.facts.measure_agreement(*sides, similarities), similarities)
         for reference, row, mean_row in zip(case.reference, similarities, means, strict=True):
             for response, similarity, mean in zip(case.response, row, mean_row, strict=True):
                 if case.recorded is not None:
@@ -309,6 +300,19 @@ class _BatchValues:
             one, other = self._encode_alone([reference[place[0]], response[place[1]]]).astype(np.float64)
             cosines[place] = one @ other
         return _combine(cosines, overlaps, weights)
+
+
+def combine_agreement(
+    expected: npt.NDArray[np.float64], similarities: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the similarities of undecided pairs from the agreement that the small model expects and from their words.
+
+    The twelfth root raises low values most: the model expects little of a rewording that it is not sure of, and many
+    such facts should count for more than a few copied ones (docs/graph-relations.md). What it makes of next to nothing
+    is subtracted. So an undecided pair often earns more than one that is known to be belonging.
+    """
+    credit = ((expected**2 * similarities) ** (1 / 12) - 0.2) / 0.8
+    return np.round(np.clip(credit, 0.0, 1.0) ** 2, 4)
 
 
 def _combine(

@@ -199,7 +199,7 @@ async def test_the_small_model_has_a_say_in_similarity_unless_the_facts_have_bee
     agreement = open_fact_model().measure_agreement(
         ["poor sleep", "hand surgery"], ["broken nights", "hand cream"], theirs
     )
-    assert ours == pytest.approx((agreement**2 * theirs) ** hybrid.FLATNESS, abs=1e-4)
+    assert ours == pytest.approx(hybrid.combine_agreement(agreement, theirs), abs=1e-4)
     for decided_by, similarities in (("recorded", theirs), ("llm", theirs), ("encoder", ours)):
         known = (KnownRelation("advice", "poor sleep", "broken nights", Relation.EXACT, decided_by=decided_by),)
         (matches,) = await with_model.match([replace(imap, relations=known)], langs=["en"])
