@@ -94,7 +94,7 @@ def test_the_command_says_how_the_run_ended(writer: RunWriter):
 def test_a_command_that_is_stopped_leaves_a_page_that_stands_still(writer: RunWriter):
     process = run_command(writer.folder)
     assert process.stderr is not None
-    assert "goes on" in process.stderr.readline()
+    assert "in progress" in process.stderr.readline()
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
