@@ -508,6 +508,11 @@ def test_the_reporting_checklist(small: Study):
         ),
     )
     page = render_study(replace(small, checklist=items))
-    for part in ("&lt;b&gt;An hour", "whether raters knew the system", "missing from 1 of 2 items", "Kottner et al. 2011"):
+    for part in (
+        "&lt;b&gt;An hour",
+        "whether raters knew the system",
+        "missing from 1 of 2 items",
+        "Kottner et al. 2011",
+    ):
         assert part in page
     assert 'id="checklist"' not in render_study(replace(small, checklist=()))
