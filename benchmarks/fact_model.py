@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,7 @@ def main() -> None:
     similarities = measure_similarities(sides)
     relations = np.array([RELATIONS.index(row["expected"]) for row in rows])
     probabilities = predict(sides, similarities)
-    for lang in ("en", "zh"):
-        asyncio.run(report_texts(lang))
+    asyncio.run(report_texts())
     report("free_pairs.tsv", relations, np.concatenate([one.reshape(-1, 5) for one in probabilities]), similarities)
 
 
@@ -111,7 +111,8 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
     )
     alone = [np.sqrt(one) for one in similarities]
     both = [
-        np.sqrt(combine_agreement(one @ AGREEMENT, known**2)) for one, known in zip(probabilities, alone, strict=True)
+        np.sqrt(combine_agreement(one @ AGREEMENT, known))
+        for one, known in zip(probabilities, similarities, strict=True)
     ]
     for label, earned in (("model and similarity", both), ("similarity alone", alone)):
         scores = [(one.max(1).mean() + one.max(0).mean()) / 2 for one in earned]
@@ -120,19 +121,20 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
         print(f"  {label}: right above wrong {above} of {len(records)}, means {means[0]:.3f} and {means[1]:.3f}")
 
 
-async def report_texts(lang: str) -> None:
+async def report_texts() -> None:
     """Print how often the reworded answer to a question scores above the wrong one, with the model and without."""
     lines = ITEMS.with_name("reworded_items.jsonl").read_text(encoding="utf-8").splitlines()
-    items = [item for item in map(json.loads, lines) if item["lang"] == lang]
     graph, encoder = open_graph(), open_encoder("use")
     index, model = NameIndex.open_or_build(graph, encoder), open_fact_model()
-    for label, facts in (("with the model", model), ("without", None)):
+    settings = (("with the model", model), ("without", None))
+    for lang, (label, facts) in product(("en", "zh"), settings):
+        items = [item for item in map(json.loads, lines) if item["lang"] == lang]
         extractor = TwoStepExtractor(LexiconReader(graph, facts))
         matcher = HybridMatcher(graph, encoder, index, facts)
         scores: dict[str, list[float]] = {"reworded": [], "wrong": []}
         for item in items:
             for side, found in scores.items():
-                sample = Sample(item["id"], item["question"], (item["reference"],), item[side], _read_lang(lang))
+                sample = Sample(item["id"], item["question"], (item["reference"],), item[side], lang)
                 (imap,) = await extractor.extract(sample)
                 (matches,) = await matcher.match([imap], langs=[sample.lang])
                 assert isinstance(matches, tuple)

@@ -67,6 +67,7 @@ def test_same_facts_agree_more_than_others(model: FactModel) -> None:
     ("one", "other"),
     [
         ("Keep the wound dry for two days", "Keep the wound dry for two days"),
+        ("Lie with the left ear upwards", "Lie with the left ear upwards"),
         ("acute non-specific low back pain", "In your case, acute non-specific low back pain"),
         ("病理为全层炎", "其实病理为全层炎"),
         ("孕妇禁用布洛芬", "孕妇禁用布洛芬哦"),
@@ -74,6 +75,18 @@ def test_same_facts_agree_more_than_others(model: FactModel) -> None:
 )
 def test_a_fact_agrees_with_itself(model: FactModel, one: str, other: str) -> None:
     assert model.measure_agreement([one], [other], np.array([[0.95]])) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("take it within 24 hours", "take it after the first week"),
+        ("stay at home for five days", "go back to work at once"),
+        ("孕妇禁用布洛芬", "孕妇可以服用布洛芬"),
+    ],
+)
+def test_the_opposite_in_similar_words_does_not_agree(model: FactModel, one: str, other: str) -> None:
+    assert model.measure_agreement([one], [other], np.array([[0.6]])) < 0.2
 
 
 @pytest.mark.parametrize(

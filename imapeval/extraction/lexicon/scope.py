@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 _AUXILIARY = re.compile(
     r"(?:\b(?:ca|can|could|did|do|does|may|must|should|wo|would) ?n[o'’]t|\bcannot|\bnever)$", re.IGNORECASE
 )
+_DETERMINERS = "the|your|my|his|her|its|their|our|any|other"
 # A transitive verb: no adverb, and neither a particle nor a preposition follows.
 _VERB = re.compile(
-    r"\s*(?!(?:be|the|your|my|his|her|its|their|our|any|other|\w+ly)\b)(\w++)"
+    rf"\s*(?!(?:be|{_DETERMINERS}|\w+ly)\b)(\w++)"
     r"(?! (?:at|away|down|for|from|in|into|off|on|onto|out|over|to|up|upon|with)\b)(?! .* (?:in|into|on|onto) )",
     re.IGNORECASE,
 )
 # A noun, but not the subject of what happens otherwise: "do not scratch or the skin gets infected".
 _DETERMINED = re.compile(
-    r"(?:the|your|my|his|her|its|their|our|any|other)\s"
+    rf"(?:{_DETERMINERS})\s"
     r"(?!\w+ (?:becomes?|comes?|gets?|heals?|returns?|spreads?|starts?|wakes?|worsens?)\b)",
     re.IGNORECASE,
 )
