@@ -11,7 +11,11 @@ import importlib
 import json
 import os
 import sys
+import time
 from typing import Any
+
+_LOG_SECONDS = 1.0
+"""How long llama.cpp has for writing its log after it failed."""
 
 
 def main() -> None:
@@ -37,6 +41,8 @@ def main() -> None:
     try:
         server = xllamacpp.Server(params)
     except RuntimeError:  # the error has no message, but the log gives the reason
+        # llama.cpp writes its log in a thread, and what that has not written at exit is lost.
+        time.sleep(_LOG_SECONDS)
         sys.exit(1)
     with stdout:
         stdout.write(f"{server.listening_address}\n")
