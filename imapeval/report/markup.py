@@ -16,7 +16,7 @@ _SHAPES = dict(zip(MARKERS, "●■▲◆▼✚", strict=True))
 """The markers of the drawings as characters."""
 
 _MINUS = re.compile(r"(?<![\w-])-(?=\.?\d)")
-"""The sign of a number in a sentence. Tables have it from `report.study.formatting`; the CLI prints a hyphen."""
+"""The sign of a number in a sentence. Tables have it from `report.formatting`; the CLI prints a hyphen."""
 
 _MAX_ROOMY_COLUMNS = 5
 """Columns up to which a table is set wide."""

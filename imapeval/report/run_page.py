@@ -18,9 +18,9 @@ from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.report.explorer_data import collect_explorer_data, find_axes
+from imapeval.report.formatting import pluralize
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
-from imapeval.report.study.formatting import pluralize
 from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
 from imapeval.study.data.unfinished import count_done, format_resume_command
 from imapeval.study.intervals.limits import describe_mean_limits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import NO_VALUE, format_coefficient, format_interval, format_measure, format_p
 from imapeval.report.markup import (
     Markup,
     render_details,
@@ -12,7 +13,6 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval, format_measure, format_p
 from imapeval.study.intervals.limits import (
     OVER_ITEMS,
     describe_difference_limits,

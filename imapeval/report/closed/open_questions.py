@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import (
+    format_coefficient,
+    format_interval,
+    format_measure,
+    label_system,
+    pluralize,
+)
 from imapeval.report.markup import (
     Markup,
     join,
@@ -20,13 +27,6 @@ from imapeval.report.markup import (
 )
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix
-from imapeval.report.study.formatting import (
-    format_coefficient,
-    format_interval,
-    format_measure,
-    label_system,
-    pluralize,
-)
 from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION, score_command
 from imapeval.study.data.findings import ALL
 

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 from imapeval.report.closed.comparisons import name_task, render_comparisons, render_orders
 from imapeval.report.closed.open_questions import render_metrics_of_open, render_open
 from imapeval.report.closed.scores import render_curves, render_pairs, render_scores
+from imapeval.report.formatting import (
+    format_coefficient,
+    format_interval,
+    format_measure,
+    label_system,
+    pluralize,
+)
 from imapeval.report.markup import (
     Markup,
     join,
@@ -21,13 +28,6 @@ from imapeval.report.markup import (
 )
 from imapeval.report.page_frame import render_page, write_page
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
-from imapeval.report.study.formatting import (
-    format_coefficient,
-    format_interval,
-    format_measure,
-    label_system,
-    pluralize,
-)
 from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.intervals.limits import describe_accuracy_limits
 from imapeval.study.number_format import format_percent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.report.closed.comparisons import name_task
+from imapeval.report.formatting import format_coefficient, format_interval, format_measure, format_p, label_system
 from imapeval.report.markup import Markup, render_coefficient, render_note, render_section, render_table
-from imapeval.report.study.formatting import format_coefficient, format_interval, format_measure, format_p, label_system
 from imapeval.study.closed.comparison import ACCURACY
 from imapeval.study.intervals.limits import (
     describe_accuracy_limits,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import NO_VALUE, format_coefficient, format_interval
 from imapeval.report.markup import (
     Markup,
     render_details,
@@ -14,7 +15,6 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.formatting import NO_VALUE, format_coefficient, format_interval
 from imapeval.study.data.findings import ALL
 from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_decimal, format_percent, write_decimal

@@ -5,6 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    format_p,
+    label_dimension,
+    pluralize,
+)
 from imapeval.report.markup import (
     Markup,
     join,
@@ -17,15 +26,6 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    format_coefficient,
-    format_interval,
-    format_p,
-    label_dimension,
-    pluralize,
-)
 from imapeval.report.study.methods import describe_families, describe_test
 from imapeval.report.study.selection import main_correlations, order_dimensions
 

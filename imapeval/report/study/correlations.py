@@ -6,6 +6,16 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
+from imapeval.report.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    NO_VALUE,
+    UNITS,
+    format_coefficient,
+    format_interval,
+    label_dimension,
+    label_system,
+)
 from imapeval.report.markup import (
     Markup,
     join,
@@ -21,16 +31,6 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    NO_VALUE,
-    UNITS,
-    format_coefficient,
-    format_interval,
-    label_dimension,
-    label_system,
-)
 from imapeval.report.study.selection import (
     CorrelationTable,
     list_levels,

@@ -11,9 +11,9 @@ from markupsafe import escape
 
 from imapeval.evaluation.runs import group_by_id
 from imapeval.report import explorer_data
+from imapeval.report.formatting import format_coefficient, format_measure, label_dimension
 from imapeval.report.markup import Markup, render_note, render_section, render_table
 from imapeval.report.page_frame import load_explorer
-from imapeval.report.study.formatting import format_coefficient, format_measure, label_dimension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.formatting import (
+from imapeval.report.formatting import (
     COEFFICIENTS,
     LEVELS,
     format_coefficient,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
+from imapeval.report.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import describe_left_out, find_title
 from imapeval.study.correlation.coefficients import all_coefficients
 from imapeval.study.correlation.pair_counting import PairwiseAccuracy

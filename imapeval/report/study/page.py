@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import NO_VALUE, pluralize
 from imapeval.report.markup import (
     Markup,
     render_code,
@@ -19,7 +20,6 @@ from imapeval.report.study.bias import render_bias
 from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
 from imapeval.report.study.correlations import render_correlations
 from imapeval.report.study.disagreements import collect_disagreements, list_disagreements, render_disagreements
-from imapeval.report.study.formatting import NO_VALUE, pluralize
 from imapeval.report.study.methods import describe_methods, list_sources
 from imapeval.report.study.raters import render_raters
 from imapeval.report.study.slices import render_scatters, render_slices

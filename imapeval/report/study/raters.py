@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    NO_VALUE,
+    format_coefficient,
+    format_interval,
+    format_measure,
+    label_dimension,
+)
 from imapeval.report.markup import (
     Markup,
     render_details,
@@ -12,15 +21,6 @@ from imapeval.report.markup import (
     render_reasons,
     render_section,
     render_table,
-)
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    NO_VALUE,
-    format_coefficient,
-    format_interval,
-    format_measure,
-    label_dimension,
 )
 from imapeval.report.study.selection import describe_selection, select_top_metrics
 from imapeval.study.agreement.measure import find_title

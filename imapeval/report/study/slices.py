@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_p,
+    label_dimension,
+    label_system,
+    pluralize,
+)
 from imapeval.report.markup import (
     Markup,
     join,
@@ -24,15 +33,6 @@ from imapeval.report.study.charts.canvas import SERIES
 from imapeval.report.study.charts.group_plot import draw_group_plot
 from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter
 from imapeval.report.study.correlations import render_cell
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    format_coefficient,
-    format_p,
-    label_dimension,
-    label_system,
-    pluralize,
-)
 from imapeval.report.study.selection import describe_selection, main_correlations, order_dimensions, select_top_metrics
 from imapeval.study.data.findings import ALL
 

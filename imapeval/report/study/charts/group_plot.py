@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.formatting import format_coefficient, format_interval, format_tick
 from imapeval.report.study.charts.canvas import INK, LINE, MARKERS, SERIES, SOFT, open_canvas, shorten
-from imapeval.report.study.formatting import format_coefficient, format_interval, format_tick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

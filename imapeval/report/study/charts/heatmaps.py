@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from imapeval.report.formatting import format_coefficient, format_tick
 from imapeval.report.study.charts.canvas import (
     BETTER,
     FAINT,
@@ -18,7 +19,6 @@ from imapeval.report.study.charts.canvas import (
     require_matplotlib,
     shorten,
 )
-from imapeval.report.study.formatting import format_coefficient, format_tick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from imapeval.report.formatting import format_measure
 from imapeval.report.study.charts.canvas import (
     FAINT,
     INK,
@@ -17,7 +18,6 @@ from imapeval.report.study.charts.canvas import (
     require_matplotlib,
     shorten,
 )
-from imapeval.report.study.formatting import format_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

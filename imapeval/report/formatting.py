@@ -1,4 +1,4 @@
-"""Names and numbers as they are printed on the page."""
+"""Names and numbers as they are printed on the pages of runs and studies."""
 
 from __future__ import annotations
 

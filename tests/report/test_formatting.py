@@ -1,7 +1,6 @@
 import pytest
 
-from imapeval.report.markup import render_list
-from imapeval.report.study.formatting import (
+from imapeval.report.formatting import (
     format_coefficient,
     format_interval,
     format_measure,
@@ -9,6 +8,7 @@ from imapeval.report.study.formatting import (
     format_tick,
     pluralize,
 )
+from imapeval.report.markup import render_list
 
 
 @pytest.mark.parametrize(
