@@ -84,14 +84,14 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 DEVICES = get_args(base.Device)
 REFERENCES = get_args(combine.References)
 
-Data = Annotated[
+DataArgument = Annotated[
     str,
     typer.Argument(
         help="A file (.jsonl, .json, .csv, .tsv, .xlsx, .parquet, .arrow; also .gz), a folder of files, - for standard "
         "input, hf:NAME[:SPLIT], or a shipped sample's name."
     ),
 ]
-DataFiles = Annotated[
+DataFilesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
@@ -99,7 +99,7 @@ DataFiles = Annotated[
         "files, URLs such as s3://..., - for standard input, hf:NAME[:SPLIT], or a shipped sample's name.",
     ),
 ]
-Set = Annotated[
+SetOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -107,7 +107,7 @@ Set = Annotated[
         help="Set an option of a metric; `imapeval metrics show METRIC` lists them. Repeatable.",
     ),
 ]
-References = Annotated[
+ReferencesOption = Annotated[
     str,
     typer.Option(
         metavar="HOW",
@@ -115,13 +115,13 @@ References = Annotated[
         "much each reference agrees with the others.",
     ),
 ]
-Kg = Annotated[
+KgOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Use a graph made by `imapeval kg build` instead of the shipped one.")
 ]
-Language = Annotated[
+LanguageOption = Annotated[
     str | None, typer.Option("--lang", metavar="LANG", help="en or zh.  [default: detected from the script]")
 ]
-Encoder = Annotated[
+EncoderOption = Annotated[
     str,
     typer.Option(
         metavar="SPEC",
@@ -129,10 +129,14 @@ Encoder = Annotated[
         "model; the index of the graph's names is then built once.",
     ),
 ]
-Device = Annotated[str, typer.Option(metavar="DEVICE", help="Where metrics run their models: auto, cpu, cuda or mps.")]
-Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Use ready-made imaps instead of extracting them.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-MaxFailures = Annotated[
+DeviceOption = Annotated[
+    str, typer.Option(metavar="DEVICE", help="Where metrics run their models: auto, cpu, cuda or mps.")
+]
+ImapsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Use ready-made imaps instead of extracting them.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+MaxFailuresOption = Annotated[
     int | None,
     typer.Option(min=0, metavar="N", help="Exit with code 1 if more than N samples failed.  [default: if all failed]"),
 ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Model
     from imapeval.types import Sample
 
-Workers = Annotated[
+WorkersOption = Annotated[
     int | None,
     typer.Option(
         min=1,
@@ -26,7 +26,7 @@ Workers = Annotated[
         "[default: 1; with --engine ray, the processors of the cluster]",
     ),
 ]
-Engine = Annotated[
+EngineOption = Annotated[
     str | None,
     typer.Option(metavar="ray[:ADDRESS]", help="Let Ray run the processes, on this computer or on a cluster."),
 ]

@@ -11,13 +11,13 @@ import typer
 
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
-    Data,
+    DataArgument,
     DataOptions,
-    Encoder,
-    Imaps,
-    Json,
-    Kg,
-    Set,
+    EncoderOption,
+    ImapsOption,
+    JsonOption,
+    KgOption,
+    SetOption,
     choose_metrics,
     expand_options,
     parse_settings,
@@ -42,7 +42,7 @@ _SHOWN = 5
 @app.command("export")
 @expand_options
 def export(
-    data: Data,
+    data: DataArgument,
     *,
     llm: Annotated[
         str, typer.Option(metavar="SPEC", help="The model that will answer, as in `imapeval score`: openai:NAME.")
@@ -52,13 +52,13 @@ def export(
         str | None,
         typer.Option(metavar="A,B", help="Metrics of the run, to include their requests.  [default: reading only]"),
     ] = None,
-    set_: Set = None,
+    set_: SetOption = None,
     llm_options: Annotated[LlmOptions, ("base_url", "votes", "relations")],
-    imaps: Imaps = None,
-    kg: Kg = None,
-    encoder: Encoder = "use",
+    imaps: ImapsOption = None,
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
     data_options: DataOptions,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Write the requests that are still needed to read and judge DATA: OpenAI Batch JSONL, which vLLM reads too.
 
@@ -108,7 +108,7 @@ def export(
 def import_results(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by `imapeval batch export`.")],
     results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Result files, in any order.")],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Add the results of batches to the cache of completions, which every command uses."""
     from imapeval.evaluation.pipeline import open_cached_completions

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.closed_tables import print_closed
-from imapeval.cli.commands.study.inputs import Seed
-from imapeval.cli.options import Json, choose_one, parse_names
+from imapeval.cli.commands.study.inputs import SeedOption
+from imapeval.cli.options import JsonOption, choose_one, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 
@@ -71,7 +71,7 @@ def closed(
             "below this folder.",
         ),
     ] = None,
-    seed: Seed = 0,
+    seed: SeedOption = 0,
     gold: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the right answers, for one table of any task.")
     ] = None,
@@ -101,7 +101,7 @@ def closed(
     metrics: Annotated[
         str | None, typer.Option(metavar="A,B", help="With --gold: metrics.  [default: all for the task]")
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Evaluate answers that are not free text, from the logs of harnesses or from a table.
 

@@ -11,18 +11,18 @@ from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
-    DataFiles,
+    DataFilesArgument,
     DataOptions,
-    Json,
-    Kg,
-    MaxFailures,
+    JsonOption,
+    KgOption,
+    MaxFailuresOption,
     exit_code,
     expand_options,
     make_file_stem,
 )
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
-from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
+from imapeval.cli.scoring import EngineOption, WorkersOption, open_workers, score_until_interrupted
 from imapeval.remote import Output
 
 _CACHED = "Removing it costs nothing: completions are cached, and only failed replies are asked for again."
@@ -30,7 +30,7 @@ _CACHED = "Removing it costs nothing: completions are cached, and only failed re
 
 @expand_options
 def extract(
-    data: DataFiles,
+    data: DataFilesArgument,
     *,
     out: Annotated[
         str | None,
@@ -43,11 +43,11 @@ def extract(
         LlmOptions,
         ("llm", "base_url", "votes", "concurrency", "rpm", "tpm", "price", "max_cost", "dry_run", "batch"),
     ],
-    kg: Kg = None,
-    workers: Workers = None,
-    engine: Engine = None,
-    max_failures: MaxFailures = None,
-    json_output: Json = False,
+    kg: KgOption = None,
+    workers: WorkersOption = None,
+    engine: EngineOption = None,
+    max_failures: MaxFailuresOption = None,
+    json_output: JsonOption = False,
 ) -> None:
     """Write the imaps of all samples to a file, for `imapeval score --imaps`."""
     from imapeval.evaluation.imaps_only import ImapWriter, open_reading

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.llm_options import LlmOptions
-from imapeval.cli.options import Encoder, Json, Kg, Language, expand_options, parse_lang
+from imapeval.cli.options import EncoderOption, JsonOption, KgOption, LanguageOption, expand_options, parse_lang
 from imapeval.cli.output import echo, emit_json
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
@@ -18,11 +18,11 @@ def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
     *,
-    lang: Language = None,
+    lang: LanguageOption = None,
     llm_options: Annotated[LlmOptions, ("relations", "llm", "base_url")],
-    kg: Kg = None,
-    encoder: Encoder = "use",
-    json_output: Json = False,
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
+    json_output: JsonOption = False,
 ) -> None:
     """Show how the reference value A relates to the response value B.
 

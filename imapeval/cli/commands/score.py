@@ -18,17 +18,17 @@ from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
     DEVICES,
     REFERENCES,
-    DataFiles,
+    DataFilesArgument,
     DataOptions,
-    Device,
-    Encoder,
+    DeviceOption,
+    EncoderOption,
     GivenOptions,
-    Imaps,
-    Json,
-    Kg,
-    MaxFailures,
-    References,
-    Set,
+    ImapsOption,
+    JsonOption,
+    KgOption,
+    MaxFailuresOption,
+    ReferencesOption,
+    SetOption,
     choose_metrics,
     choose_one,
     exit_code,
@@ -38,7 +38,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.cli.progress import show_indexing, show_progress
-from imapeval.cli.scoring import Engine, Workers, open_workers, score_until_interrupted
+from imapeval.cli.scoring import EngineOption, WorkersOption, open_workers, score_until_interrupted
 from imapeval.errors import ServiceError
 from imapeval.remote import Output
 
@@ -66,7 +66,7 @@ _MAX_CHARACTERS = 500
 
 @expand_options
 def score(
-    data: DataFiles,
+    data: DataFilesArgument,
     *,
     out: Annotated[
         str | None,
@@ -83,16 +83,16 @@ def score(
             f"[default: {DEFAULT_METRICS}; with --llm also blend,judge]",
         ),
     ] = None,
-    set_: Set = None,
-    references: References = "mean",
-    device: Device = "auto",
+    set_: SetOption = None,
+    references: ReferencesOption = "mean",
+    device: DeviceOption = "auto",
     llm_options: LlmOptions,
-    imaps: Imaps = None,
+    imaps: ImapsOption = None,
     data_options: DataOptions,
-    kg: Kg = None,
-    encoder: Encoder = "use",
-    workers: Workers = None,
-    engine: Engine = None,
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
+    workers: WorkersOption = None,
+    engine: EngineOption = None,
     format_: Annotated[
         str | None,
         typer.Option(
@@ -102,9 +102,9 @@ def score(
             "answer and metric.",
         ),
     ] = None,
-    max_failures: MaxFailures = None,
+    max_failures: MaxFailuresOption = None,
     checks: CheckOptions,
-    json_output: Json = False,
+    json_output: JsonOption = False,
     options: GivenOptions,
 ) -> None:
     """Score the responses of a file against its references.

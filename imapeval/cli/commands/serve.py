@@ -8,11 +8,11 @@ from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
     DEVICES,
     REFERENCES,
-    Device,
-    Encoder,
-    Kg,
-    References,
-    Set,
+    DeviceOption,
+    EncoderOption,
+    KgOption,
+    ReferencesOption,
+    SetOption,
     choose_metrics,
     choose_one,
     expand_options,
@@ -45,15 +45,15 @@ def serve(
         int, typer.Option(min=1, metavar="N", help="Maximum number of answers waiting or being scored.")
     ] = 1000,
     metrics: Annotated[str, typer.Option(metavar="A,B", help="Metrics; the first one gives the score.")] = "imapscore",
-    set_: Set = None,
-    references: References = "mean",
-    device: Device = "auto",
+    set_: SetOption = None,
+    references: ReferencesOption = "mean",
+    device: DeviceOption = "auto",
     llm_options: Annotated[
         LlmOptions,
         ("llm", "base_url", "votes", "relations", "concurrency", "rpm", "tpm", "price", "max_cost"),
     ],
-    kg: Kg = None,
-    encoder: Encoder = "use",
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
 ) -> None:
     """Serve over HTTP: POST /score, /score-all, /extract and /relate, GET /health and /docs.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from imapeval._resources import cache_folder
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 
 @app.command()
-def info(json_output: Json = False) -> None:
+def info(json_output: JsonOption = False) -> None:
     """Show what is cached: completions and tokens by model, and indexes by graph."""
     from imapeval.evaluation.pipeline import completions_path
     from imapeval.graph.index.cache_cleanup import list_cached_indexes
@@ -74,7 +74,7 @@ def clear(
         bool, typer.Option("--indexes", help="Delete the indexes of graphs instead; they are rebuilt when needed.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Delete cached completions; requests that need them again are sent and paid for again."""
     if indexes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import UNLIMITED, Column, echo, emit
 from imapeval.errors import UsageError
 
@@ -46,7 +46,7 @@ def datasets(
             "question, reference, references, response]",
         ),
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """List the shipped sample data; `imapeval score NAME` scores one of them.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import echo, emit_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def list_all(
     offline: Annotated[
         bool, typer.Option("--offline", help="Only metrics that can be computed here now, without a language model.")
     ] = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """List the metrics."""
     if context.invoked_subcommand is not None:
@@ -62,7 +62,7 @@ def list_all(
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name, as listed by `imapeval metrics`.")],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Describe a metric: its formula, an example, its paper, what it needs, its options."""
     from imapeval.metrics import registry

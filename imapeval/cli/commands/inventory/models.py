@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import Column, echo, emit, emit_json
 
 app = typer.Typer(help="Weights of language models that run on this computer, for --llm local:NAME.")
 
-Name = Annotated[str, typer.Argument(help="Name, as listed by `imapeval models list`.")]
+NameArgument = Annotated[str, typer.Argument(help="Name, as listed by `imapeval models list`.")]
 
 
 @app.command("list")
-def list_(json_output: Json = False) -> None:
+def list_(json_output: JsonOption = False) -> None:
     """List the known weights, and which of them are on this computer."""
     from imapeval.llm.providers.weights import KNOWN
 
@@ -34,7 +34,7 @@ def list_(json_output: Json = False) -> None:
 
 
 @app.command("pull")
-def pull(name: Name) -> None:
+def pull(name: NameArgument) -> None:
     """Download weights from Hugging Face, or resume a download, and print their path.
 
     $HF_ENDPOINT: a mirror; $HF_TOKEN: an access token. Weights are stored in the folder `models` of $IMAPEVAL_CACHE.
@@ -61,7 +61,7 @@ def pull(name: Name) -> None:
 
 
 @app.command("path")
-def path(name: Name) -> None:
+def path(name: NameArgument) -> None:
     """Print the path of the weights that `local:NAME` uses."""
     from imapeval.llm.providers.weights import find_file
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import unknown_name
 
@@ -14,7 +14,7 @@ app = typer.Typer(help="The prompts that language models are given.", no_args_is
 
 
 @app.command("list")
-def list_all(json_output: Json = False) -> None:
+def list_all(json_output: JsonOption = False) -> None:
     """List the prompts, with the SHA-256 of each file."""
     rows = [_prompt_to_dict(path) for path in _find_prompts().values()]
     columns = [
@@ -27,7 +27,7 @@ def list_all(json_output: Json = False) -> None:
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name, as listed by `imapeval prompts list`.")],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Print a prompt file."""
     known = _find_prompts()

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from imapeval.cli.commands.kg import build as kg_build
-from imapeval.cli.options import Encoder, Json, Kg, Language, choose_one, parse_lang, require_value
+from imapeval.cli.options import (
+    EncoderOption,
+    JsonOption,
+    KgOption,
+    LanguageOption,
+    choose_one,
+    parse_lang,
+    require_value,
+)
 from imapeval.cli.output import echo, emit_json
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
@@ -25,7 +33,7 @@ _RELATIVES_SHOWN = 20
 
 
 @app.command()
-def stats(kg: Kg = None, json_output: Json = False) -> None:
+def stats(kg: KgOption = None, json_output: JsonOption = False) -> None:
     """Count concepts, names and edges of the graph by type, language and source."""
     from imapeval.evaluation.pipeline import open_graph
 
@@ -51,8 +59,8 @@ def _count(value: Any) -> str:
 @app.command()
 def info(
     concept: Annotated[str, typer.Argument(metavar="CONCEPT", help="An id, such as DOID:2841, or a name.")],
-    kg: Kg = None,
-    json_output: Json = False,
+    kg: KgOption = None,
+    json_output: JsonOption = False,
 ) -> None:
     """Show a concept: its names, what it is a kind or part of, and what is a kind or part of it."""
     from imapeval.evaluation.pipeline import open_graph
@@ -126,10 +134,10 @@ def search(
         list[str] | None,
         typer.Option("--type", metavar="TYPE", help="List this type only, such as drug. Repeatable."),
     ] = None,
-    lang: Language = None,
-    kg: Kg = None,
-    encoder: Encoder = "use",
-    json_output: Json = False,
+    lang: LanguageOption = None,
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
+    json_output: JsonOption = False,
 ) -> None:
     """List the concepts that a text may mean, the most likely first."""
     wanted = _check_types(types)
@@ -161,10 +169,10 @@ def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
     explain: Annotated[bool, typer.Option("--explain", help="Explain the links and the path between them.")] = False,
-    lang: Language = None,
-    kg: Kg = None,
-    encoder: Encoder = "use",
-    json_output: Json = False,
+    lang: LanguageOption = None,
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
+    json_output: JsonOption = False,
 ) -> None:
     """Show how the graph alone relates two values; `imapeval relate` also uses wording, encoder and model."""
     from imapeval.explain.evidence import explain_match

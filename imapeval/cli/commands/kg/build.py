@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import echo, emit_json
 from imapeval.cli.progress import show_indexing
 
@@ -25,7 +25,7 @@ def build(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write, such as my.kg.")],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Build a knowledge graph from ontologies: OBO, OWL, UMLS, RxNorm, SNOMED CT, MeSH, KGX, tables and others."""
     from imapeval.graph.build.builder import build_graph
@@ -46,7 +46,7 @@ def build(
 def index(
     kg: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a graph made by `imapeval kg build`.")],
     encoder: Annotated[str, typer.Option(metavar="SPEC", help="Encoder: use (shipped) or st:NAME_OR_PATH.")] = "use",
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Build the index of a graph's names; if stopped, repeat the command to resume.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.rate.inputs import DEFAULT_PORT, Study, open_study, require_packages
-from imapeval.cli.options import Json
+from imapeval.cli.commands.rate.inputs import DEFAULT_PORT, StudyArgument, open_study, require_packages
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import (
     Column,
     echo,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def serve(
-    study: Study,
+    study: StudyArgument,
     *,
     host: Annotated[
         str, typer.Option(help="Address to listen on. For other computers, put a server with https in front.")
@@ -53,7 +53,7 @@ def serve(
         run(make_app(opened, limits, secure=https), limits, sock=sock, ready=lambda: echo(message))
 
 
-def status(study: Study, *, json_output: Json = False) -> None:
+def status(study: StudyArgument, *, json_output: JsonOption = False) -> None:
     """Show the progress of a study, the agreement of its raters, and whose work to look at."""
     with open_study(study) as opened:
         from imapeval.rating.monitoring import overview
@@ -66,7 +66,7 @@ def status(study: Study, *, json_output: Json = False) -> None:
 
 
 def export(
-    study: Study,
+    study: StudyArgument,
     *,
     out: Annotated[Path, typer.Option(metavar="FILE", help="File for the table: .csv or .jsonl.")],
     everything: Annotated[
@@ -108,7 +108,7 @@ def export(
     echo(f"{out}: {len(rows)} rows.")
 
 
-def log(study: Study, *, json_output: Json = False) -> None:
+def log(study: StudyArgument, *, json_output: JsonOption = False) -> None:
     """Print every change of a study: what you did, and every entry of a rater. None of it can be changed or removed."""
     import json
 
@@ -129,7 +129,7 @@ def log(study: Study, *, json_output: Json = False) -> None:
 
 
 def backup(
-    study: Study,
+    study: StudyArgument,
     *,
     out: Annotated[
         str, typer.Option(metavar="STUDY", help="New file, or URL of an empty database, which becomes a study as well.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.rate.inputs import require_packages
-from imapeval.cli.options import Data, make_file_stem, name_data, parse_columns, parse_names
+from imapeval.cli.options import DataArgument, make_file_stem, name_data, parse_columns, parse_names
 from imapeval.cli.output import echo
 from imapeval.errors import InputError, UsageError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def init(
-    data: Data,
+    data: DataArgument,
     *,
     dimensions: Annotated[
         str, typer.Option(metavar="A,B", help="Dimensions of the ratings, such as accuracy,completeness.")

@@ -7,10 +7,10 @@ import typer
 if TYPE_CHECKING:
     from imapeval.rating import RatingStudy
 
-Study = Annotated[
+StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="File of the study, or URL of its database: postgresql://USER@HOST/NAME.")
 ]
-BaseUrl = Annotated[str, typer.Option("--url", metavar="URL", help="Address of the server, for links.")]
+BaseUrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="Address of the server, for links.")]
 
 DEFAULT_PORT = 8766
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.rate.inputs import DEFAULT_URL, BaseUrl, Study, open_study
-from imapeval.cli.options import Json
+from imapeval.cli.commands.rate.inputs import DEFAULT_URL, BaseUrlOption, StudyArgument, open_study
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def invite(
-    study: Study,
+    study: StudyArgument,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME...]", help="Raters, as the export names them.")
     ] = None,
@@ -23,8 +23,8 @@ def invite(
         bool, typer.Option("--reissue", help="Replace the links of raters; the old ones stop working.")
     ] = False,
     owner: Annotated[bool, typer.Option("--owner", help="Print a new link for yourself, to the owner's page.")] = False,
-    url: BaseUrl = DEFAULT_URL,
-    json_output: Json = False,
+    url: BaseUrlOption = DEFAULT_URL,
+    json_output: JsonOption = False,
 ) -> None:
     """Print a secret link for each rater, to hand over in private. Links cannot be shown again, only replaced."""
     with open_study(study) as opened:
@@ -44,7 +44,7 @@ def invite(
 
 
 def revoke(
-    study: Study, name: Annotated[str, typer.Argument(metavar="NAME", help="Rater whose link stops working.")]
+    study: StudyArgument, name: Annotated[str, typer.Argument(metavar="NAME", help="Rater whose link stops working.")]
 ) -> None:
     """Revoke a rater's link at once. The rater's ratings and unrated answers stay."""
     with open_study(study) as opened:
@@ -55,15 +55,15 @@ def revoke(
 
 
 def reassign(
-    study: Study,
+    study: StudyArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Rater who leaves.")],
     *,
     to: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="New or existing rater who takes over.  [default: all others]"),
     ] = None,
-    url: BaseUrl = DEFAULT_URL,
-    json_output: Json = False,
+    url: BaseUrlOption = DEFAULT_URL,
+    json_output: JsonOption = False,
 ) -> None:
     """Give a rater's unrated answers to raters who have not had them, and revoke the rater's link."""
     with open_study(study) as opened:
@@ -74,14 +74,14 @@ def reassign(
 
 
 def adjudicate(
-    study: Study,
+    study: StudyArgument,
     *,
     by: Annotated[str, typer.Option(metavar="NAME", help="Adjudicator: somebody who does not rate in this study.")],
     apart: Annotated[
         float, typer.Option(min=0, metavar="POINTS", help="Minimum difference between two ratings in a dimension.")
     ],
-    url: BaseUrl = DEFAULT_URL,
-    json_output: Json = False,
+    url: BaseUrlOption = DEFAULT_URL,
+    json_output: JsonOption = False,
 ) -> None:
     """Give the answers on which raters differ most to an adjudicator, who sees their ratings but no names.
 
@@ -101,7 +101,7 @@ def adjudicate(
 
 
 def stop(
-    study: Study,
+    study: StudyArgument,
     *,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Stop even if the rule is not met; the log will say so.")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Seed
-from imapeval.cli.options import Json, parse_names
+from imapeval.cli.commands.study.inputs import SeedOption
+from imapeval.cli.options import JsonOption, parse_names
 from imapeval.cli.output import echo, emit_json
 from imapeval.cli.systems import print_differences, print_standings
 from imapeval.errors import UsageError
@@ -54,8 +54,8 @@ def compare(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Write the differences to FILE: .csv, .md or .tex. Repeatable."),
     ] = None,
-    seed: Seed = 0,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    json_output: JsonOption = False,
 ) -> None:
     """Compare systems: which is better, by how much, and on which questions.
 

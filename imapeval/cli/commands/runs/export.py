@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import JsonOption
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.errors import InputError
 
@@ -16,7 +16,7 @@ def export(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <run>-context.jsonl]")
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Write the imaps and matches of a run as text for the prompt of another judge, one line per answer."""
     from imapeval.evaluation.runs import Run

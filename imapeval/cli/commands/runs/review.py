@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.options import Kg
+from imapeval.cli.options import KgOption
 from imapeval.cli.output import echo
 from imapeval.errors import UsageError
 
@@ -18,7 +18,7 @@ def review(
         str | None, typer.Option(metavar="NAME", help="Whose corrections they are.  [default: the user's name]")
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")] = 0,
-    kg: Kg = None,
+    kg: KgOption = None,
 ) -> None:
     """Correct the facts and relations of a run in the browser, and see how its scores change.
 

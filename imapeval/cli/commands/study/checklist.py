@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, About, StudyOptions, read_about_study
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, AboutOption, StudyOptions, read_about_study
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
 
@@ -14,8 +14,8 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 def checklist(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Ratings, as for `imapeval study agreement`.")],
     options: Annotated[StudyOptions, RATINGS_FORMAT],
-    about: About = None,
-    json_output: Json = False,
+    about: AboutOption = None,
+    json_output: JsonOption = False,
 ) -> None:
     """List what a paper on these ratings should report (GRRAS, HEDS): what the data says, and what is missing."""
     from imapeval.study.agreement.measure import measure_agreement

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Seed
-from imapeval.cli.options import Json, Kg
+from imapeval.cli.commands.study.inputs import SeedOption
+from imapeval.cli.options import JsonOption, KgOption
 from imapeval.cli.output import (
     Column,
     echo,
@@ -33,9 +33,9 @@ def corrections(
             help="Write the imaps of the run, with their corrections, for `imapeval score --imaps FILE`.",
         ),
     ] = None,
-    kg: Kg = None,
-    seed: Seed = 0,
-    json_output: Json = False,
+    kg: KgOption = None,
+    seed: SeedOption = 0,
+    json_output: JsonOption = False,
 ) -> None:
     """Report how often the reader erred, in what, and what corrections did to the scores."""
     from imapeval.evaluation.corrections import CORRECTIONS, correct_run

@@ -43,21 +43,23 @@ def take_one_metric(option: typer.CallbackParam, text: str | None) -> str | None
     return name
 
 
-RunFolders = Annotated[
+RunFoldersArgument = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, on the same or on different answers.")
 ]
-Against = Annotated[
+AgainstOption = Annotated[
     str | None, typer.Option(metavar="METRIC", help="Compare every other metric with this one.  [default: all pairs]")
 ]
-MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC", help="The metric.", callback=take_one_metric)]
-Coefficient = Annotated[str, typer.Option(metavar="NAME", help=list_coefficients())]
-Dimension = Annotated[
+MetricOption = Annotated[str, typer.Option("--metric", metavar="METRIC", help="The metric.", callback=take_one_metric)]
+CoefficientOption = Annotated[str, typer.Option(metavar="NAME", help=list_coefficients())]
+DimensionOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")]
-Resamples = Annotated[int, typer.Option(min=1, metavar="N", help="Number of bootstrap resamples for an interval.")]
+SeedOption = Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")]
+ResamplesOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Number of bootstrap resamples for an interval.")
+]
 
-Altered = Annotated[
+AlteredOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=RUN",
@@ -66,7 +68,7 @@ Altered = Annotated[
     ),
 ]
 
-About = Annotated[
+AboutOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",

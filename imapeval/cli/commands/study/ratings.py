@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.study.number_format import format_decimal
 
@@ -29,7 +29,7 @@ def ratings(
         ),
     ],
     options: Annotated[StudyOptions, RATINGS_FORMAT],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Summarise a file of ratings: who rated what, how often, and on which scale. Needs no run."""
     from imapeval.study.data.join_report import describe_reading

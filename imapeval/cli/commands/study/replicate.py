@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.score import score
-from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import ResamplesOption, SeedOption, StudyOptions
 from imapeval.cli.llm_options import LlmOptions
-from imapeval.cli.options import DataOptions, Json, Kg, choose_one, expand_options
+from imapeval.cli.options import DataOptions, JsonOption, KgOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_estimate
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def replicate(
             metavar="FILE", help="Use ready-made imaps; only the answers in FILE are compared, also without imaps."
         ),
     ] = None,
-    kg: Kg = None,
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    kg: KgOption = None,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """Repeat a paper's comparison, and print its numbers beside ours.
 

@@ -6,17 +6,17 @@ from typing import Annotated, get_args
 import typer
 
 from imapeval.cli.commands.study.inputs import (
-    About,
-    Altered,
-    Coefficient,
-    Resamples,
-    RunFolders,
-    Seed,
+    AboutOption,
+    AlteredOption,
+    CoefficientOption,
+    ResamplesOption,
+    RunFoldersArgument,
+    SeedOption,
     StudyOptions,
     read_about_study,
     read_altered,
 )
-from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
 from imapeval.files import private_folder
@@ -24,7 +24,7 @@ from imapeval.files import private_folder
 
 @expand_options
 def report(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page and the tables.")],
     options: StudyOptions,
@@ -36,7 +36,7 @@ def report(
             "[default: within-system; global if there is one system]",
         ),
     ] = None,
-    coefficient: Coefficient = "spearman",
+    coefficient: CoefficientOption = "spearman",
     against: Annotated[
         str | None,
         typer.Option(
@@ -53,12 +53,12 @@ def report(
             "before you see the ratings.",
         ),
     ] = None,
-    about: About = None,
-    altered: Altered = None,
+    about: AboutOption = None,
+    altered: AlteredOption = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """Run the whole study: which metric agrees with the raters, how certain that is, and where it fails.
 

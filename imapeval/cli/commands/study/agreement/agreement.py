@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.commands.study.agreement.limits import print_limits
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def agreement(
     every: Annotated[
         bool, typer.Option("--all", help="Print all statistics, not only those that suit the scale.")
     ] = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of individual raters."""
     from imapeval.study.agreement.limits import find_limits

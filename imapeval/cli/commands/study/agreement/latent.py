@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
-from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, require_new_file, write_lines
 from imapeval.study.number_format import format_percent
 
@@ -34,7 +34,7 @@ def latent(
         typer.Option(metavar="FILE", help="Write the estimated ratings of the answers (.jsonl), for --ratings."),
     ] = None,
     options: Annotated[StudyOptions, RATINGS_FORMAT],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Estimate the true rating of each answer, and how each rater errs, from the ratings of three raters or more."""
     from imapeval.study.agreement.latent_truth import MODELS, estimate_truth

@@ -4,8 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import ONE_METRIC, Dimension, RunFolders, StudyOptions, take_one_metric
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import (
+    ONE_METRIC,
+    DimensionOption,
+    RunFoldersArgument,
+    StudyOptions,
+    take_one_metric,
+)
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 
 if TYPE_CHECKING:
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
 
 @expand_options
 def limits(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
     metric: Annotated[
         str,
@@ -26,9 +32,9 @@ def limits(
             callback=take_one_metric,
         ),
     ],
-    dimension: Dimension = None,
+    dimension: DimensionOption = None,
     options: Annotated[StudyOptions, ONE_METRIC],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Measure how far a metric on the raters' scale lies from the mean rating, and raters from each other."""
     from imapeval.study.agreement.limits import find_limits, find_limits_of_metric

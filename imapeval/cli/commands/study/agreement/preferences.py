@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
-from imapeval.cli.options import Json, expand_options, parse_names
+from imapeval.cli.commands.study.inputs import ResamplesOption, SeedOption, StudyOptions
+from imapeval.cli.options import JsonOption, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal, format_percent, write_percent
@@ -34,9 +34,9 @@ def preferences(
     ] = None,
     *,
     options: Annotated[StudyOptions, ("metrics", "scores")],
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """Rank systems by preferences between their answers (Bradley-Terry with ties), and check metrics against them."""
     from imapeval.evaluation.runs import Run

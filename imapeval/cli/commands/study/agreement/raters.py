@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Coefficient, RunFolders, Seed, StudyOptions
-from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.commands.study.inputs import CoefficientOption, RunFoldersArgument, SeedOption, StudyOptions
+from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @expand_options
 def raters(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     options: StudyOptions,
     level: Annotated[
         str,
@@ -24,7 +24,7 @@ def raters(
             metavar="LEVEL", help="How answers are grouped: global, within-system, within-question or system."
         ),
     ] = "within-system",
-    coefficient: Coefficient = "spearman",
+    coefficient: CoefficientOption = "spearman",
     epsilon: Annotated[
         float,
         typer.Option(
@@ -33,8 +33,8 @@ def raters(
             "workers.",
         ),
     ] = 0.2,
-    seed: Seed = 0,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    json_output: JsonOption = False,
 ) -> None:
     """Compare metrics with the raters themselves. Needs the ratings of individual raters."""
     from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test

@@ -8,15 +8,15 @@ import typer
 
 from imapeval.cli.commands.study.inputs import (
     ONE_METRIC,
-    Dimension,
-    MetricName,
-    Resamples,
-    RunFolders,
-    Seed,
+    DimensionOption,
+    MetricOption,
+    ResamplesOption,
+    RunFoldersArgument,
+    SeedOption,
     StudyOptions,
     divide,
 )
-from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column, write_csv
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @expand_options
 def calibrate(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
-    metric: MetricName,
+    metric: MetricOption,
     out: Annotated[Path, typer.Option(metavar="FILE", help="File for the calibration (.json).")],
-    dimension: Dimension = None,
+    dimension: DimensionOption = None,
     options: Annotated[StudyOptions, ONE_METRIC],
     by: Annotated[
         str | None,
@@ -42,9 +42,9 @@ def calibrate(
         ),
     ] = None,
     method: Annotated[str, typer.Option(metavar="METHOD", help="isotonic (monotonic) or linear.")] = "isotonic",
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """Fit which rating a score stands for, and save that for other runs.
 
@@ -140,7 +140,7 @@ def apply(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the predicted rating of every answer to a .csv file.")
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Convert the scores of a run into ratings with a calibration."""
     from imapeval.evaluation.runs import Run

@@ -4,27 +4,34 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import ONE_METRIC, Dimension, MetricName, RunFolders, Seed, StudyOptions
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import (
+    ONE_METRIC,
+    DimensionOption,
+    MetricOption,
+    RunFoldersArgument,
+    SeedOption,
+    StudyOptions,
+)
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.study.number_format import format_decimal, format_percent
 
 
 @expand_options
 def cutoff(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
-    metric: MetricName,
+    metric: MetricOption,
     right_from: Annotated[
         float, typer.Option(metavar="RATING", help="Count an answer as acceptable if its rating is no lower.")
     ],
     at: Annotated[
         float | None, typer.Option(metavar="SCORE", help="Measure this cut-off.  [default: choose the best one]")
     ] = None,
-    dimension: Dimension = None,
+    dimension: DimensionOption = None,
     options: Annotated[StudyOptions, ONE_METRIC],
-    seed: Seed = 0,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    json_output: JsonOption = False,
 ) -> None:
     """Find the score from which on an answer is acceptable, and how often that is right."""
     from imapeval.study.calibration.cutoff import find_cutoff

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions, divide, take_one_metric
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFoldersArgument, StudyOptions, divide, take_one_metric
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_estimate
 from imapeval.errors import UsageError
 
@@ -23,7 +23,7 @@ _SHARE = "Share right: "
 
 @expand_options
 def estimate(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
     metric: Annotated[
         str,
@@ -40,7 +40,7 @@ def estimate(
         float | None,
         typer.Option(metavar="RATING", help="Also estimate the share of right answers: those rated RATING or better."),
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Estimate how good each system is, from many scores and few ratings.
 

@@ -5,8 +5,14 @@ from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Against, RunFolders, Seed, StudyOptions, list_coefficients
-from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.commands.study.inputs import (
+    AgainstOption,
+    RunFoldersArgument,
+    SeedOption,
+    StudyOptions,
+    list_coefficients,
+)
+from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 from imapeval.study.data.findings import ALL, Comparison, Level
 
@@ -30,9 +36,9 @@ _INTERVALS = {
 
 @expand_options
 def compare(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     options: StudyOptions,
-    against: Against = None,
+    against: AgainstOption = None,
     level: Annotated[
         str, typer.Option(metavar="LEVEL", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
     ] = "within-system",
@@ -61,11 +67,11 @@ def compare(
             help="Say which metrics agree as well as others: they are worse by less than VALUE, if at all.",
         ),
     ] = None,
-    seed: Seed = 0,
+    seed: SeedOption = 0,
     resamples: Annotated[
         int, typer.Option(min=1, metavar="N", help="Minimum number of permutations or resamples.")
     ] = 2000,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Test which metric agrees better with the ratings, for all pairs or against one metric."""
     from imapeval.study.comparison.compare import TESTS, choose_test

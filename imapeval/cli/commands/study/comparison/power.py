@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Against, StudyOptions
-from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.commands.study.inputs import AgainstOption, StudyOptions
+from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
@@ -31,7 +31,7 @@ def power(
     ] = None,
     *,
     options: StudyOptions,
-    against: Against = None,
+    against: AgainstOption = None,
     level: Annotated[
         str,
         typer.Option(metavar="LEVEL", help="global, within-system or system (how many systems; not with --width)."),
@@ -66,7 +66,7 @@ def power(
     ] = None,
     chance: Annotated[float, typer.Option("--power", help="Probability of detecting the difference.")] = 0.8,
     alpha: Annotated[float, typer.Option(help="Significance level of the two-sided test.")] = 0.05,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Compute how large a study has to be, from a pilot study.
 

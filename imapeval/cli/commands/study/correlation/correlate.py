@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions, list_coefficients
-from imapeval.cli.options import Json, choose_one, expand_options, parse_names
+from imapeval.cli.commands.study.inputs import (
+    ResamplesOption,
+    RunFoldersArgument,
+    SeedOption,
+    StudyOptions,
+    list_coefficients,
+)
+from imapeval.cli.options import JsonOption, choose_one, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
 from imapeval.study.intervals.limits import BASELINE, describe_level_limits
@@ -37,7 +43,7 @@ _UNITS: dict[str, str] = {
 
 @expand_options
 def correlate(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     options: StudyOptions,
     level: Annotated[
         str, typer.Option(metavar="A,B", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
@@ -57,9 +63,9 @@ def correlate(
             f"questions), systems (other systems on these questions) or both; the last two need {MIN_SYSTEMS} systems.",
         ),
     ] = "questions",
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """Correlate each metric with the ratings: within systems, within questions, between systems or over all answers."""
     from imapeval.study.correlation.baseline import compare_with_baseline, has_groups

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, MetricName, RunFolders, StudyOptions
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, MetricOption, RunFoldersArgument, StudyOptions
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ _SHOWN = 400
 
 @expand_options
 def disagreements(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
-    metric: MetricName,
+    metric: MetricOption,
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     count: Annotated[int, typer.Option(min=1, metavar="N", help="Number of answers for each dimension.")] = 10,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """List the answers on which a metric and the raters disagree most, with what matched in them."""
     from imapeval.study.subgroups.disagreements import find_disagreements

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import RunFoldersArgument, StudyOptions
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 @expand_options
 def matrix(
-    folders: RunFolders, options: Annotated[StudyOptions, ("metrics", "scores")], json_output: Json = False
+    folders: RunFoldersArgument,
+    options: Annotated[StudyOptions, ("metrics", "scores")],
+    json_output: JsonOption = False,
 ) -> None:
     """Correlate the metrics with each other over all answers, rated or not, to find those that say the same."""
     from imapeval.study.correlation.metric_matrix import correlate_metrics

@@ -5,8 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions, take_one_metric
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import (
+    ResamplesOption,
+    RunFoldersArgument,
+    SeedOption,
+    StudyOptions,
+    take_one_metric,
+)
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column, write_csv
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal, format_percent, format_signed
@@ -22,7 +28,7 @@ _SHOWN = 10
 
 @expand_options
 def abstain(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
     metric: Annotated[
         str,
@@ -44,9 +50,9 @@ def abstain(
         Path | None,
         typer.Option(metavar="FILE", help="Write all unrated answers, the least stable first, to a .csv file."),
     ] = None,
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """List the unrated answers to rate first, as their scores are unsure, and show what error remains without them.
 

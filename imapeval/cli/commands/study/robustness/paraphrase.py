@@ -8,7 +8,15 @@ import typer
 
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm_options import LlmOptions
-from imapeval.cli.options import Data, DataOptions, Json, MaxFailures, exit_code, expand_options, make_file_stem
+from imapeval.cli.options import (
+    DataArgument,
+    DataOptions,
+    JsonOption,
+    MaxFailuresOption,
+    exit_code,
+    expand_options,
+    make_file_stem,
+)
 from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
@@ -17,7 +25,7 @@ from imapeval.types import Failure
 
 @expand_options
 def paraphrase(
-    data: Data,
+    data: DataArgument,
     *,
     llm: Annotated[
         str, typer.Option(metavar="SPEC", help="The language model that rewords: openai:NAME, vllm:NAME or local:NAME.")
@@ -28,8 +36,8 @@ def paraphrase(
     count: Annotated[int, typer.Option(min=1, metavar="N", help="Number of rewordings of each answer.")] = 1,
     data_options: DataOptions,
     llm_options: Annotated[LlmOptions, ("base_url", "concurrency", "rpm", "tpm", "price", "max_cost")],
-    max_failures: MaxFailures = None,
-    json_output: Json = False,
+    max_failures: MaxFailuresOption = None,
+    json_output: JsonOption = False,
 ) -> None:
     """Write the answers in other words, to be scored and compared with `imapeval study robustness`.
 

@@ -11,12 +11,12 @@ from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
-    Data,
+    DataArgument,
     DataOptions,
-    Encoder,
-    Json,
-    Kg,
-    Set,
+    EncoderOption,
+    JsonOption,
+    KgOption,
+    SetOption,
     choose_metrics,
     expand_options,
     parse_settings,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @expand_options
 def repeat(
-    data: Data,
+    data: DataArgument,
     *,
     llm: Annotated[str, typer.Option(metavar="SPEC", help="The language model: openai:NAME, vllm:NAME or local:NAME.")],
     votes: Annotated[
@@ -45,7 +45,7 @@ def repeat(
     metrics: Annotated[
         str, typer.Option(metavar="A,B", help="Metrics on imaps, and judges.")
     ] = "imapscore,judge,blend",
-    set_: Set = None,
+    set_: SetOption = None,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,9 +57,9 @@ def repeat(
         LlmOptions, ("base_url", "relations", "concurrency", "rpm", "tpm", "price", "max_cost", "dry_run")
     ],
     data_options: DataOptions,
-    kg: Kg = None,
-    encoder: Encoder = "use",
-    json_output: Json = False,
+    kg: KgOption = None,
+    encoder: EncoderOption = "use",
+    json_output: JsonOption = False,
 ) -> None:
     """Score some answers again and again with a language model, to learn how sure one score is and what to repeat.
 

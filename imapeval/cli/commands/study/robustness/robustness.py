@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
-from imapeval.cli.options import Json, expand_options, parse_names
+from imapeval.cli.commands.study.inputs import ResamplesOption, SeedOption, StudyOptions
+from imapeval.cli.options import JsonOption, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.errors import UsageError
 from imapeval.study.number_format import format_decimal, format_number
@@ -46,9 +46,9 @@ def robustness(
         typer.Argument(metavar="RUN...", help="Folders of runs: originals and rewordings, or the same data again."),
     ],
     options: Annotated[StudyOptions, ("metrics", "ratings")],
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 2000,
+    json_output: JsonOption = False,
 ) -> None:
     """Measure how far scores move when an answer is reworded, scored again, sampled again or read several times.
 

@@ -4,8 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, Seed, StudyOptions, take_one_metric
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import (
+    RATINGS_FORMAT,
+    RunFoldersArgument,
+    SeedOption,
+    StudyOptions,
+    take_one_metric,
+)
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 
 @expand_options
 def sensitivity(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     *,
     metric: Annotated[
         str,
@@ -32,8 +38,8 @@ def sensitivity(
         ),
     ] = None,
     options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
-    seed: Seed = 0,
-    json_output: Json = False,
+    seed: SeedOption = 0,
+    json_output: JsonOption = False,
 ) -> None:
     """Measure how far a finding depends on these ratings: with more noise, one rater fewer, or a few answers fewer."""
     from imapeval.study.robustness.rating_sensitivity import (

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from imapeval.cli.commands.study.inputs import Altered, RunFolders, StudyOptions, read_altered
-from imapeval.cli.options import Json, expand_options
+from imapeval.cli.commands.study.inputs import AlteredOption, RunFoldersArgument, StudyOptions, read_altered
+from imapeval.cli.options import JsonOption, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @expand_options
 def bias(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     options: StudyOptions,
-    altered: Altered = None,
-    json_output: Json = False,
+    altered: AlteredOption = None,
+    json_output: JsonOption = False,
 ) -> None:
     """Measure what moves metrics at equal ratings: length, language, system, task, the model's own family.
 

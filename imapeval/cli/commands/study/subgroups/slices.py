@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Coefficient, RunFolders, StudyOptions
-from imapeval.cli.options import Json, choose_one, expand_options, parse_names
+from imapeval.cli.commands.study.inputs import CoefficientOption, RunFoldersArgument, StudyOptions
+from imapeval.cli.options import JsonOption, choose_one, expand_options, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @expand_options
 def slices(
-    folders: RunFolders,
+    folders: RunFoldersArgument,
     options: StudyOptions,
     facets: Annotated[
         str | None,
@@ -29,8 +29,8 @@ def slices(
     bins: Annotated[
         int, typer.Option(min=2, metavar="N", help="Number of equally large groups of a numeric property.")
     ] = 4,
-    coefficient: Coefficient = "spearman",
-    json_output: Json = False,
+    coefficient: CoefficientOption = "spearman",
+    json_output: JsonOption = False,
 ) -> None:
     """Correlate metrics with ratings within groups of answers: by task, language, system, dimension, length ..."""
     from imapeval.study.correlation.coefficients import comparable_coefficients
