@@ -47,7 +47,7 @@ _MESSAGES_SHOWN = 8
 _FIRST_ANSWERS = 200
 """Maximum number of answers on the page of a run in progress, which is rewritten every few seconds."""
 
-MOST_ANSWERS = 10_000
+MAX_ANSWERS = 10_000
 """Answers on the page of a run: 30 MB of short ones, which a browser opens in seconds."""
 
 _COMPARISONS_SHOWN = 5
@@ -177,13 +177,13 @@ def _render(
 
 
 def _choose_shown(samples: Sequence[Sample], outcomes: Outcomes, *, live: bool) -> Sequence[Sample]:
-    """Return the answers that the page lists: all of them up to `MOST_ANSWERS`, else some that are evenly spaced."""
+    """Return the answers that the page lists: all of them up to `MAX_ANSWERS`, else some that are evenly spaced."""
     if live:
         scored = outcomes.count() > 0
         return list(islice((sample for position, sample in enumerate(samples) if scored[position]), _FIRST_ANSWERS))
-    if len(samples) <= MOST_ANSWERS:
+    if len(samples) <= MAX_ANSWERS:
         return samples
-    chosen = {number * len(samples) // MOST_ANSWERS for number in range(MOST_ANSWERS)}
+    chosen = {number * len(samples) // MAX_ANSWERS for number in range(MAX_ANSWERS)}
     # The page has links to these.
     chosen |= {
         message.positions[0]
@@ -197,7 +197,7 @@ def _describe_shown(shown: int, total: int, *, live: bool) -> str:
     if shown == total:
         return ""
     if live:
-        more = "" if total > MOST_ANSWERS else " The page has all of them when the run has ended."
+        more = "" if total > MAX_ANSWERS else " The page has all of them when the run has ended."
         return f"The first {shown} of {total} answers.{more}"
     return (
         f"{shown:,} of {total:,} answers, evenly spaced in the data; results.csv has all of them. Everything above is "

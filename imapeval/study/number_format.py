@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
-_ROUNDING = 0.5 * 10**-_MOST_DIGITS
+_ROUNDING = 0.5 * 10**-_MAX_DIGITS
 """Numbers this near to each other are the same but for rounding in their computation."""
 
 _EXACT_DIGITS = 12
@@ -26,7 +26,7 @@ def find_digits(*values: float, digits: int) -> int:
     """Return the fewest decimals, `digits` or more, that keep numbers apart from one another and from 0, 1 and -1."""
     pairs = [*combinations(values, 2), *((value, end) for value in values for end in (0.0, 1.0, -1.0))]
     apart = [(first, second) for first, second in pairs if abs(first - second) > _ROUNDING]
-    while digits < _MOST_DIGITS and any(round(first, digits) == round(second, digits) for first, second in apart):
+    while digits < _MAX_DIGITS and any(round(first, digits) == round(second, digits) for first, second in apart):
         digits += 1
     return digits
 
@@ -95,7 +95,7 @@ def format_interval(
     write: Callable[[float, int], str] = write_coefficient,
 ) -> str:
     """Format the ends of an interval: ".12, .34", ".9991, .9994", ".0004, .55"."""
-    while round(low, digits) == round(high, digits) and digits < _MOST_DIGITS and high - low > _ROUNDING:
+    while round(low, digits) == round(high, digits) and digits < _MAX_DIGITS and high - low > _ROUNDING:
         digits += 1
     return between.join(write(end, find_digits(end, digits=digits)) for end in (low, high))
 

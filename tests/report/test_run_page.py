@@ -182,7 +182,7 @@ def test_a_metric_where_low_is_good_says_so():
 
 
 def test_the_page_of_a_large_run_lists_some_answers_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(run_page, "MOST_ANSWERS", 3)
+    monkeypatch.setattr(run_page, "MAX_ANSWERS", 3)
     samples = [Sample(f"s{n}", f"Question {n}?", ("r",), "a", system="xy"[n % 2]) for n in range(9)]
     failure = Failure("extraction", "no-query", "nothing is asked")
     results = [Result(s.id, "m", failure if s.id == "s7" else Score(n / 9), "m|v:1") for n, s in enumerate(samples)]

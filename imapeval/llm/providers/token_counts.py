@@ -12,7 +12,7 @@ from imapeval.llm.protocol import Usage
 _COUNT = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 """A token count that a server sends as a string."""
 
-_MOST_TOKENS = 10**9
+_MAX_TOKENS = 10**9
 """Largest token count of a reply. No context is as long; a larger count is corrupt and would exhaust any --max-cost."""
 
 
@@ -51,6 +51,6 @@ def _read_count(value: Any) -> int | None:
         return 0
     if isinstance(value, str) and _COUNT.fullmatch(value):
         value = float(value)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= _MOST_TOKENS:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= _MAX_TOKENS:
         return None
     return int(value)

@@ -36,7 +36,7 @@ def measure_alpha(ratings: Floats, *, level: Measurement) -> AgreementStatistic 
 
     It is 1 without any disagreement and 0 where raters agree as ratings drawn from all of them would; undefined where
     all ratings are the same. For `ratio` ratings are not negative, and for `nominal` and `ratio` there are at most
-    `categories.MOST_CATEGORIES` different ones.
+    `raw_agreement.MAX_CATEGORIES` different ones.
     """
     if reason := explain_unmeasurable_or_constant(ratings):
         return reason

@@ -40,7 +40,7 @@ MAX_CATEGORIES = 20
 _TOLERANCE = 1e-8
 """The EM algorithm has converged if a step adds less to the log likelihood per answer."""
 
-_MOST_STEPS = 1000
+_MAX_STEPS = 1000
 
 _LEAST_CHANCE = 1e-10
 """Replaces a probability of 0, whose logarithm is infinite."""
@@ -199,7 +199,7 @@ def _fit_nominal(votes: Floats) -> Fit:
     posteriors = votes.sum(axis=1) / votes.sum(axis=(1, 2))[:, None]
     shares, errors = _maximise(posteriors, votes)
     before, converged = -np.inf, False
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         posteriors, likelihood = _compute_posteriors(shares, errors, votes)
         if converged := likelihood - before < _TOLERANCE * len(votes):
             break

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.measure import ONLY_AVERAGES, ratings_in_dimension
-from imapeval.study.agreement.rank_ceiling import MOST_STEPS, CeilingStatistic, measure_rank_ceilings
+from imapeval.study.agreement.rank_ceiling import MAX_STEPS, CeilingStatistic, measure_rank_ceilings
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
@@ -47,7 +47,7 @@ _OF_NORMAL: Mapping[CoefficientName, Callable[[Floats], Floats]] = {
 }
 """Ceiling from the root of the reliability, 0..1, where mean ratings are hardly ever tied."""
 
-_MOST_TIED = 0.1
+_MAX_TIED = 0.1
 """Largest share of tied mean ratings for which `_OF_NORMAL` holds: with a tenth of normal numbers cut off at their
 upper end, rho of the truth is .01 below it."""
 
@@ -269,9 +269,9 @@ def _find_statistics(
         return {**found, **of_ranks}
     means = np.nanmean(ratings[~np.isnan(ratings).all(axis=1)], axis=1)
     tied = float(np.unique(means, return_counts=True)[1].max()) / len(means)
-    if tied > _MOST_TIED:
+    if tied > _MAX_TIED:
         reason = (
-            f"{format_percent(tied)} of the mean ratings are equal, on a scale of more than {MOST_STEPS} steps; what a "
+            f"{format_percent(tied)} of the mean ratings are equal, on a scale of more than {MAX_STEPS} steps; what a "
             "metric can reach in ranks is known for fewer steps or fewer ties"
         )
         return {**found, **dict.fromkeys(_OF_NORMAL, Undefined(reason))}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from imapeval.study.agreement.statistic import AgreementStatistic
     from imapeval.study.arrays import Counts, Floats
 
-MOST_STEPS = 20
+MAX_STEPS = 20
 """Maximum number of steps from the lowest to the highest rating, as from 0 to 10 in halves. Mean ratings on finer
 scales have few ties."""
 
@@ -41,7 +41,7 @@ _NORMAL = NormalDist()
 _CELLS = 4_000_000
 
 
-_MOST_PATTERNS = 16
+_MAX_PATTERNS = 16
 """Maximum number of distinct rater sets for separate frequencies per rater: all subsets of four raters."""
 
 
@@ -75,7 +75,7 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
     """Return the ceilings of Spearman's rho and Kendall's tau-b, by coefficient.
 
     Ratings have the shape (answers, raters); the reliability is that of the mean rating of the same answers
-    (`reliability.measure_reliability`). None where ratings do not lie on a grid of `MOST_STEPS` steps or fewer.
+    (`reliability.measure_reliability`). None where ratings do not lie on a grid of `MAX_STEPS` steps or fewer.
     """
     steps = count_steps(ratings)
     if steps is None:
@@ -87,7 +87,7 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
     counts = given.sum(axis=1)
     frequencies = (codes[:, :, None] == np.arange(steps + 1)).astype(np.float64)
     sets, pattern = np.unique(given, axis=0, return_inverse=True)
-    if len(sets) > _MOST_PATTERNS:
+    if len(sets) > _MAX_PATTERNS:
         frequencies = frequencies.sum(axis=1, keepdims=True)
         sizes, pattern = np.unique(counts, return_inverse=True)
         patterns = [(0,) * size for size in sizes.tolist()]
@@ -142,10 +142,10 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
 
 
 def count_steps(ratings: Floats) -> int | None:
-    """Return the number of grid steps that the ratings span; None if more than `MOST_STEPS`."""
+    """Return the number of grid steps that the ratings span; None if more than `MAX_STEPS`."""
     values = np.unique(ratings[~np.isnan(ratings)])
     # A tolerance of a millionth of the span distinguishes grids of up to 20 steps and absorbs rounding of thirds.
-    for steps in range(1, MOST_STEPS + 1):
+    for steps in range(1, MAX_STEPS + 1):
         places = (values - values[0]) / (values[-1] - values[0]) * steps
         if (np.abs(places - np.rint(places)) < 1e-6).all():
             return steps

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
     from imapeval.study.data.findings import CoefficientName
 
-MOST_RATERS = 10
+MAX_RATERS = 10
 """Maximum number of raters: 45 pairs, each of which is correlated on every resample."""
 
 
@@ -53,8 +53,8 @@ def _average(
     if reason := explain_unmeasurable(ratings):
         return reason
     table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
-    if table.shape[1] > MOST_RATERS:
-        return Undefined(f"{table.shape[1]} raters; correlations between raters are for {MOST_RATERS} at most")
+    if table.shape[1] > MAX_RATERS:
+        return Undefined(f"{table.shape[1]} raters; correlations between raters are for {MAX_RATERS} at most")
     sides: list[Floats] = []
     left_out: list[str] = []
     used = np.zeros(len(table), dtype=np.bool_)

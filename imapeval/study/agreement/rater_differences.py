@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.raw_agreement import MOST_CATEGORIES, STEP_TOLERANCE
+from imapeval.study.agreement.raw_agreement import MAX_CATEGORIES, STEP_TOLERANCE
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.scales import RatingScale
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EDGES = (0.4, 0.6, 0.8, 1.0)
 """Upper ends of the bins as fractions of the scale's length: 2, 3, 4 and 5 of 5 in the paper."""
 
-_MOST_LISTED = 4
+_MAX_LISTED = 4
 """Maximum number of differences listed in a bin's name; a bin with more is named by its ends."""
 
 
@@ -127,7 +127,7 @@ def _name_bins(scale: RatingScale) -> list[tuple[int, str]]:
 
 def _format_values(values: Sequence[float]) -> str:
     shown = [f"{value:g}" for value in values]
-    return ", ".join(shown) if len(shown) <= _MOST_LISTED else f"{shown[0]} to {shown[-1]}"
+    return ", ".join(shown) if len(shown) <= _MAX_LISTED else f"{shown[0]} to {shown[-1]}"
 
 
 def _guess_scale(table: Floats) -> RatingScale | None:
@@ -137,5 +137,5 @@ def _guess_scale(table: Floats) -> RatingScale | None:
         return None
     step = float(np.diff(values).min())
     steps = (values - values[0]) / step
-    on_grid = (np.abs(steps - np.rint(steps)) <= STEP_TOLERANCE).all() and steps[-1] < MOST_CATEGORIES
+    on_grid = (np.abs(steps - np.rint(steps)) <= STEP_TOLERANCE).all() and steps[-1] < MAX_CATEGORIES
     return RatingScale(float(values[0]), float(values[-1]), step if on_grid else None)

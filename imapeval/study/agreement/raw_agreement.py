@@ -85,7 +85,7 @@ def _average(
 Weighting = Literal["identity", "linear", "quadratic"]
 """Credit of two ratings: all or nothing, less by their distance, less by its square (Cohen 1968)."""
 
-MOST_CATEGORIES = 101
+MAX_CATEGORIES = 101
 """Maximum number of categories: 0 to 100 in whole numbers. The cost of chance terms grows with its square."""
 
 
@@ -107,9 +107,9 @@ def find_categories(ratings: Floats, *, scale: RatingScale | None) -> Floats | U
             raise ValueError(f"the rating {off[0]:g} is not a multiple of {scale.step:g} above {scale.low:g}")
         last = int((scale.high - scale.low) / scale.step * (1 + STEP_TOLERANCE))
         categories = scale.low + scale.step * np.arange(last + 1, dtype=np.float64)
-    if len(categories) > MOST_CATEGORIES:
+    if len(categories) > MAX_CATEGORIES:
         return Undefined(
-            f"{len(categories)} different ratings are too many for categories (at most {MOST_CATEGORIES}); "
+            f"{len(categories)} different ratings are too many for categories (at most {MAX_CATEGORIES}); "
             "Krippendorff's alpha for intervals and the ICC take numbers"
         )
     return categories

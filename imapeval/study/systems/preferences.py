@@ -39,7 +39,7 @@ MIN_QUESTIONS = 10
 _RIDGE = 1e-6
 """Keeps strengths finite in resamples in which a system wins always; too small to be seen elsewhere."""
 
-_MOST_STEPS = 60
+_MAX_STEPS = 60
 
 _LONGEST_STEP = 2.0
 """Longest step of Newton's method in any strength: farther away the likelihood is not quadratic."""
@@ -166,7 +166,7 @@ def fit_strengths(counts: Floats, pairs: np.ndarray, systems: int, *, with_ties:
     total = counts.sum(axis=1)
     free = systems + 1 if with_ties else systems
     diagonal = np.arange(free)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         first, second, tie = _compute_probabilities(found[:, :systems] @ contrast.T, found[:, -1:])
         lead = (first - second) / 2
         gradient = np.column_stack(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from imapeval.study.closed.drbenchmark.runs import TaskRun
     from imapeval.study.closed.drbenchmark.tasks import Task
 
-_MOST_GROUPS = 400
+_MAX_GROUPS = 400
 """Maximum number of jackknife groups of items; from this many the variance is known to within 7%."""
 
 _LEVEL = 0.05
@@ -202,7 +202,7 @@ def _find_pseudo_values(run: TaskRun, metric: str) -> Floats:
     items = sorted(run.answers)
     compute = measure_task(run.task, metric, *map(list, zip(*(run.answers[item] for item in items), strict=True)))
     clusters = number_clusters([(run.groups.get(item) or "", "" if run.groups.get(item) else item) for item in items])
-    count = min(int(clusters.max()) + 1, _MOST_GROUPS)
+    count = min(int(clusters.max()) + 1, _MAX_GROUPS)
     value, *others = compute(np.vstack([np.ones(len(items)), clusters % count != np.arange(count)[:, None]]))
     left_out = np.array(others)
     influences = (count - 1) * (left_out.mean() - left_out)

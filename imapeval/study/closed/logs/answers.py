@@ -66,7 +66,7 @@ _SINGLE = (
 )
 """Columns that hold one option each, as in MedMCQA, CMB, CareQA and lm-evaluation-harness's MedQA."""
 
-_MOST_LABELS = 10
+_MAX_LABELS = 10
 _ANSWERS_A_LABEL = 5
 _VERDICTS = ({"yes", "no", "maybe"}, {"true", "false"})
 _OPPOSITES = ({"yes", "no"}, {"true", "false"})
@@ -167,7 +167,7 @@ def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     labels = complete_labels(texts)
     if any({label.casefold() for label in labels} <= verdicts for verdicts in _VERDICTS):
         return labels
-    few = 2 <= len(labels) <= _MOST_LABELS and len(texts) >= _ANSWERS_A_LABEL * len(labels)
+    few = 2 <= len(labels) <= _MAX_LABELS and len(texts) >= _ANSWERS_A_LABEL * len(labels)
     return labels if few else ()
 
 

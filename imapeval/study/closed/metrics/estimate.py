@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
     from imapeval.study.intervals import Interval
 
-_MOST_GROUPS = 2000
+_MAX_GROUPS = 2000
 """Maximum number of jackknife groups of answers; from this many the variance is known to within 3%."""
 
 
@@ -109,7 +109,7 @@ def _find_intervals(
     }
     others = [name for name in names if name not in family.shares]
     if others:
-        groups = np.arange(answers) % min(answers, _MOST_GROUPS)
+        groups = np.arange(answers) % min(answers, _MAX_GROUPS)
         left_out = np.array([family.compute((groups != group) * 1.0) for group in range(groups.max() + 1)])
         for name in others:
             intervals[name] = score_interval(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.ratings.collection import Ratings
     from imapeval.study.data.scales import RatingScale
 
-_MOST_LEVELS = 21
+_MAX_LEVELS = 21
 """Maximum number of distinct ratings with a bar each, as from 0 to 10 in halves; more are shown in bins."""
 
 _BINS = 10
@@ -71,7 +71,7 @@ def summarise_ratings(ratings: Ratings) -> tuple[RatingsSummary, ...]:
         by_rater = {rater: values[ratings.rater[here] == n] for n, rater in enumerate(ratings.raters)}
         levels, counts = np.unique(values, return_counts=True)
         edges = levels
-        if len(levels) > _MOST_LEVELS:
+        if len(levels) > _MAX_LEVELS:
             counts, edges = np.histogram(values, bins=_BINS)
         summaries.append(
             RatingsSummary(
