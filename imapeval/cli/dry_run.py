@@ -42,12 +42,13 @@ def print_dry_run(
         relatings: How often each reading is related; see `imapeval study repeat`.
         json_output: Print JSON.
     """
-    from imapeval.evaluation.forecast.dry_run import open_dry_run, select_llm_metrics
+    from imapeval.evaluation.forecast.dry_run import open_dry_run
     from imapeval.evaluation.forecast.simulated_replies import simulate_reply
     from imapeval.evaluation.forecast.usage import forecast_usage
     from imapeval.evaluation.forecast.without_logprobs import forecast_without_logprobs, needs_logprobs, omit_logprobs
     from imapeval.evaluation.pipeline import open_dry_run_model, open_ledger
     from imapeval.llm import tokens
+    from imapeval.metrics.registry import select_llm_metrics
     from imapeval.study.robustness.repeated_scoring import repeat_relating
 
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))

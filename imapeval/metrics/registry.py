@@ -73,6 +73,11 @@ def all_offline() -> list[Metric]:
     return [metric for metric in all_metrics() if _is_offline(metric)]
 
 
+def select_llm_metrics(metrics: Iterable[Metric]) -> list[Metric]:
+    """Return the metrics that use the language model of the run."""
+    return [metric for metric in metrics if metric.requires & _LLM_REQUIREMENTS]
+
+
 def get(name: str) -> Metric:
     """Return the metric of that name, or of the prompt file that it names.
 

@@ -101,9 +101,8 @@ def check_no_llm_needed(metrics: Sequence[Metric], settings: LlmSettings) -> Non
     Raises:
         UsageError: A metric needs one, or a setting differs from its default.
     """
-    for metric in metrics:
-        if metric.requires & {"llm", "logprobs"}:
-            raise UsageError(f"the metric {metric.name!r} needs a language model. Give llm as well.")
+    if asking := registry.select_llm_metrics(metrics):
+        raise UsageError(f"the metric {asking[0].name!r} needs a language model. Give llm as well.")
     for setting in dataclasses.fields(settings):
         if setting.name != "spec" and getattr(settings, setting.name) != setting.default:
             raise UsageError(f"{setting.name} describes a language model, but none is named. Give llm as well.")

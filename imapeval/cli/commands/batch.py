@@ -65,15 +65,11 @@ def export(
     Repeat it after each import: responses are read once the questions have been, and judged once they have been read.
     Give the same options as to the `imapeval score` that follows.
     """
-    from imapeval.evaluation.forecast.dry_run import (
-        export_missing,
-        open_dry_run,
-        require_batchable,
-        select_llm_metrics,
-    )
+    from imapeval.evaluation.forecast.dry_run import export_missing, open_dry_run, require_batchable
     from imapeval.evaluation.pipeline import open_dry_run_model
     from imapeval.llm.batch import BatchFolder
     from imapeval.llm.registry import model_identity
+    from imapeval.metrics.registry import select_llm_metrics
 
     provider, _, name = llm.partition(":")
     if provider != "openai":

@@ -113,7 +113,7 @@ def score(
     part of imapeval. To resume a run that was stopped, repeat the command with its --out.
     """
     from imapeval.evaluation.evaluate import make_run_settings
-    from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
+    from imapeval.evaluation.forecast.dry_run import require_batchable
     from imapeval.evaluation.imap_files import RecordedImaps
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import (
@@ -126,6 +126,7 @@ def score(
     )
     from imapeval.evaluation.stores import UnusableReplyGuard
     from imapeval.llm.middleware.budget import format_report
+    from imapeval.metrics.registry import select_llm_metrics
     from imapeval.report.run_page import write_report
     from imapeval.report.spread import measure_spread
     from imapeval.report.summary import summarise

@@ -60,7 +60,7 @@ def serve(
     Ctrl-C stops the server when current requests are done.
     """
     from imapeval._optional import require
-    from imapeval.evaluation.forecast.dry_run import select_llm_metrics
+    from imapeval.metrics.registry import select_llm_metrics
 
     for package in ("fastapi", "uvicorn"):
         require(package, distribution=package, extra="serve", needed_for="imapeval serve")

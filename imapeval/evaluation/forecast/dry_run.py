@@ -15,6 +15,7 @@ from imapeval.graph.encoder import open_encoder
 from imapeval.llm.dry_run import PENDING
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import MetricResources
+from imapeval.metrics.registry import select_llm_metrics
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -77,11 +78,6 @@ class SampleDryRun:
     asked: tuple[RecordedRequest, ...]
     supposed: tuple[RecordedRequest, ...]
     failure: Failure | None
-
-
-def select_llm_metrics(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics that use the language model of the run."""
-    return [metric for metric in metrics if metric.requires & {"llm", "logprobs"}]
 
 
 def require_batchable(metrics: Sequence[Metric]) -> None:
