@@ -54,13 +54,13 @@ NO_VALUE = "–"
 """Printed in place of a missing number, whose reason is given nearby."""
 
 
-def label_dimension(dimension: str) -> str:
-    """Return the label of a dimension, or of the mean over all."""
+def format_dimension(dimension: str) -> str:
+    """Format the name of a dimension, or of the mean over all."""
     return "mean of dimensions" if dimension == ALL else dimension
 
 
-def label_system(system: str) -> str:
-    """Return the label of a system, of all systems, or of an unnamed one."""
+def format_system(system: str) -> str:
+    """Format the name of a system, of all systems, or of an unnamed one."""
     return "all systems" if system == ALL else system or "unnamed system"
 
 

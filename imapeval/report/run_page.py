@@ -21,7 +21,7 @@ from imapeval.report.explorer_data import collect_explorer_data, find_axes
 from imapeval.report.formatting import pluralize
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
-from imapeval.report.summary import describe_mean, format_contradictions, label_system, summarise
+from imapeval.report.summary import describe_mean, format_contradictions, name_system_group, summarise
 from imapeval.study.data.unfinished import count_done, format_resume_command
 from imapeval.study.intervals.limits import describe_mean_limits
 from imapeval.study.number_format import format_score
@@ -257,7 +257,7 @@ def _list_findings(
 def _compare_systems(run: Run, samples: Sequence[Sample]) -> list[str]:
     """Return sentences on the best system by the first metric, compared with each other one."""
     first = next(iter(run.manifest["settings"]["metrics"]), None)
-    if first is None or len({label_system(sample) for sample in samples}) < 2:
+    if first is None or len({name_system_group(sample) for sample in samples}) < 2:
         return []
     answers = read_systems([run], metrics=[first], by=[])
     seed = run.manifest["settings"]["seed"]
@@ -281,7 +281,7 @@ def _draw_distributions(
 ) -> dict[str, dict[str, Any]]:
     """Return the histograms of each metric, for all systems together and for each."""
     systems: dict[str, int] = {}
-    system = array("I", (systems.setdefault(label_system(sample), len(systems)) for sample in samples))
+    system = array("I", (systems.setdefault(name_system_group(sample), len(systems)) for sample in samples))
     names = list(systems)
     values: dict[tuple[str, str], array[float]] = {}
     for metric, of_metric in outcomes.by_metric.items():

@@ -40,7 +40,7 @@ class SummaryRow:
     """Scores of one metric for one system, or for all of them.
 
     Attributes:
-        system: From `label_system`; "" for all systems together.
+        system: From `name_system_group`; "" for all systems together.
         n: Samples with a score.
         failed: Samples without one.
         mean: Mean of the scores; None without any.
@@ -71,7 +71,9 @@ def summarise(
     """Return for each metric a row for all systems together and, if there are several, a row for each."""
     outcomes = results if isinstance(results, Outcomes) else Outcomes(results, metrics, index_samples(samples))
     systems: dict[str, int] = {}
-    system = np.fromiter((systems.setdefault(label_system(sample), len(systems)) for sample in samples), dtype=np.int64)
+    system = np.fromiter(
+        (systems.setdefault(name_system_group(sample), len(systems)) for sample in samples), dtype=np.int64
+    )
     # Texts are compared by their hashes of 64 bits: two of a million questions share one with 1 in 10^7.
     question = np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64)
     rows: list[SummaryRow] = []
@@ -84,8 +86,8 @@ def summarise(
     return rows
 
 
-def label_system(sample: Sample) -> str:
-    """Return the system that a sample counts for."""
+def name_system_group(sample: Sample) -> str:
+    """Return the name of the group of samples that a sample counts for: its system, or `UNNAMED_SYSTEM`."""
     return system_label(sample) or UNNAMED_SYSTEM
 
 

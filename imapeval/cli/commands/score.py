@@ -276,9 +276,9 @@ def _print_failures(failures: "Sequence[Mapping[str, Any]]", how_many: str, *, f
 
 def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
     """Return how many samples have no response, by `SummaryRow.system`."""
-    from imapeval.report.summary import label_system
+    from imapeval.report.summary import name_system_group
 
-    missing = Counter(label_system(sample) for sample in samples if not sample.answered)
+    missing = Counter(name_system_group(sample) for sample in samples if not sample.answered)
     return Counter({"": missing.total(), **missing})
 
 

@@ -8,7 +8,7 @@ from imapeval.report.formatting import (
     format_coefficient,
     format_interval,
     format_measure,
-    label_system,
+    format_system,
     pluralize,
 )
 from imapeval.report.markup import (
@@ -146,10 +146,10 @@ def _render_correlations(rows: Sequence[Correlation]) -> list[Markup]:
         lines = [[metric, *(show(metric, level, ALL) for level in levels)] for metric in ranked]
         parts.append(render_table(["metric", *levels.values()], lines))
     by_model = [[metric, *(show(metric, "within-system", model) for model in models)] for metric in ranked]
-    table = render_table(["metric", *map(label_system, models)], by_model)
+    table = render_table(["metric", *map(format_system, models)], by_model)
     parts.append(table if len(models) == 1 else render_details("Model by model", table))
     parts.append(
-        render_reasons((row.reason, f"{row.metric} ({label_system(row.system)})") for row in rows if row.reason)
+        render_reasons((row.reason, f"{row.metric} ({format_system(row.system)})") for row in rows if row.reason)
     )
     return parts
 

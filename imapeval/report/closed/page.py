@@ -11,7 +11,7 @@ from imapeval.report.formatting import (
     format_coefficient,
     format_interval,
     format_measure,
-    label_system,
+    format_system,
     pluralize,
 )
 from imapeval.report.markup import (
@@ -147,22 +147,22 @@ def _conclude_tasks(findings: ClosedFindings) -> Iterator[str]:
     for best in (row for row in full if row.best and row.metric == main[row.task]):
         others = [row for row in full if (row.task, row.metric) == (best.task, best.metric) and row is not best]
         if others:
-            alike = [label_system(row.model) for row in others if row.as_best]
+            alike = [format_system(row.model) for row in others if row.as_best]
             ahead = (
                 f"; not shown to be worse: {', '.join(alike)}" if alike else ", significantly better than all others"
             )
             yield (
-                f"{name_task(best.task)}, {best.metric}: {label_system(best.model)} has the highest mean, "
+                f"{name_task(best.task)}, {best.metric}: {format_system(best.model)} has the highest mean, "
                 f"{format_coefficient(best.mean)}{ahead}."
             )
     for row in findings.missing:
         yield (
-            f"{label_system(row.model)} gave no answer to {row.answers} items of {name_task(row.task)}; they count as "
+            f"{format_system(row.model)} gave no answer to {row.answers} items of {name_task(row.task)}; they count as "
             "wrong."
         )
     for row in {(row.task, row.model): row for row in findings.results if row.cut}.values():
         yield (
-            f"{label_system(row.model)} tagged only the beginning of {row.cut} texts of {name_task(row.task)} and is "
+            f"{format_system(row.model)} tagged only the beginning of {row.cut} texts of {name_task(row.task)} and is "
             "scored on it."
         )
 

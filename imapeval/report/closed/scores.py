@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.report.closed.comparisons import name_task
-from imapeval.report.formatting import format_coefficient, format_interval, format_measure, format_p, label_system
+from imapeval.report.formatting import format_coefficient, format_interval, format_measure, format_p, format_system
 from imapeval.report.markup import Markup, render_coefficient, render_note, render_section, render_table
 from imapeval.study.closed.comparison import ACCURACY
 from imapeval.study.intervals.limits import (
@@ -60,7 +60,7 @@ def render_scores(findings: ClosedFindings) -> Markup:
             "answer to every item, known only afterwards (of tags, the most frequent one for every token; of grades, "
             "their median). Chance: options guessed at random, or the right answers dealt out at random."
         ),
-        render_table(["task", "metric", *map(label_system, models), "majority", "chance"], lines, texts=(0, 1)),
+        render_table(["task", "metric", *map(format_system, models), "majority", "chance"], lines, texts=(0, 1)),
         *map(render_note, _describe_limits(findings)),
     )
 
@@ -81,7 +81,7 @@ def render_pairs(tests: Sequence[TaskTest], results: Sequence[TaskResult]) -> Ma
         [
             name_task(row.task),
             row.metric,
-            f"{label_system(row.first)} - {label_system(row.second)}",
+            f"{format_system(row.first)} - {format_system(row.second)}",
             f"{row.difference:+.3f}",
             format_interval(row.low, row.high),
             format_p(row.p_adjusted),
@@ -119,7 +119,7 @@ def render_curves(rows: Sequence[TaskResult]) -> Markup:
         [
             name_task(task),
             metric,
-            label_system(model),
+            format_system(model),
             *(
                 ""
                 if (row := cells.get((task, metric, model, share))) is None

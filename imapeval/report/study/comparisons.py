@@ -9,9 +9,9 @@ from imapeval.report.formatting import (
     COEFFICIENTS,
     LEVELS,
     format_coefficient,
+    format_dimension,
     format_interval,
     format_p,
-    label_dimension,
     pluralize,
 )
 from imapeval.report.markup import (
@@ -68,7 +68,7 @@ def render_comparisons(study: Study) -> Markup:
         *_render_dimension(study, rows, dimensions[0], number=0),
     ]
     parts += [
-        render_details(label_dimension(dimension), *_render_dimension(study, rows, dimension, number=number))
+        render_details(format_dimension(dimension), *_render_dimension(study, rows, dimension, number=number))
         for number, dimension in enumerate(dimensions[1:], 1)
     ]
     return render_section("comparisons", title, *parts, *_render_accuracies(study))
@@ -87,7 +87,7 @@ def _render_accuracies(study: Study) -> list[Markup]:
         has_ranks = any(row.first_rank is not None for row in rows)
         title = f"{'Ranks' if has_ranks else 'Comparison'} by {COEFFICIENTS[coefficient]}"
         parts += [
-            render_heading(f"{title}: {label_dimension(main)}"),
+            render_heading(f"{title}: {format_dimension(main)}"),
             render_note(
                 f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. Test: {tests}, two-sided, "
                 f"{describe_families(rows)}."
@@ -102,7 +102,7 @@ def _render_accuracies(study: Study) -> list[Markup]:
         ]
         parts += [
             render_details(
-                f"{title}: {label_dimension(dimension)}",
+                f"{title}: {format_dimension(dimension)}",
                 *_render_ranks(study, [row for row in rows if row.dimension == dimension]),
             )
             for dimension in others
@@ -149,7 +149,7 @@ def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, 
     tested = [row.p_adjusted for row in found.values() if row.p_adjusted is not None]
     significant = sum(p < alpha for p in tested)
     untested = "" if len(tested) == len(found) else f"; {len(found) - len(tested):,} gave no result"
-    parts = [render_heading(f"Which metric is better: {label_dimension(dimension)}")] if number == 0 else []
+    parts = [render_heading(f"Which metric is better: {format_dimension(dimension)}")] if number == 0 else []
     parts.append(
         render_note(
             f"{significant:,} of {pluralize(len(found), 'pair')} differ significantly at a level of {alpha:.2g}"
@@ -162,9 +162,11 @@ def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, 
         metrics,
         _decide_winners(metrics, found, alpha),
         name=f"verdicts-{number}",
-        label=f"Matrix of {len(metrics)} metrics, {label_dimension(dimension)}: which agrees better with the raters.",
+        label=f"Matrix of {len(metrics)} metrics, {format_dimension(dimension)}: which agrees better with the raters.",
     )
-    parts.append(render_figure(drawing, f"Differences that hold after Holm's correction, {label_dimension(dimension)}"))
+    parts.append(
+        render_figure(drawing, f"Differences that hold after Holm's correction, {format_dimension(dimension)}")
+    )
     if sentences:
         listed = [render_note("Neighbours in the order:"), render_list(sentences, kind="sentences")]
         parts += (

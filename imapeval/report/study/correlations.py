@@ -12,9 +12,9 @@ from imapeval.report.formatting import (
     NO_VALUE,
     UNITS,
     format_coefficient,
+    format_dimension,
     format_interval,
-    label_dimension,
-    label_system,
+    format_system,
 )
 from imapeval.report.markup import (
     Markup,
@@ -82,7 +82,7 @@ def _render_side_by_side(study: Study) -> list[Markup]:
         return []
     first, *others = order_dimensions(study, (row.dimension for row in study.baselines))
     return [
-        render_heading(f"Side by side: {label_dimension(first)}"),
+        render_heading(f"Side by side: {format_dimension(first)}"),
         render_note(
             f"{COEFFICIENTS[study.coefficient]} by how answers are grouped. The baseline reads no answer: it scores "
             "each one by the mean rating, in the same dimension, of its system and data set on other questions (part "
@@ -91,7 +91,7 @@ def _render_side_by_side(study: Study) -> list[Markup]:
             f"{BASELINE}"
         ),
         *_render_metric_vs_baseline(study, first),
-        *(render_details(label_dimension(name), *_render_metric_vs_baseline(study, name)) for name in others),
+        *(render_details(format_dimension(name), *_render_metric_vs_baseline(study, name)) for name in others),
     ]
 
 
@@ -128,7 +128,7 @@ def _render_outliers(study: Study) -> list[Markup]:
     lines = [
         [
             row.metric,
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             COEFFICIENTS[row.coefficient],
             f"{row.systems}",
             format_coefficient(row.value),
@@ -171,8 +171,8 @@ def _render_forests(study: Study) -> Markup:
     for number, (dimension, rows) in enumerate(rows_by_dimension.items()):
         ceiling = ceilings[dimension]
         label = (
-            f"Forest plot of {len(rows)} metrics, {label_dimension(dimension)}: {COEFFICIENTS[study.coefficient]} with "
-            f"{study.confidence:.0%} intervals. The table below has the same numbers."
+            f"Forest plot of {len(rows)} metrics, {format_dimension(dimension)}: {COEFFICIENTS[study.coefficient]} "
+            f"with {study.confidence:.0%} intervals. The table below has the same numbers."
         )
         drawing = draw_forest(
             rows,
@@ -183,10 +183,10 @@ def _render_forests(study: Study) -> Markup:
             label=label,
         )
         figures.append(
-            render_figure(drawing, join([render_bold(label_dimension(dimension)), _describe_ceiling(ceiling)]))
+            render_figure(drawing, join([render_bold(format_dimension(dimension)), _describe_ceiling(ceiling)]))
         )
     missing = (
-        (f"no ceiling: {ceiling.reason or 'no reason given'}", label_dimension(dimension))
+        (f"no ceiling: {ceiling.reason or 'no reason given'}", format_dimension(dimension))
         for dimension, ceiling in ceilings.items()
         if ceiling is not None and ceiling.value is None
     )
@@ -219,7 +219,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
         lines = [
             [metric, *(render_cell(grid.find(metric, dimension)) for dimension in grid.columns)] for metric in ranked
         ]
-        parts.append(render_table(["metric", *map(label_dimension, grid.columns)], lines))
+        parts.append(render_table(["metric", *map(format_dimension, grid.columns)], lines))
     parts.append(_render_reasons(rows))
     systems = [system for system in dict.fromkeys(row.system for row in rows) if system != ALL]
     # For a single system the table above shows everything.
@@ -247,7 +247,7 @@ def _render_systems(rows: Sequence[Correlation], systems: Sequence[str], grid: C
     by_cell = {(row.metric, row.system, row.dimension): row for row in rows}
     columns = list(dict.fromkeys((row.system, row.dimension) for row in rows if row.system in systems))
     columns.sort(key=lambda column: systems.index(column[0]))
-    heads = [Markup(f"{escape(label_system(system))}<br>{escape(label_dimension(name))}") for system, name in columns]
+    heads = [Markup(f"{escape(format_system(system))}<br>{escape(format_dimension(name))}") for system, name in columns]
     ranked = grid.rank(grid.columns[0]) if grid.columns else grid.metrics
     lines = [[metric, *(render_cell(by_cell.get((metric, *column))) for column in columns)] for metric in ranked]
     return render_details("System by system", render_table(["metric", *heads], lines))
@@ -265,6 +265,6 @@ def _render_reasons(rows: Sequence[Correlation]) -> Markup:
     for row in rows:
         if row.reason:
             of_all = "mean" if row.dimension == ALL else row.dimension
-            where = of_all if row.system == ALL else f"{label_system(row.system)}: {row.dimension}"
+            where = of_all if row.system == ALL else f"{format_system(row.system)}: {row.dimension}"
             about.setdefault((row.reason, row.metric), []).append(where)
     return render_reasons((reason, f"{metric} ({', '.join(where)})") for (reason, metric), where in about.items())

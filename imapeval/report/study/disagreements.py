@@ -11,7 +11,7 @@ from markupsafe import escape
 
 from imapeval.evaluation.runs import group_by_id
 from imapeval.report import explorer_data
-from imapeval.report.formatting import format_coefficient, format_measure, label_dimension
+from imapeval.report.formatting import format_coefficient, format_dimension, format_measure
 from imapeval.report.markup import Markup, render_note, render_section, render_table
 from imapeval.report.page_frame import load_explorer
 
@@ -42,7 +42,7 @@ def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: 
         [
             _link_answer(row.id, linked=linked),
             row.metric,
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             format_measure(row.score),
             format_measure(row.rating),
             format_coefficient(row.score_rank, digits=2),

@@ -10,8 +10,8 @@ from imapeval.report.formatting import (
     COEFFICIENTS,
     LEVELS,
     format_coefficient,
+    format_dimension,
     format_interval,
-    label_dimension,
 )
 from imapeval.report.study.selection import main_correlations, main_dimension, rank_metrics
 from imapeval.study.data.findings import ALL
@@ -68,7 +68,7 @@ def write_correlations(study: Study) -> str:
         f"{COEFFICIENTS[study.coefficient]} of metrics with ratings ({LEVELS[study.level]}), "
         f"{study.confidence:.0%} intervals in brackets, {_format_counts(counts)}."
     )
-    labels = [label_dimension(name) for name in grid.columns]
+    labels = [format_dimension(name) for name in grid.columns]
     heads = ["Metric", *(escape_latex(label[:1].upper() + label[1:]) for label in labels)]
     return render_table(
         heads,
@@ -99,7 +99,7 @@ def write_comparisons(study: Study) -> str:
     dimension = main_dimension(study)
     caption = (
         f"Differences in {COEFFICIENTS[study.coefficient]} ({LEVELS[study.level]}"
-        f"{'' if dimension is None else ', ' + label_dimension(dimension)}) with "
+        f"{'' if dimension is None else ', ' + format_dimension(dimension)}) with "
         f"{study.confidence:.0%} intervals in brackets; p two-sided{f' ({tests})' if tests else ''}, after Holm's "
         "correction."
     )

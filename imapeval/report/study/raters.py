@@ -9,9 +9,9 @@ from imapeval.report.formatting import (
     LEVELS,
     NO_VALUE,
     format_coefficient,
+    format_dimension,
     format_interval,
     format_measure,
-    label_dimension,
 )
 from imapeval.report.markup import (
     Markup,
@@ -83,7 +83,7 @@ def _render_agreements(rows: Sequence[Agreement], confidence: float) -> list[Mar
     heads = ["dimension", "statistic", "value", f"{confidence:.0%} interval", "answers", "raters"]
     lines = [
         [
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             find_title(row.statistic),
             format_coefficient(row.value),
             format_interval(row.low, row.high) or NO_VALUE,
@@ -94,7 +94,7 @@ def _render_agreements(rows: Sequence[Agreement], confidence: float) -> list[Mar
         if row.value is not None
     ]
     reasons = render_reasons(
-        (row.reason, f"{find_title(row.statistic)} ({label_dimension(row.dimension)})") for row in rows if row.reason
+        (row.reason, f"{find_title(row.statistic)} ({format_dimension(row.dimension)})") for row in rows if row.reason
     )
     return [render_table(heads, lines, texts=(0, 1)) if lines else Markup(""), reasons]
 
@@ -103,7 +103,7 @@ def _render_differences(rows: Sequence[Differences]) -> Markup:
     bins = list(dict.fromkeys(name for row in rows for name in row.bins))
     lines = [
         [
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             "any two" if row.first == ALL else f"{row.first} and {row.second}",
             *(format_percent(row.bins[name], digits=3) if name in row.bins else "" for name in bins),
             format_measure(row.mean_absolute),
@@ -119,7 +119,7 @@ def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]
     heads = ["dimension", "answers compared", "coefficient", "ceiling", interval, "reliability", "answers", "raters"]
     lines = [
         [
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             LEVELS[row.level],
             COEFFICIENTS[row.coefficient],
             format_coefficient(row.value),
@@ -132,7 +132,7 @@ def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]
         if row.value is not None
     ]
     reasons = render_reasons(
-        (row.reason, f"{COEFFICIENTS[row.coefficient]} ({label_dimension(row.dimension)}, {LEVELS[row.level]})")
+        (row.reason, f"{COEFFICIENTS[row.coefficient]} ({format_dimension(row.dimension)}, {LEVELS[row.level]})")
         for row in rows
         if row.reason
     )
@@ -144,7 +144,7 @@ def _render_corrected(study: Study, leading: Sequence[str]) -> list[Markup]:
     lines = [
         [
             row.metric,
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             COEFFICIENTS[row.coefficient],
             format_coefficient(row.value),
             format_coefficient(row.corrected),
@@ -182,7 +182,7 @@ def _render_metrics_as_raters(study: Study) -> list[Markup]:
     for dimension in study.rated.dimensions:
         rows = [row for row in study.metric_vs_raters if row.dimension == dimension]
         if rows:
-            parts.append(render_details(label_dimension(dimension), _render_metric_vs_raters(rows)))
+            parts.append(render_details(format_dimension(dimension), _render_metric_vs_raters(rows)))
     return [*parts, *_render_worth(study), *_render_tests(study)]
 
 
@@ -203,7 +203,7 @@ def _render_worth(study: Study) -> list[Markup]:
     lines = [
         [
             row.metric,
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             *(format_worth(number) or NO_VALUE for number in (row.raters, row.low, row.high)),
         ]
         for row in study.worth_in_raters
@@ -229,7 +229,7 @@ def _render_tests(study: Study) -> list[Markup]:
     lines = [
         [
             row.metric,
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             format_coefficient(row.winning_rate, digits=2),
             format_coefficient(row.advantage, digits=2),
             f"{row.raters}",
@@ -241,7 +241,7 @@ def _render_tests(study: Study) -> list[Markup]:
     ]
     heads = ["metric", "dimension", "winning rate", "advantage", "raters", "passes", "n"]
     reasons = render_reasons(
-        (row.reason, f"{row.metric} ({label_dimension(row.dimension)})") for row in rows if row.reason is not None
+        (row.reason, f"{row.metric} ({format_dimension(row.dimension)})") for row in rows if row.reason is not None
     )
     return [
         render_heading("Could a metric stand in for a rater?"),

@@ -9,9 +9,9 @@ from imapeval.report.formatting import (
     COEFFICIENTS,
     LEVELS,
     format_coefficient,
+    format_dimension,
     format_p,
-    label_dimension,
-    label_system,
+    format_system,
     pluralize,
 )
 from imapeval.report.markup import (
@@ -87,7 +87,7 @@ def render_scatters(study: Study) -> Markup:
             f"The number is {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
             + (" Scores are as the metric gave them: of some, low is good." if rated.lower_is_better else "")
         ),
-        render_legend([label_system(system) for system in colours]) if colours and not crowded else "",
+        render_legend([format_system(system) for system in colours]) if colours and not crowded else "",
         *plots,
     )
 
@@ -136,7 +136,7 @@ def _render_heterogeneities(study: Study) -> list[Markup]:
         [
             row.metric,
             row.facet,
-            label_dimension(row.dimension),
+            format_dimension(row.dimension),
             f"{row.groups}",
             format_coefficient(row.lowest),
             format_coefficient(row.highest),
@@ -150,7 +150,7 @@ def _render_heterogeneities(study: Study) -> list[Markup]:
     heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
     none = f"No difference between groups is significant (p of {alpha:.2g} or more after Holm's correction)."
     families = Counter(row.dimension for row in rows if row.p is not None)
-    sizes = ", ".join(f"{label_dimension(dimension)} {count}" for dimension, count in families.items())
+    sizes = ", ".join(f"{format_dimension(dimension)} {count}" for dimension, count in families.items())
     family = f"Holm's correction is over the metrics and facets of a dimension; numbers of tests: {sizes or 'none'}."
     return [
         render_heading("Do groups differ?"),
@@ -180,7 +180,7 @@ def _render_numeric_facets(study: Study, facets: Sequence[str], metrics: Sequenc
                 name=f"buckets-{number}",
                 label=f"Coefficients of {len(metrics)} metrics in {len(groups)} groups of answers by {facet}.",
             )
-            figures.append(render_figure(drawing, join([render_bold(facet), f", {label_dimension(dimension)}"])))
+            figures.append(render_figure(drawing, join([render_bold(facet), f", {format_dimension(dimension)}"])))
     return figures
 
 
@@ -198,11 +198,11 @@ def _render_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
             for group in _list_groups(of, dimension)
         ]
         table = render_table([facet, *metrics], lines)
-        tables.append(table if not tables else render_details(label_dimension(dimension), table))
+        tables.append(table if not tables else render_details(format_dimension(dimension), table))
         if len(tables) == 1:
-            tables.insert(0, render_heading(f"By {facet}: {label_dimension(dimension)}"))
+            tables.insert(0, render_heading(f"By {facet}: {format_dimension(dimension)}"))
     reasons = [
-        (row.reason, f"{row.metric}, {row.group or 'unknown'} ({label_dimension(row.dimension)})")
+        (row.reason, f"{row.metric}, {row.group or 'unknown'} ({format_dimension(row.dimension)})")
         for row in rows
         if row.reason
     ]
