@@ -22,7 +22,7 @@ _OFF = 0.0005
 
 def print_closed(found: "ClosedFindings") -> None:
     """Print all tables."""
-    from imapeval.study.intervals.limits import describe_difference_limits
+    from imapeval.study.intervals.coverage import describe_difference_coverage
 
     _print_scores(found.scores)
     _print_models(found.models)
@@ -42,7 +42,7 @@ def print_closed(found: "ClosedFindings") -> None:
     print_differences([row for row in found.differences if not row.column], "Differences, over all questions")
     if any(row.column for row in found.differences):
         print_differences([row for row in found.differences if row.column], "Differences by task", group="task")
-    for sentence in describe_difference_limits(found.differences, found.runs):
+    for sentence in describe_difference_coverage(found.differences, found.runs):
         echo(sentence)
     _print_runs(found.runs)
     echo(
@@ -138,7 +138,7 @@ def _print_open(found: "OpenFindings") -> None:
 
 
 def _print_models(rows: "Sequence[ModelResult]") -> None:
-    from imapeval.study.intervals.limits import describe_accuracy_limits
+    from imapeval.study.intervals.coverage import describe_accuracy_coverage
     from imapeval.study.number_format import format_decimal, format_percent
 
     not_read = {name: None for row in rows for name in row.readings if name != "read"}
@@ -168,7 +168,7 @@ def _print_models(rows: "Sequence[ModelResult]") -> None:
     if not_read:
         columns.append(Column("right, if\nread", "accuracy_of_read", write=format_decimal, wrap=False))
     emit(rows, columns, title="Closed questions", width=UNLIMITED)
-    for sentence in describe_accuracy_limits(rows):
+    for sentence in describe_accuracy_coverage(rows):
         echo(sentence)
     if "unread" in not_read:
         echo("Stated choices are read in English, Chinese and French; labels and texts of options in any language.")
@@ -209,7 +209,7 @@ def _print_orders(rows: "Sequence[OrderEffect]") -> None:
 def _print_tasks(found: "ClosedFindings") -> None:
     """Print pairs of models, learning curves, and notes on the answers."""
     from imapeval.study.closed.drbenchmark.tasks import load_tasks
-    from imapeval.study.intervals.limits import describe_test_limits
+    from imapeval.study.intervals.coverage import describe_test_coverage
     from imapeval.study.number_format import find_digits, write_decimal
 
     shares_by_task: dict[str, set[float]] = {}
@@ -218,7 +218,7 @@ def _print_tasks(found: "ClosedFindings") -> None:
     _print_tests(found.tests)
     if found.tests:
         several = any(len(row.runs) > 1 for row in found.results)
-        for sentence in describe_test_limits((row.items for row in found.results), several=several):
+        for sentence in describe_test_coverage((row.items for row in found.results), several=several):
             echo(sentence)
     if curved := [row for row in found.results if len(shares_by_task[row.task]) > 1]:
         _print_curves(curved)
@@ -262,7 +262,7 @@ def _print_tests(tests: "Sequence[TaskTest]") -> None:
 
 
 def _print_curves(results: "Sequence[TaskResult]") -> None:
-    from imapeval.study.intervals.limits import describe_task_limits
+    from imapeval.study.intervals.coverage import describe_task_coverage
     from imapeval.study.number_format import format_percent
 
     cells = {(row.task, row.metric, row.model, row.share): row for row in results}
@@ -279,12 +279,12 @@ def _print_curves(results: "Sequence[TaskResult]") -> None:
         *(Column(format_percent(share), lambda row, share=share: cells.get((*row, share)), show) for share in shares),
     ]
     emit(rows, columns, title="By share of the training data, with 95% intervals", width=UNLIMITED)
-    for sentence in describe_task_limits(results):
+    for sentence in describe_task_coverage(results):
         echo(sentence)
 
 
 def _print_runs(rows: "Sequence[RunTest]") -> None:
-    from imapeval.study.intervals.limits import describe_test_limits
+    from imapeval.study.intervals.coverage import describe_test_coverage
     from imapeval.study.number_format import format_p_value, format_signed
 
     whole = "all tasks" if any(row.task for row in rows) else None
@@ -301,5 +301,5 @@ def _print_runs(rows: "Sequence[RunTest]") -> None:
     emit(rows, columns, title="Several runs, over questions and runs", width=UNLIMITED)
     if rows:
         echo("The t-test over runs, as papers report it, says nothing about other questions.")
-        for sentence in describe_test_limits((row.items for row in rows), several=True):
+        for sentence in describe_test_coverage((row.items for row in rows), several=True):
             echo(sentence)

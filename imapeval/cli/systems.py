@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def print_standings(rows: "Sequence[Standing]") -> None:
     """Print the leaderboard of each metric."""
-    from imapeval.study.intervals.limits import describe_mean_limits
+    from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_score, write_score
 
     columns = [
@@ -32,7 +32,7 @@ def print_standings(rows: "Sequence[Standing]") -> None:
     emit(rows, columns, title="Leaderboard", width=UNLIMITED)
     if any(row.groups for row in rows):
         echo("Systems that share a letter cannot be told apart by that metric.")
-    for sentence in describe_mean_limits(row.resampled for row in rows):
+    for sentence in describe_mean_coverage(row.resampled for row in rows):
         echo(sentence)
     own = dict.fromkeys(row.metric for row in rows if not row.shared)
     if own:

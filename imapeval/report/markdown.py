@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from imapeval.report.summary import UNNAMED_SYSTEM, describe_mean, format_contradictions, format_mean_interval
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.study.number_format import format_score
 from imapeval.types import Score
 
@@ -76,7 +76,7 @@ def write_markdown(
         f"## imapeval: {escape_markdown(name)}",
         "\n".join(f"- {'✅' if verdict.met else '❌'} {escape_markdown(str(verdict))}" for verdict in verdicts),
         _tabulate_means(rows, untried),
-        *describe_mean_limits(row.resampled for row in rows[:MAX_ROWS]),
+        *describe_mean_coverage(row.resampled for row in rows[:MAX_ROWS]),
         unscored.tabulate(of=len(answers)),
         _tabulate_worst(worst, metric, several=len(systems) > 1),
     ]

@@ -23,7 +23,7 @@ from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.summary import describe_mean, format_contradictions, name_system_group, summarise
 from imapeval.study.data.unfinished import count_done, format_resume_command
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.study.number_format import format_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
@@ -156,7 +156,7 @@ def _render(
         findings=_list_findings(run, samples, outcomes, imaps, rows, complete=complete),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
-        limits=describe_mean_limits(row.resampled for row in rows),
+        limits=describe_mean_coverage(row.resampled for row in rows),
         described={row.metric: describe_mean(row) for row in reversed(rows)},
         distributions=_draw_distributions(rows, samples, outcomes, axes),
         failures=failures,

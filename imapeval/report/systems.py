@@ -11,7 +11,7 @@ from imapeval.explain.answers import collect_answers
 from imapeval.files import write_private_file
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
-from imapeval.study.intervals.limits import describe_difference_limits, describe_mean_limits
+from imapeval.study.intervals.coverage import describe_difference_coverage, describe_mean_coverage
 from imapeval.study.number_format import format_interval, format_number, format_p_value
 from imapeval.study.systems.differences import Difference
 
@@ -133,8 +133,8 @@ _DIFFERENCE_HEADS = ("metric", "questions", "first", "second", "difference", "95
 def _describe_limits(comparison: SystemComparison) -> tuple[list[str], list[str]]:
     """Return sentences on the intervals of the leaderboard and of the differences."""
     return (
-        describe_mean_limits(row.resampled for row in comparison.standings),
-        describe_difference_limits(comparison.differences),
+        describe_mean_coverage(row.resampled for row in comparison.standings),
+        describe_difference_coverage(comparison.differences),
     )
 
 

@@ -14,7 +14,7 @@ from imapeval.report import markdown
 from imapeval.report.markdown import write_markdown
 from imapeval.report.summary import SummaryRow, summarise
 from imapeval.report.thresholds import Threshold, Verdict
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.types import Failure, Sample, Score
 
 HOSTILE = [
@@ -88,7 +88,7 @@ def test_without_failures_systems_and_thresholds():
 def test_what_is_known_of_intervals_of_few_questions_stands_below_them():
     samples = [Sample(str(n), f"q{n}", ("r",), "x") for n in range(8)]
     text = show(samples, [Result(s.id, "m", Score(n / 9), "m") for n, s in enumerate(samples)])
-    (sentence,) = describe_mean_limits([8])
+    (sentence,) = describe_mean_coverage([8])
     assert text.index("95% interval") < text.index(sentence) < text.index("Worst")
 
 

@@ -199,7 +199,7 @@ def _parse_scale(text: str) -> "RatingScale":
 
 
 def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
-    from imapeval.study.intervals.limits import describe_closed_limits
+    from imapeval.study.intervals.coverage import describe_closed_coverage
     from imapeval.study.number_format import format_decimal
 
     columns = [
@@ -210,7 +210,7 @@ def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
     ]
     emit(rows, columns)
     echo("95% Wilson score intervals; what is no share of answers has its variance from leaving out each in turn.")
-    for sentence in describe_closed_limits(rows):
+    for sentence in describe_closed_coverage(rows):
         echo(sentence)
     for reason in dict.fromkeys(row.reason for row in rows if row.reason is not None):
         echo(f"Undefined: {', '.join(row.metric for row in rows if row.reason == reason)}: {reason}.")

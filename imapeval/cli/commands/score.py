@@ -285,7 +285,7 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:
     """Print a row per metric and system; columns that would say nothing are left out."""
     from imapeval.report.summary import describe_mean
-    from imapeval.study.intervals.limits import describe_mean_limits
+    from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_score, write_score
 
     columns = [Column("metric", "metric", text=True, wrap=False)]
@@ -306,7 +306,7 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         interval_column(write=write_score),
     ]
     emit(rows, columns)
-    for sentence in describe_mean_limits(row.resampled for row in rows):
+    for sentence in describe_mean_coverage(row.resampled for row in rows):
         echo(sentence)
     for row in rows:
         if said := describe_mean(row):

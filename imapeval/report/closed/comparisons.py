@@ -13,11 +13,11 @@ from imapeval.report.markup import (
     render_section,
     render_table,
 )
-from imapeval.study.intervals.limits import (
+from imapeval.study.intervals.coverage import (
     OVER_ITEMS,
-    describe_difference_limits,
-    describe_mean_limits,
-    describe_test_limits,
+    describe_difference_coverage,
+    describe_mean_coverage,
+    describe_test_coverage,
 )
 from imapeval.study.number_format import format_percent
 
@@ -51,7 +51,7 @@ def render_comparisons(
             "letter cannot be told apart: no difference between them is significant after Holm's correction."
         ),
         _render_leaderboard(leaderboard),
-        *map(render_note, describe_mean_limits(row.resampled for row in leaderboard)),
+        *map(render_note, describe_mean_coverage(row.resampled for row in leaderboard)),
         *([render_note(OVER_ITEMS)] if runs else []),
         render_heading("Differences"),
         render_note(
@@ -65,7 +65,7 @@ def render_comparisons(
     ]
     if by_task := [row for row in differences if row.column]:
         parts.append(render_details("Differences by task", _render_differences(by_task)))
-    parts += map(render_note, describe_difference_limits(differences, runs))
+    parts += map(render_note, describe_difference_coverage(differences, runs))
     if runs:
         parts += [render_heading("Several runs"), *_render_runs(runs)]
     return render_section("comparisons", "Comparisons", *parts)
@@ -133,7 +133,7 @@ def _render_runs(rows: Sequence[RunTest]) -> list[Markup]:
             lines,
             texts=(0, 1, 2),
         ),
-        *map(render_note, describe_test_limits((row.items for row in rows), several=True)),
+        *map(render_note, describe_test_coverage((row.items for row in rows), several=True)),
     ]
 
 

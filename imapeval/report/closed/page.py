@@ -29,7 +29,7 @@ from imapeval.report.markup import (
 from imapeval.report.page_frame import render_page, write_page
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.study.data.findings import ALL, Correlation
-from imapeval.study.intervals.limits import describe_accuracy_limits
+from imapeval.study.intervals.coverage import describe_accuracy_coverage
 from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
             "groups), failed the answers not read."
         ),
         render_figures(figures),
-        *map(render_note, describe_accuracy_limits(rows)),
+        *map(render_note, describe_accuracy_coverage(rows)),
     ]
     names = list(dict.fromkeys(name for row in rows for name in row.by_log))
     if names:

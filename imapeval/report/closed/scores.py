@@ -8,11 +8,11 @@ from imapeval.report.closed.comparisons import name_task
 from imapeval.report.formatting import format_coefficient, format_interval, format_measure, format_p, format_system
 from imapeval.report.markup import Markup, render_coefficient, render_note, render_section, render_table
 from imapeval.study.closed.comparison import ACCURACY
-from imapeval.study.intervals.limits import (
-    describe_accuracy_limits,
-    describe_mean_limits,
-    describe_task_limits,
-    describe_test_limits,
+from imapeval.study.intervals.coverage import (
+    describe_accuracy_coverage,
+    describe_mean_coverage,
+    describe_task_coverage,
+    describe_test_coverage,
 )
 from imapeval.study.number_format import format_decimal, format_percent
 
@@ -67,9 +67,9 @@ def render_scores(findings: ClosedFindings) -> Markup:
 
 def _describe_limits(findings: ClosedFindings) -> list[str]:
     return [
-        *(describe_accuracy_limits(findings.models) if findings.metric == ACCURACY else []),
-        *describe_task_limits(findings.results),
-        *describe_mean_limits(row.resampled for row in (findings.open.leaderboards if findings.open else ())),
+        *(describe_accuracy_coverage(findings.models) if findings.metric == ACCURACY else []),
+        *describe_task_coverage(findings.results),
+        *describe_mean_coverage(row.resampled for row in (findings.open.leaderboards if findings.open else ())),
     ]
 
 
@@ -103,7 +103,7 @@ def render_pairs(tests: Sequence[TaskTest], results: Sequence[TaskResult]) -> Ma
         ),
         *map(
             render_note,
-            describe_test_limits((row.items for row in results), several=any(len(row.runs) > 1 for row in results)),
+            describe_test_coverage((row.items for row in results), several=any(len(row.runs) > 1 for row in results)),
         ),
     )
 
@@ -134,5 +134,5 @@ def render_curves(rows: Sequence[TaskResult]) -> Markup:
         "With less training data",
         render_note("What does a model reach with a part of the training data? Below: the 95% interval and n."),
         render_table(["task", "metric", "model", *(format_percent(share) for share in shares)], lines, texts=(0, 1, 2)),
-        *map(render_note, describe_task_limits([row for row in rows if row.task in several])),
+        *map(render_note, describe_task_coverage([row for row in rows if row.task in several])),
     )

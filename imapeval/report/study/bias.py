@@ -16,7 +16,7 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.study.data.findings import ALL
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.study.number_format import format_decimal, format_percent, write_decimal
 from imapeval.study.subgroups.bias import choose_shown
 
@@ -133,7 +133,7 @@ def _render_shifts(study: Study) -> list[Markup]:
             "the alterations. In sd: in standard deviations of the original scores. Higher, lower: the shares of "
             "answers whose score rose and fell."
         ),
-        *(render_note(sentence) for sentence in describe_mean_limits(sizes, of="changes")),
+        *(render_note(sentence) for sentence in describe_mean_coverage(sizes, of="changes")),
         render_list([row.sentence for row in study.shifts], kind="sentences"),
         render_table(heads, lines, texts=(0, 1, 4)),
     ]

@@ -41,7 +41,7 @@ from imapeval.report.study.selection import (
 )
 from imapeval.study.correlation.baseline import has_groups
 from imapeval.study.data.findings import ALL
-from imapeval.study.intervals.limits import BASELINE
+from imapeval.study.intervals.coverage import BASELINE
 from imapeval.study.subgroups.outlier_systems import CUT_OFF
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from imapeval.report.study.selection import describe_selection, select_top_metri
 from imapeval.study.agreement.measure import find_title
 from imapeval.study.comparison.raters import EPSILON, WINNING_RATE, format_worth
 from imapeval.study.data.findings import ALL
-from imapeval.study.intervals.limits import describe_agreement_limits, describe_ceiling_limits
+from imapeval.study.intervals.coverage import describe_agreement_coverage, describe_ceiling_coverage
 from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def render_raters(study: Study) -> Markup:
     parts = [render_note(known)]
     if study.agreements:
         parts += [render_heading("Agreement"), *_render_agreements(study.agreements, study.confidence)]
-        parts += [render_note(sentence) for sentence in describe_agreement_limits(study.agreements)]
+        parts += [render_note(sentence) for sentence in describe_agreement_coverage(study.agreements)]
     if study.differences:
         parts += [
             render_heading("How far two raters lie apart"),
@@ -65,7 +65,7 @@ def render_raters(study: Study) -> Markup:
                 "metric that ties the same answers can pass it."
             ),
             *_render_ceilings(study.ceilings, study.confidence),
-            *(render_note(sentence) for sentence in describe_ceiling_limits(study.ceilings, study.rated)),
+            *(render_note(sentence) for sentence in describe_ceiling_coverage(study.ceilings, study.rated)),
         ]
     parts += _render_corrected(study, select_top_metrics(study))
     parts += _render_metrics_as_raters(study)

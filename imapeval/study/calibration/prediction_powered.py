@@ -27,7 +27,7 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals import CONFIDENCE
-from imapeval.study.intervals.limits import FEW_DIFFERENT, NEARLY_EQUAL
+from imapeval.study.intervals.coverage import FEW_DIFFERENT, NEARLY_EQUAL
 from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL
 from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES
-from imapeval.study.intervals.limits import (
+from imapeval.study.intervals.coverage import (
     BASELINE,
-    describe_agreement_limits,
-    describe_best_limits,
-    describe_ceiling_limits,
+    describe_agreement_coverage,
+    describe_best_coverage,
+    describe_ceiling_coverage,
 )
 from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.disagreements import find_disagreements
@@ -258,11 +258,11 @@ def compute_study(
             *describe_leaders(rated, correlations, ranked),
             *found[1:],
             # What is known of intervals stands where conclusions quote them.
-            *describe_best_limits(ranked),
+            *describe_best_coverage(ranked),
             *describe_undefined([name for name in rated.metrics if name != against], ranked),
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
-            *describe_agreement_limits([row for row in quoted if row is not None]),
-            *describe_ceiling_limits(ceiling, rated),
+            *describe_agreement_coverage([row for row in quoted if row is not None]),
+            *describe_ceiling_coverage(ceiling, rated),
             *describe_group_differences(heterogeneities, best, dimension=main_dimension),
             *describe_outliers(outliers, ranked),
             *not_compared,

@@ -18,7 +18,7 @@ from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.rating import Entry, RatingStudy
 from imapeval.study.agreement.measure import Agreement
-from imapeval.study.intervals.limits import describe_agreement_limits
+from imapeval.study.intervals.coverage import describe_agreement_coverage
 from imapeval.types import Imap, Pair, Sample
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_from_answers_to_the_report_of_a_study(imapeval: Command, answers: Path,
     status = json.loads(run(imapeval, "status", "study.db", "--json"))
     assert (status["ratings"], status["complete"]) == (24, 12)
     shown = run(imapeval, "status", "study.db")
-    known = describe_agreement_limits([Agreement(**row) for row in status["agreement"]])
+    known = describe_agreement_coverage([Agreement(**row) for row in status["agreement"]])
     assert known
     assert all(sentence in shown for sentence in known)
     run(imapeval, "export", "study.db", "--out", "ratings.csv")

@@ -12,7 +12,7 @@ import pytest
 
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.types import Failure, Sample, Score
 from tests.cli.conftest import Command, Process, WriteData
 
@@ -69,7 +69,7 @@ def test_what_is_known_of_the_intervals_of_few_answers_stands_below_them(imapeva
         return imapeval("score", write_data(samples), "--metrics", "rouge1").stdout
 
     # Sixty answers, to four questions.
-    (sentence,) = describe_mean_limits([4])
+    (sentence,) = describe_mean_coverage([4])
     assert sentence in score("Rest.", "Fluids and surgery.")
     # Of scores that are 0 or 1 the interval is that of a share.
     assert sentence not in score("Rest and fluids.", "Surgery.")

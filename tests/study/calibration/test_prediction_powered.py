@@ -15,7 +15,7 @@ from imapeval.study.calibration.prediction_powered import (
 )
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
-from imapeval.study.intervals.limits import NEARLY_EQUAL
+from imapeval.study.intervals.coverage import NEARLY_EQUAL
 
 EXPECTED = json.loads((Path(__file__).parents[1] / "expected" / "ppi.json").read_text(encoding="utf-8"))
 RATINGS, SCORES, UNRATED = (np.array(EXPECTED[name]) for name in ("ratings", "scores", "unrated"))

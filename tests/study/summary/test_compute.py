@@ -11,12 +11,12 @@ from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
-from imapeval.study.intervals.limits import (
+from imapeval.study.intervals.coverage import (
     BASELINE,
     ENOUGH_FOR_MEANS,
     SIMULTANEOUS,
-    describe_ceiling_limits,
-    describe_level_limits,
+    describe_ceiling_coverage,
+    describe_level_coverage,
 )
 from imapeval.study.number_format import format_number
 from imapeval.study.summary.compute import Study, available_levels, compute_study
@@ -287,7 +287,7 @@ def test_what_is_known_of_an_interval_stands_where_it_is_quoted(
     rated = keep_means(rate(questions=15, systems=systems, metrics=metrics))
     said = compute_study(rated, title="t", signatures={}, resamples=50, level=level).conclusions
     assert (SIMULTANEOUS in said) == picked
-    expected = describe_level_limits([(level, "systems" if level == "system" else "questions")])
+    expected = describe_level_coverage([(level, "systems" if level == "system" else "questions")])
     assert [sentence for sentence in said if sentence in expected] == expected
     assert len(expected) == (level != "within-system")
     assert said[-1] == BASELINE
@@ -319,7 +319,7 @@ def test_what_is_known_of_the_intervals_of_ceilings_and_agreement_is_concluded()
     right = {"accuracy": (rated.by_rater["accuracy"] > 3).astype(float)}
     rated = replace(rated, ratings=right["accuracy"].mean(axis=1, keepdims=True), by_rater=right, scales={})
     study = compute_study(rated, title="t", signatures={}, resamples=50)
-    (ceilings,) = describe_ceiling_limits(study.ceilings, rated)
+    (ceilings,) = describe_ceiling_coverage(study.ceilings, rated)
     assert ceilings in study.conclusions
     assert any("kappa and of the nominal alpha are too long" in sentence for sentence in study.conclusions)
     assert (

@@ -145,7 +145,7 @@ def backup(
 
 def _print(found: "Overview") -> None:
     from imapeval.study.agreement.measure import find_title
-    from imapeval.study.intervals.limits import describe_agreement_limits
+    from imapeval.study.intervals.coverage import describe_agreement_coverage
     from imapeval.study.number_format import format_decimal, format_number, format_signed, write_coefficient
 
     echo(
@@ -186,7 +186,7 @@ def _print(found: "Overview") -> None:
         ],
         title="Agreement among raters",
     )
-    for sentence in describe_agreement_limits(found.agreement):
+    for sentence in describe_agreement_coverage(found.agreement):
         echo(sentence)
     emit(
         found.disputed[:10],

@@ -65,7 +65,7 @@ def compare(
     from imapeval.report.systems import SUFFIXES, SystemComparison, explain_changes, write_table
     from imapeval.study.data.joining import read_signatures
     from imapeval.study.data.unfinished import describe_unfinished
-    from imapeval.study.intervals.limits import describe_difference_limits
+    from imapeval.study.intervals.coverage import describe_difference_coverage
     from imapeval.study.systems.answers import read_systems
     from imapeval.study.systems.differences import compare_systems
     from imapeval.study.systems.ranking import find_metric_disagreements, list_changes, rank_systems
@@ -110,7 +110,7 @@ def compare(
         of_column = [row for row in differences if row.column == column and row.metric == answers.metrics[0]]
         print_differences(of_column, f"Differences by {column}, {answers.metrics[0]}", group=column)
     printed = [row for row in differences if not row.column or row.metric == answers.metrics[0]]
-    for sentence in describe_difference_limits(printed):
+    for sentence in describe_difference_coverage(printed):
         echo(sentence)
     _print_changes(comparison)
     echo(

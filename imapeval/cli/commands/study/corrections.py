@@ -63,7 +63,7 @@ def _key(record: "ImapRecord") -> tuple[str, int, int]:
 
 
 def _print(report: "CorrectionReport") -> None:
-    from imapeval.study.intervals.limits import describe_mean_limits
+    from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_score
 
     echo(
@@ -112,7 +112,7 @@ def _print(report: "CorrectionReport") -> None:
         width=120,
     )
     shown = (row.questions for row in report.scores if row.low is not None)
-    for sentence in describe_mean_limits(shown, of="changes"):
+    for sentence in describe_mean_coverage(shown, of="changes"):
         echo(sentence)
     for metric, pairs in report.reversed.items():
         for better, worse in pairs:

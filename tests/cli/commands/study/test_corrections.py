@@ -3,7 +3,7 @@ from pathlib import Path
 
 from imapeval.evaluation.corrections import Correction, append_correction
 from imapeval.evaluation.runs import Run
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.types import Sample
 from tests.cli.conftest import Command, WriteData
 
@@ -28,5 +28,5 @@ def test_changes_of_scores_have_what_is_known_of_their_intervals(
     (row,) = json.loads(imapeval("study", "corrections", "run", "--json").stdout)["scores"]
     assert (row["metric"], row["n"], row["questions"]) == ("imapscore", 2, 2)
     assert row["low"] < row["high"] <= 0
-    (sentence,) = describe_mean_limits([2], of="changes")
+    (sentence,) = describe_mean_coverage([2], of="changes")
     assert sentence in imapeval("study", "corrections", "run").stdout

@@ -46,7 +46,7 @@ def agreement(
     json_output: JsonOption = False,
 ) -> None:
     """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of individual raters."""
-    from imapeval.study.agreement.limits import find_limits
+    from imapeval.study.agreement.limits_of_agreement import find_limits
     from imapeval.study.agreement.measure import STATISTICS, measure_agreement
     from imapeval.study.agreement.noise_ceiling import find_ceilings
     from imapeval.study.agreement.rater_differences import count_differences
@@ -153,12 +153,12 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
 
 def _print_notes(rows: "Sequence[Agreement]", ceilings: "Sequence[Ceiling]", rated: "Rated") -> None:
     from imapeval.study.agreement.measure import STATISTICS, describe_left_out
-    from imapeval.study.intervals.limits import describe_agreement_limits, describe_ceiling_limits
+    from imapeval.study.intervals.coverage import describe_agreement_coverage, describe_ceiling_coverage
 
     if any(row.value is not None for row in rows):
         left_out = describe_left_out(rated)
         echo(f"Intervals are 95% score intervals, with the variance from leaving out {left_out} in turn.")
-        for sentence in (*describe_agreement_limits(rows), *describe_ceiling_limits(ceilings, rated)):
+        for sentence in (*describe_agreement_coverage(rows), *describe_ceiling_coverage(ceilings, rated)):
             echo(sentence)
     # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}

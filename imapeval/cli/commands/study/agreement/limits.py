@@ -17,7 +17,7 @@ from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.agreement.limits import Bound, LimitsOfAgreement
+    from imapeval.study.agreement.limits_of_agreement import Bound, LimitsOfAgreement
 
 
 @expand_options
@@ -37,7 +37,7 @@ def limits(
     json_output: JsonOption = False,
 ) -> None:
     """Measure how far a metric on the raters' scale lies from the mean rating, and raters from each other."""
-    from imapeval.study.agreement.limits import find_limits, find_limits_of_metric
+    from imapeval.study.agreement.limits_of_agreement import find_limits, find_limits_of_metric
 
     joined, name = options.read_dimension(folders, metric=metric, dimension=dimension)
     rows = [find_limits_of_metric(joined.rated, metric, name), *find_limits(joined.rated)]
@@ -49,7 +49,7 @@ def limits(
 
 def print_limits(rows: "Sequence[LimitsOfAgreement]") -> None:
     """Print a table of rows of one dimension, and the reasons of those without numbers."""
-    from imapeval.study.intervals.limits import CONCORDANCE, FEW_ANSWERS
+    from imapeval.study.intervals.coverage import CONCORDANCE, FEW_ANSWERS
 
     shown = [row for row in rows if row.reason is None]
     emit(

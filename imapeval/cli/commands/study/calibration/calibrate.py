@@ -76,7 +76,7 @@ def calibrate(
 
 def _print(made: "Calibration", out: Path) -> None:
     from imapeval.study.calibration.curve import describe_baseline_error
-    from imapeval.study.intervals.limits import CURVES
+    from imapeval.study.intervals.coverage import CURVES
     from imapeval.study.number_format import format_decimal
 
     errors = made.errors
@@ -106,7 +106,7 @@ def _print(made: "Calibration", out: Path) -> None:
 
 
 def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
-    from imapeval.study.intervals.limits import describe_mean_limits
+    from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_decimal, format_signed
 
     columns = [
@@ -126,7 +126,7 @@ def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:
         "Rating less prediction: above 0 where the curve rates a group too low. Each interval is 95%: of many groups "
         "one in twenty seems off by chance."
     )
-    for sentence in describe_mean_limits((row.questions for row in rows if row.low is not None), of="errors"):
+    for sentence in describe_mean_coverage((row.questions for row in rows if row.low is not None), of="errors"):
         echo(sentence)
 
 

@@ -102,7 +102,7 @@ def compare(
 def _print(rows: Sequence[Comparison], *, seed: int) -> None:
     """Print for each dimension a table, smallest p first, and the findings as sentences."""
     from imapeval.study.correlation.coefficients import find_coefficient
-    from imapeval.study.intervals.limits import describe_level_limits
+    from imapeval.study.intervals.coverage import describe_level_coverage
 
     first = rows[0]
     for dimension in dict.fromkeys(row.dimension for row in rows):
@@ -126,7 +126,7 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         f"Seed {seed}."
     )
     if any(row.interval == "bootstrap" and row.low is not None for row in rows):
-        echo("\n".join(describe_level_limits([("system", "questions")])))
+        echo("\n".join(describe_level_coverage([("system", "questions")])))
     by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.reason:

@@ -90,7 +90,7 @@ def _print(rows: "Sequence[Bias]") -> None:
 
 
 def _print_shifts(rows: "Sequence[Shift]") -> None:
-    from imapeval.study.intervals.limits import describe_mean_limits
+    from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_decimal, format_number, format_percent
 
     columns = [
@@ -112,5 +112,5 @@ def _print_shifts(rows: "Sequence[Shift]") -> None:
         "Altered score less the original one, by answer. Interval: 95%, bootstrap over questions. *: excludes 0 after "
         "Bonferroni's correction for the alterations. In sd: in standard deviations of the original scores."
     )
-    for sentence in describe_mean_limits((row.questions for row in rows if row.low is not None), of="changes"):
+    for sentence in describe_mean_coverage((row.questions for row in rows if row.low is not None), of="changes"):
         echo(sentence)

@@ -11,7 +11,7 @@ import pytest
 from imapeval.cli.output import write_csv
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.study.calibration.predictions import Prediction
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -408,7 +408,7 @@ def test_calibrate_by_group(imapeval: Command, tmp_path: Path):
     shown = imapeval(*arguments, "task").stdout
     for row in found["groups"]:
         assert f"│ {row['difference']:+.3f} │ {row['low']:.3f} .. {row['high']:.3f} │" in " ".join(shown.split())
-    (sentence,) = describe_mean_limits([10], of="errors")
+    (sentence,) = describe_mean_coverage([10], of="errors")
     assert sentence in shown
     for by, problem in (("dimension", "--by dimension"), ("ward", "'ward'")):
         done = imapeval(*arguments, by)

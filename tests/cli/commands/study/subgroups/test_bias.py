@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from imapeval.study.intervals.limits import describe_mean_limits
+from imapeval.study.intervals.coverage import describe_mean_coverage
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -48,7 +48,7 @@ def test_exchanged_texts(imapeval: Command, runs: Path):
     assert "something else altered" in shown
     assert "rouge1, exchanged: every answer has the same score." in shown
     # Twelve questions.
-    (sentence,) = describe_mean_limits([12], of="changes")
+    (sentence,) = describe_mean_coverage([12], of="changes")
     assert sentence in shown
 
 
@@ -59,7 +59,7 @@ def test_the_page_of_a_study_has_the_same_shifts(imapeval: Command, runs: Path):
     assert done.returncode == 0, done.stderr
     page = (runs / "study" / "study.html").read_text(encoding="utf-8")
     assert "something else altered" in page
-    (sentence,) = describe_mean_limits([shift["questions"]], of="changes")
+    (sentence,) = describe_mean_coverage([shift["questions"]], of="changes")
     assert sentence in page
     with (runs / "study" / "tables" / "shifts.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)

@@ -1,6 +1,6 @@
 """Limits of agreement against Bland and Altman 1986 and pingouin 0.7.0; concordance by its definition.
 
-`benchmarks/limits.py` measures how often the intervals hold the truth.
+`benchmarks/limits_of_agreement.py` measures how often the intervals hold the truth.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.study.agreement.limits import MEAN_RATING, find_limits, find_limits_of_metric
+from imapeval.study.agreement.limits_of_agreement import MEAN_RATING, find_limits, find_limits_of_metric
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 

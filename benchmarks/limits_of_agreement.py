@@ -1,6 +1,6 @@
 """Coverage of the intervals of limits of agreement and of Lin's concordance (`study agreement`, `study limits`).
 
-python benchmarks/limits.py --repetitions 1000
+python benchmarks/limits_of_agreement.py --repetitions 1000
 
 Two raters perceive the quality of an answer with normal errors; the correlation is that of their impressions, and the
 second rater is more lenient by .3. Ratings are these impressions rounded to half points, or on a scale where most are
@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 
-from imapeval.study.agreement.limits import LimitsOfAgreement, find_limits
+from imapeval.study.agreement.limits_of_agreement import LimitsOfAgreement, find_limits
 from imapeval.study.data.rated import Rated
 
 CASES = [(30, 1), (100, 1), (40, 3)]

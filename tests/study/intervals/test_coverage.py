@@ -14,16 +14,16 @@ from imapeval.study.closed.metrics.estimate import MetricEstimate
 from imapeval.study.closed.models import ModelResult
 from imapeval.study.data.findings import Level, Units
 from imapeval.study.data.rated import Rated
-from imapeval.study.intervals.limits import (
-    describe_accuracy_limits,
-    describe_agreement_limits,
-    describe_ceiling_limits,
-    describe_closed_limits,
-    describe_difference_limits,
-    describe_level_limits,
-    describe_mean_limits,
-    describe_task_limits,
-    describe_test_limits,
+from imapeval.study.intervals.coverage import (
+    describe_accuracy_coverage,
+    describe_agreement_coverage,
+    describe_ceiling_coverage,
+    describe_closed_coverage,
+    describe_difference_coverage,
+    describe_level_coverage,
+    describe_mean_coverage,
+    describe_task_coverage,
+    describe_test_coverage,
 )
 from imapeval.study.systems.differences import Difference
 
@@ -41,8 +41,8 @@ from imapeval.study.systems.differences import Difference
     ],
 )
 def test_agreement(statistic: str, n: int, count: int):
-    assert len(describe_agreement_limits([Agreement("accuracy", statistic, 0.5, 0.4, 0.6, n=n)])) == count
-    assert describe_agreement_limits([Agreement("accuracy", statistic, n=n, reason="constant")]) == []
+    assert len(describe_agreement_coverage([Agreement("accuracy", statistic, 0.5, 0.4, 0.6, n=n)])) == count
+    assert describe_agreement_coverage([Agreement("accuracy", statistic, n=n, reason="constant")]) == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_agreement(statistic: str, n: int, count: int):
     ],
 )
 def test_levels(level: Level, units: Units, count: int):
-    assert len(describe_level_limits([(level, units), (level, units)])) == count
+    assert len(describe_level_coverage([(level, units), (level, units)])) == count
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_levels(level: Level, units: Units, count: int):
     [([5, 100], ["10"]), ([10, 49], ["10 to 49"]), ([15, 5], ["10", "10 to 49"]), ([50, 400], []), ([0, 50], [])],
 )
 def test_means(sizes: list[int], named: list[str]):
-    found = [re.findall(r"([\d to]*\d) questions", sentence) for sentence in describe_mean_limits(sizes)]
+    found = [re.findall(r"([\d to]*\d) questions", sentence) for sentence in describe_mean_coverage(sizes)]
     assert [number.strip() for (number,) in found] == named
 
 
@@ -72,18 +72,18 @@ def test_means(sizes: list[int], named: list[str]):
 def test_differences(wins: int, losses: int, count: int):
     row = Difference("m", "a", "b", "", "", True, 100, low=-0.1, high=0.2, wins=wins, losses=losses)
     many = replace(row, wins=50)
-    assert len(describe_difference_limits([many, row, row])) == count
-    assert describe_difference_limits([replace(row, low=None), replace(row, paired=False)]) == []
+    assert len(describe_difference_coverage([many, row, row])) == count
+    assert describe_difference_coverage([replace(row, low=None), replace(row, paired=False)]) == []
     # Over questions and runs.
     test = RunTest("", "a", "b", 100, (2, 2), 0.05, -0.1, 0.2, 0.5, None)
-    assert describe_difference_limits([row], [test]) == []
+    assert describe_difference_coverage([row], [test]) == []
 
 
 @pytest.mark.parametrize(("items", "runs", "count"), [(19, 1, 1), (20, 1, 0), (20, 2, 1), (19, 2, 2)])
 def test_accuracies(items: int, runs: int, count: int):
     row = ModelResult("t", "m", items, runs, 0.9, 0.8, 0.95, None, {}, {}, 0.5, None)
-    assert len(describe_accuracy_limits([row, row])) == count
-    assert describe_accuracy_limits([replace(row, low=None)]) == []
+    assert len(describe_accuracy_coverage([row, row])) == count
+    assert describe_accuracy_coverage([replace(row, low=None)]) == []
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_accuracies(items: int, runs: int, count: int):
 )
 def test_means_over_items_and_runs(metric: str, mean: float, runs: int, count: int):
     row = TaskResult("t", metric, "m", 1.0, 100, 0, (mean,) * runs, (None,) * runs, mean, None, mean - 0.05, 1.0)
-    assert len(describe_task_limits([row, row])) == count
+    assert len(describe_task_coverage([row, row])) == count
 
 
 @pytest.mark.parametrize(
     ("items", "several", "count"), [([99, 400], False, 1), ([100], False, 0), ([100], True, 1), ([99], True, 2)]
 )
 def test_differences_over_items_and_runs(items: list[int], several: bool, count: int):
-    assert len(describe_test_limits(items, several=several)) == count
+    assert len(describe_test_coverage(items, several=several)) == count
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_differences_over_items_and_runs(items: list[int], several: bool, count:
     ],
 )
 def test_closed_answers(metric: str, n: int, count: int):
-    assert len(describe_closed_limits([MetricEstimate(metric, 0.9, 0.8, 0.95, n)])) == count
-    assert describe_closed_limits([MetricEstimate(metric, None, None, None, n, "constant")]) == []
+    assert len(describe_closed_coverage([MetricEstimate(metric, 0.9, 0.8, 0.95, n)])) == count
+    assert describe_closed_coverage([MetricEstimate(metric, None, None, None, n, "constant")]) == []
 
 
 @pytest.mark.parametrize(
@@ -143,4 +143,4 @@ def test_ceilings(categories: int, n: int, low: float | None, count: int):
         by_rater={"d": ratings},
     )
     row = Ceiling("d", "spearman", value=0.5, low=low, high=low and 0.6, n=n)
-    assert len(describe_ceiling_limits([row, row], rated)) == count
+    assert len(describe_ceiling_coverage([row, row], rated)) == count

@@ -70,7 +70,7 @@ prediction-powered inference hold in 97% or less."""
 # ppi_coverage.py --part equal
 NEARLY_EQUAL = "the interval can be too long or too short (coverage 91 to 100%, not 95%)"
 
-# limits.py
+# limits_of_agreement.py
 CONCORDANCE = (
     f"With fewer than {FEW_ANSWERS} answers, most of them near an end of the scale, the interval of the concordance "
     "is too short (coverage 92%, not 95%)."
@@ -107,21 +107,21 @@ _LEVELS: dict[tuple[Level, Units], str] = {
 }
 
 
-def describe_level_limits(kinds: Iterable[tuple[Level, Units]]) -> list[str]:
+def describe_level_coverage(kinds: Iterable[tuple[Level, Units]]) -> list[str]:
     """Return sentences on the intervals of correlations, and of their differences, at levels with their units."""
     return [_LEVELS[kind] for kind in dict.fromkeys(kinds) if kind in _LEVELS]
 
 
-def describe_best_limits(ranked: Sequence[Correlation]) -> list[str]:
+def describe_best_coverage(ranked: Sequence[Correlation]) -> list[str]:
     """Return sentences on the interval that a conclusion quotes of the best of some metrics (`rank_metrics`)."""
     if not ranked or ranked[0].low is None:
         return []
     best = ranked[0]
     picked = len(ranked) > 1 and best.level in ("global", "within-system")
-    return [*describe_level_limits([(best.level, best.units)]), *([SIMULTANEOUS] if picked else [])]
+    return [*describe_level_coverage([(best.level, best.units)]), *([SIMULTANEOUS] if picked else [])]
 
 
-def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
+def describe_agreement_coverage(rows: Sequence[Agreement]) -> list[str]:
     """Return sentences on the intervals of agreement among raters (score_intervals.py --part agreement)."""
     shown = [row for row in rows if row.low is not None]
     said: list[str] = []
@@ -143,7 +143,7 @@ def describe_agreement_limits(rows: Sequence[Agreement]) -> list[str]:
     return said
 
 
-def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[str]:
+def describe_mean_coverage(sizes: Iterable[int], *, of: str = "scores") -> list[str]:
     """Return sentences on the intervals of mean scores, of which at most one is on each size (coverage.py --means).
 
     Sizes are the numbers of questions that the intervals resample; 0 for intervals of shares. `of` is what the means
@@ -164,11 +164,11 @@ def describe_mean_limits(sizes: Iterable[int], *, of: str = "scores") -> list[st
     return said
 
 
-def describe_difference_limits(rows: Sequence[Difference], tests: Sequence[RunTest] = ()) -> list[str]:
+def describe_difference_coverage(rows: Sequence[Difference], tests: Sequence[RunTest] = ()) -> list[str]:
     """Return at most one sentence on the intervals of differences between systems (coverage.py --differences).
 
     Differences of systems without a question in common were not simulated. `tests` are those over questions and runs,
-    whose intervals some rows have; see `describe_test_limits`.
+    whose intervals some rows have; see `describe_test_coverage`.
     """
     others = {(test.low, test.high) for test in tests}
     shown = [row for row in rows if row.paired and row.low is not None and (row.low, row.high) not in others]
@@ -181,7 +181,7 @@ def describe_difference_limits(rows: Sequence[Difference], tests: Sequence[RunTe
     ]
 
 
-def describe_accuracy_limits(rows: Sequence[ModelResult]) -> list[str]:
+def describe_accuracy_coverage(rows: Sequence[ModelResult]) -> list[str]:
     """Return sentences on the intervals of accuracies (score_intervals.py --part means, the column "share")."""
     shown = [row for row in rows if row.low is not None]
     said: list[str] = []
@@ -196,7 +196,7 @@ def describe_accuracy_limits(rows: Sequence[ModelResult]) -> list[str]:
     return said
 
 
-def describe_task_limits(rows: Sequence[TaskResult]) -> list[str]:
+def describe_task_coverage(rows: Sequence[TaskResult]) -> list[str]:
     """Return sentences on the intervals of means over items and runs (score_intervals.py --part means)."""
     said: list[str] = []
     if any(
@@ -215,7 +215,7 @@ def describe_task_limits(rows: Sequence[TaskResult]) -> list[str]:
     return said
 
 
-def describe_test_limits(items: Iterable[int], *, several: bool) -> list[str]:
+def describe_test_coverage(items: Iterable[int], *, several: bool) -> list[str]:
     """Return sentences on the intervals of differences over items and runs (score_intervals.py --part means).
 
     Each difference has a number of items; with `several`, a model has several runs.
@@ -234,7 +234,7 @@ def describe_test_limits(items: Iterable[int], *, several: bool) -> list[str]:
     return said
 
 
-def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:
+def describe_closed_coverage(rows: Sequence[MetricEstimate]) -> list[str]:
     """Return sentences on the intervals of metrics of closed answers (score_intervals.py --part labels, areas)."""
     shown = [row for row in rows if row.low is not None]
     said: list[str] = []
@@ -251,7 +251,7 @@ def describe_closed_limits(rows: Sequence[MetricEstimate]) -> list[str]:
     return said
 
 
-def describe_ceiling_limits(rows: Sequence[Ceiling], rated: Rated) -> list[str]:
+def describe_ceiling_coverage(rows: Sequence[Ceiling], rated: Rated) -> list[str]:
     """Return sentences on the intervals of ceilings (score_intervals.py --part ceilings)."""
     # Commands import this module before they are run.
     from imapeval.study.agreement.measure import has_two_categories

@@ -12,13 +12,13 @@ from imapeval.study.closed.drbenchmark.runs import TaskRun
 from imapeval.study.closed.drbenchmark.tasks import Task
 from imapeval.study.closed.findings import ClosedFindings, analyse_closed_answers
 from imapeval.study.closed.logs import ClosedAnswer
-from imapeval.study.intervals.limits import (
+from imapeval.study.intervals.coverage import (
     OVER_ITEMS,
-    describe_accuracy_limits,
-    describe_difference_limits,
-    describe_mean_limits,
-    describe_task_limits,
-    describe_test_limits,
+    describe_accuracy_coverage,
+    describe_difference_coverage,
+    describe_mean_coverage,
+    describe_task_coverage,
+    describe_test_coverage,
 )
 
 TASK = Task(name="topic", kind="labels", metrics=("accuracy",))
@@ -64,7 +64,7 @@ def show(found: ClosedFindings, capsys: pytest.CaptureFixture[str]) -> tuple[str
 
 def test_of_one_run(capsys: pytest.CaptureFixture[str]):
     few, many = analyse_closed_answers(answer(12)), analyse_closed_answers(answer(100))
-    said = [*describe_accuracy_limits(few.models), *describe_difference_limits(few.differences)]
+    said = [*describe_accuracy_coverage(few.models), *describe_difference_coverage(few.differences)]
     assert len(said) == 2
     for text in show(few, capsys):
         assert all(sentence in text for sentence in said)
@@ -74,7 +74,7 @@ def test_of_one_run(capsys: pytest.CaptureFixture[str]):
 
 def test_of_groups_of_questions(capsys: pytest.CaptureFixture[str]):
     few, many = analyse_closed_answers(answer(90, grouped=True)), analyse_closed_answers(answer(180, grouped=True))
-    (said,) = describe_mean_limits([30])
+    (said,) = describe_mean_coverage([30])
     for text in show(few, capsys):
         assert said in text
     for text in show(many, capsys):
@@ -83,7 +83,7 @@ def test_of_groups_of_questions(capsys: pytest.CaptureFixture[str]):
 
 def test_of_several_runs(capsys: pytest.CaptureFixture[str]):
     several = analyse_closed_answers(answer(60, runs=2))
-    said = describe_test_limits([60], several=True)
+    said = describe_test_coverage([60], several=True)
     assert len(said) == 2
     for text in show(several, capsys):
         assert all(sentence in text for sentence in [OVER_ITEMS, *said])
@@ -91,14 +91,14 @@ def test_of_several_runs(capsys: pytest.CaptureFixture[str]):
 
 def test_of_other_tasks(capsys: pytest.CaptureFixture[str]):
     few, many = (analyse_closed_answers([], runs=solve(items)) for items in (20, 100))
-    said = [*describe_task_limits(few.results), *describe_test_limits([20], several=False)]
+    said = [*describe_task_coverage(few.results), *describe_test_coverage([20], several=False)]
     assert len(said) == 2
     for text in show(few, capsys):
         assert all(sentence in text for sentence in said)
     for text in show(many, capsys):
         assert "coverage" not in text
     several = analyse_closed_answers([], runs=solve(100, runs=2))
-    said = [*describe_task_limits(several.results), *describe_test_limits([100], several=True)]
+    said = [*describe_task_coverage(several.results), *describe_test_coverage([100], several=True)]
     assert len(said) == 2
     for text in show(several, capsys):
         assert all(sentence in text for sentence in said)
