@@ -2,9 +2,9 @@
 
 import typer
 
-from imapeval.cli.commands.rate.collect import backup, export, log, serve, status
+from imapeval.cli.commands.rate.collect import backup, export, log, serve, status, stop
 from imapeval.cli.commands.rate.init import init
-from imapeval.cli.commands.rate.raters import adjudicate, invite, reassign, revoke, stop
+from imapeval.cli.commands.rate.raters import adjudicate, invite, reassign, revoke
 
 app = typer.Typer(help="Collect ratings from people.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -1,4 +1,4 @@
-"""`imapeval rate serve`, `status`, `export`, `log` and `backup`."""
+"""`imapeval rate serve`, `status`, `stop`, `export`, `log` and `backup`."""
 
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,28 @@ def status(study: StudyArgument, *, json_output: JsonOption = False) -> None:
         emit_json(found)
         return
     _print(found)
+
+
+def stop(
+    study: StudyArgument,
+    *,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Stop even if the rule is not met; the log will say so.")
+    ] = False,
+) -> None:
+    """End a study whose stopping rule is met: nobody gets a further answer."""
+    with open_study(study) as opened:
+        from imapeval.rating import administration
+        from imapeval.rating.monitoring import overview
+
+        found = overview(opened)
+        rule = found.stopping
+        met = found.ratings == found.ratings_total if rule is None else rule.reached
+        state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.sentence
+        if not met and not anyway:
+            raise UsageError(f"the study has not met its stopping rule. {state} To stop anyway, add --anyway.")
+        administration.stop(opened, reason=state if met else f"before its end. {state}")
+    echo(f"The study has been stopped: {state}")
 
 
 def export(

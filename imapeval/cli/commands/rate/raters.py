@@ -1,4 +1,4 @@
-"""`imapeval rate invite`, `revoke`, `reassign`, `adjudicate` and `stop`."""
+"""`imapeval rate invite`, `revoke`, `reassign` and `adjudicate`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,28 +98,6 @@ def adjudicate(
         ]
         found = reassignment.adjudicate(opened, answers, by=by)
     _print(found, url, new=by, as_json=json_output)
-
-
-def stop(
-    study: StudyArgument,
-    *,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Stop even if the rule is not met; the log will say so.")
-    ] = False,
-) -> None:
-    """End a study whose stopping rule is met: nobody gets a further answer."""
-    with open_study(study) as opened:
-        from imapeval.rating import administration
-        from imapeval.rating.monitoring import overview
-
-        found = overview(opened)
-        rule = found.stopping
-        met = found.ratings == found.ratings_total if rule is None else rule.reached
-        state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.sentence
-        if not met and not anyway:
-            raise UsageError(f"the study has not met its stopping rule. {state} To stop anyway, add --anyway.")
-        administration.stop(opened, reason=state if met else f"before its end. {state}")
-    echo(f"The study has been stopped: {state}")
 
 
 def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> None:
