@@ -313,7 +313,7 @@ def make_file_stem(data: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name_data(data)).strip("-") or "data"
 
 
-def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:
+def choose_exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:
     """Return 1 if more samples failed than allowed (without `max_failures`: if all failed), else 0."""
     return int(failed == samples if max_failures is None else failed > max_failures)
 

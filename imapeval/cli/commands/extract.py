@@ -16,7 +16,7 @@ from imapeval.cli.options import (
     JsonOption,
     KgOption,
     MaxFailuresOption,
-    exit_code,
+    choose_exit_code,
     expand_options,
     make_file_stem,
 )
@@ -101,4 +101,4 @@ def extract(
             echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {output.show(path)}")
             if ledger is not None:
                 echo(f"usage: {format_report(ledger.report())}")
-    raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
+    raise typer.Exit(choose_exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))

@@ -29,9 +29,9 @@ from imapeval.cli.options import (
     MaxFailuresOption,
     ReferencesOption,
     SetOption,
+    choose_exit_code,
     choose_metrics,
     choose_one,
-    exit_code,
     expand_options,
     make_file_stem,
     parse_settings,
@@ -239,7 +239,7 @@ def score(
                 echo(f"To ask the model for the failed replies again: {command}", err=True)
     print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
-    raise typer.Exit(int(missed) or exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
+    raise typer.Exit(int(missed) or choose_exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from imapeval.cli.options import (
     DataOptions,
     JsonOption,
     MaxFailuresOption,
-    exit_code,
+    choose_exit_code,
     expand_options,
     make_file_stem,
 )
@@ -87,4 +87,4 @@ def paraphrase(
             echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {rewording_signature(model)}")
             echo(f"usage: {format_report(ledger.report())}")
     failed = len({id_ for id_, _, _ in failures})
-    raise typer.Exit(exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
+    raise typer.Exit(choose_exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
