@@ -18,7 +18,7 @@ from imapeval.metrics import lexical
 from imapeval.metrics.base import Case
 from imapeval.metrics.lexical import meteor
 from imapeval.metrics.lexical.tokens import split_for_rouge, split_for_squad
-from imapeval.metrics.nltk_data import load_stemmer
+from imapeval.metrics.nltk_parts import load_stemmer
 from imapeval.types import Failure, Lang, Outcome, Score
 
 METRICS = {metric.name: metric for metric in lexical.build()}

@@ -17,7 +17,7 @@ from nltk.stem.porter import PorterStemmer
 
 from imapeval.errors import ResourceError
 from imapeval.evaluation.samples import read
-from imapeval.metrics import nltk_data
+from imapeval.metrics import nltk_parts
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.lexical import Meteor, meteor
 from imapeval.metrics.lexical.tokens import split_for_bleu
@@ -64,7 +64,7 @@ def write_wordnet(folder: Path, *, end: str = "\n") -> None:
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Make a machine without WordNet; returns an empty folder where it is looked for."""
-    monkeypatch.setattr(nltk_data, "_SYSTEM", ())
+    monkeypatch.setattr(nltk_parts, "_SYSTEM", ())
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path / "home"))

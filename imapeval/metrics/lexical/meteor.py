@@ -27,7 +27,7 @@ from imapeval.metrics.lexical.tokens import (
     split_for_bleu,
     split_words,
 )
-from imapeval.metrics.nltk_data import list_nltk_folders
+from imapeval.metrics.nltk_parts import list_nltk_folders
 from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import string
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
-from imapeval.metrics.nltk_data import load_stemmer
+from imapeval.metrics.nltk_parts import load_stemmer
 from imapeval.text.language import HAN
 from imapeval.text.normalise import normalise_unicode
 from imapeval.types import Failure, Lang

@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.nltk_data import list_nltk_folders
+from imapeval.metrics.nltk_parts import list_nltk_folders
 
 _INSTALL = "python -m nltk.downloader punkt_tab"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import ResourceError
-from imapeval.metrics import nltk_data
+from imapeval.metrics import nltk_parts
 from imapeval.metrics.neural.models import sentences
 
 # Not for the splitter: the small models of the fixtures are torch's.
@@ -32,7 +32,7 @@ def test_without_its_model(punkt: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nothing"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(nltk_data, "_SYSTEM", ())
+    monkeypatch.setattr(nltk_parts, "_SYSTEM", ())
     monkeypatch.setattr(nltk.data, "path", [])
     assert sentences.describe_missing_punkt() == "sentences: python -m nltk.downloader punkt_tab"
     with pytest.raises(ResourceError, match=r"python -m nltk\.downloader punkt_tab"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from nltk.stem.porter import PorterStemmer
 
 from imapeval.evaluation.samples import read
-from imapeval.metrics.nltk_data import load_stemmer
+from imapeval.metrics.nltk_parts import load_stemmer
 
 
 def test_the_stemmer_is_the_one_of_nltk():
