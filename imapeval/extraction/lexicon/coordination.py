@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _COORDINATOR = re.compile(r"(?<!\s)\s++(?:and/or|and|or)\s+|(?<!\s)\s*+(?:和|及|以及|或者?|、)\s*", re.IGNORECASE)
 # Words that name no finding, test or treatment of their own.
-_NAMES_NOTHING = re.compile(
+_GENERIC = re.compile(
     r"(?:(?:the|its|their|your|any|all|common|possible|potential|main|general|immediate|initial|further"
     r"|appropriate|proper|professional|other|medical|timely|some|these|following) )*"
     r"(?:diagnos[ie]s|treatments?|management|evaluation|assessment|examination|guidance|advice|size|location|severity|conditions?|types?|causes?"
@@ -96,7 +96,7 @@ def names_nothing(text: str) -> bool:
     >>> names_nothing("further treatment"), names_nothing("治疗方案"), names_nothing("激光治疗")
     (True, True, False)
     """
-    return all(_NAMES_NOTHING.fullmatch(part) for part in _COORDINATOR.split(text.strip()))
+    return all(_GENERIC.fullmatch(part) for part in _COORDINATOR.split(text.strip()))
 
 
 def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

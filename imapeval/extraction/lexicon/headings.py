@@ -41,7 +41,7 @@ _FUNCTION_WORDS = (
     r"|以下|下列|这些|这类|如下|几[点种类个项]|哪些|什么|患者|病人|您|你|饮食|请|建议|推荐|适[合宜]|应[该当]?|需要?|要|做|去|的|吃|喝|服|用|尽量|注意"
     r"|使用|食用|服用|进食|进行|接触|例?如|比如|包括|口|能|[是有等])"
 )
-_NAMES_NOTHING = re.compile(
+_SAYS_NO_MORE = re.compile(
     rf"(?>\s|\b{_CATEGORY}(?: (?:and|or) {_CATEGORY})?\b|{_CATEGORY}|{_FUNCTION_WORDS})*+", re.IGNORECASE
 )
 """What a heading may say besides its negation: nothing of its own, unlike "avoid dehydration"."""
@@ -172,7 +172,7 @@ def _find_governor_of_all(text: str, lang: Lang) -> str:
     governor = find_governor(text)
     if not strip_yes_no(text) or _COMPLETE.search(governor):
         return ""
-    names_nothing = _NAMES_NOTHING.fullmatch(text, len(governor)) or _POINTED.fullmatch(text, len(governor))
+    names_nothing = _SAYS_NO_MORE.fullmatch(text, len(governor)) or _POINTED.fullmatch(text, len(governor))
     if governor == text or (names_nothing and (advises_against(governor) or find_negator(governor, lang))):
         if governor != text and _TOPIC.match(governor) and not _POINTER.search(text):
             return ""
@@ -181,7 +181,7 @@ def _find_governor_of_all(text: str, lang: Lang) -> str:
     stance = read_stance(text)
     # "Avoidance" has no subject, 忌口 and 禁忌 are what such lists are called.
     denies = stance.polarity == "denied" and (stance.subject or (lang == "zh" and advises_against(text)))
-    names_nothing = _NAMES_NOTHING.fullmatch(stance.subject) or _OPEN_END.fullmatch(text)
+    names_nothing = _SAYS_NO_MORE.fullmatch(stance.subject) or _OPEN_END.fullmatch(text)
     if not denies or not names_nothing or asks_yes_no(text.lower()):
         return ""
     return "do not" if _VERBAL.search(text) else _AVOID[lang]
