@@ -237,18 +237,22 @@ def format_worth(raters: float | None) -> str | None:
     """Format a number of raters, or an end of its interval: "0.55", "12.3", "none" for 0; None stays None."""
     if raters is None:
         return None
-    if raters == 0 or math.isinf(raters):
-        return "no limit" if raters else "none"
-    return (
-        f"< {_SMALLEST_WORTH}" if raters < _SMALLEST_WORTH / 2 else write_score(raters, find_digits(raters, digits=2))
-    )
+    if raters == 0:
+        return "none"
+    if math.isinf(raters):
+        return "no limit"
+    if raters < _SMALLEST_WORTH / 2:
+        return f"< {_SMALLEST_WORTH}"
+    return write_score(raters, find_digits(raters, digits=2))
 
 
 def _to_raters(correlation: float | None, reliability: float) -> float | None:
     if correlation is None:
         return None
     shared = max(0.0, correlation) ** 2
-    return math.inf if shared >= 1 else shared * (1 - reliability) / (reliability * (1 - shared))
+    if shared >= 1:
+        return math.inf
+    return shared * (1 - reliability) / (reliability * (1 - shared))
 
 
 def _test_metric(rated: Rated, metric: str, dimension: str, *, epsilon: float, seed: int) -> AlternativeAnnotator:
