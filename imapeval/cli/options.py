@@ -298,6 +298,10 @@ def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:
     return text
 
 
+_UNNAMED = "data"
+"""Name of DATA that has none, such as the root folder."""
+
+
 def name_data(data: str) -> str:
     """Return the name of DATA without suffixes; for a pattern, "." and ".." that of the folder."""
     from imapeval.evaluation.runs import name_source
@@ -305,12 +309,13 @@ def name_data(data: str) -> str:
     if data == "-":
         return name_source(data)
     folder = Path(data).name in ("", "..")
-    return name_source(os.path.abspath(f"{data}/*" if folder else data))  # noqa: PTH100  # `resolve` follows links
+    # `resolve` follows links.
+    return name_source(os.path.abspath(f"{data}/*" if folder else data)) or _UNNAMED  # noqa: PTH100
 
 
 def make_file_stem(data: str) -> str:
     """Return a stem for the names of files made from DATA, valid on any file system."""
-    return re.sub(r"[^\w.-]+", "-", name_data(data)).strip("-") or "data"
+    return re.sub(r"[^\w.-]+", "-", name_data(data)).strip("-") or _UNNAMED
 
 
 def choose_exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:

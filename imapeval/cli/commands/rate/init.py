@@ -112,7 +112,7 @@ def init(
             "no row has a response to rate", path=data, fix="Give answers, or name their column with --map."
         )
     settings = StudySettings(
-        title=title or name_data(data) or "data",
+        title=title or name_data(data),
         instructions=_read_text(instructions),
         dimensions=tuple(rated),
         raters_per_answer=raters,
