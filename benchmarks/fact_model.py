@@ -1,10 +1,10 @@
 """Test the small model that ships with imapeval: `python benchmarks/fact_model.py`.
 
 Prints recall and precision by relation, and the average precision of telling facts that agree from others, on facts
-that the model was not trained on: every sixth line of `relation_items.jsonl`, `answer_items.jsonl` (facts of whole
-answers) and `free_pairs.tsv` (single pairs in free wording); and how often a right answer scores above a wrong one,
-also on the texts of `reworded_items.jsonl`: a right answer in other words, and one in the reference's words that
-reverses most facts.
+that the model was not trained on: every sixth line of `relation_items.jsonl`, and `answer_items.jsonl` (facts of whole
+answers); which relations are found between the single facts of `value_pairs.tsv`, with the model and without; and how
+often a right answer scores above a wrong one, also on the texts of `reworded_items.jsonl`: a right answer in other
+words, and one in the reference's words that reverses most facts.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import numpy as np
 from imapeval.evaluation.pipeline import open_graph
 from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
-from imapeval.fact_model import AGREEMENT, RELATIONS, open_fact_model
+from imapeval.fact_model import RELATIONS, open_fact_model
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index.names import NameIndex
-from imapeval.matching.hybrid import HybridMatcher, combine_agreement
+from imapeval.matching.hybrid import HybridMatcher
+from imapeval.matching.learned import combine_agreement
 from imapeval.metrics.imapscore import score_graded
 from imapeval.types import Imap, Lang, Pair, Sample, Score
 
@@ -45,14 +46,23 @@ def main() -> None:
     lines = ITEMS.with_name("relation_items.jsonl").read_text(encoding="utf-8").splitlines()
     report_sets("relation_items.jsonl, held out", lines[HELD_OUT - 1 :: HELD_OUT])
     report_sets("answer_items.jsonl", ITEMS.with_name("answer_items.jsonl").read_text(encoding="utf-8").splitlines())
-    with ITEMS.with_name("free_pairs.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    sides: list[Sides] = [([row["reference"]], [row["response"]], _read_lang(row["lang"])) for row in rows]
-    similarities = measure_similarities(sides)
-    relations = np.array([RELATIONS.index(row["expected"]) for row in rows])
-    probabilities = predict(sides, similarities)
+    asyncio.run(report_pairs())
     asyncio.run(report_texts())
-    report("free_pairs.tsv", relations, np.concatenate([one.reshape(-1, 5) for one in probabilities]), similarities)
+
+
+async def report_pairs() -> None:
+    """Print which relations between single facts are found, with the model and without."""
+    with ITEMS.with_name("value_pairs.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    imaps = [Imap((), (), _make_pairs([row["reference"]]), _make_pairs([row["response"]])) for row in rows]
+    langs = [_read_lang(row["lang"]) for row in rows]
+    wanted = np.array([RELATIONS.index(row["expected"]) for row in rows])
+    graph, encoder = open_graph(), open_encoder("use")
+    index = NameIndex.open_or_build(graph, encoder)
+    for label, facts in (("with the model", open_fact_model()), ("without", None)):
+        matched = await HybridMatcher(graph, encoder, index, facts).match(imaps, langs=langs)
+        found = [matches[0].relation.value for matches in matched if isinstance(matches, tuple)]
+        report_relations(f"value_pairs.tsv, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
 
 
 def _read_lang(text: str) -> Lang:
@@ -110,10 +120,7 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
         similarities,
     )
     alone = [np.sqrt(one) for one in similarities]
-    both = [
-        np.sqrt(combine_agreement(one @ AGREEMENT, known))
-        for one, known in zip(probabilities, similarities, strict=True)
-    ]
+    both = [np.sqrt(combine_agreement(one, known)) for one, known in zip(probabilities, similarities, strict=True)]
     for label, earned in (("model and similarity", both), ("similarity alone", alone)):
         scores = [(one.max(1).mean() + one.max(0).mean()) / 2 for one in earned]
         above = sum(right > wrong for right, wrong in zip(scores[::2], scores[1::2], strict=True))
@@ -148,14 +155,18 @@ async def report_texts() -> None:
         )
 
 
-def report(name: str, wanted: np.ndarray, probabilities: np.ndarray, similarities: Sequence[np.ndarray]) -> None:
-    """Print recall and precision by relation, and the average precision of agreement."""
-    predicted = probabilities.argmax(axis=1)
+def report_relations(name: str, wanted: np.ndarray, predicted: np.ndarray) -> None:
+    """Print recall and precision by relation."""
     print(f"{name}: {len(wanted)} pairs, {np.mean(predicted == wanted):.3f} right")
     for place, relation in enumerate(RELATIONS):
         hits = int(np.sum((predicted == place) & (wanted == place)))
         actual, named = int(np.sum(wanted == place)), int(np.sum(predicted == place))
         print(f"  {relation}: {actual} pairs, recall {hits / max(1, actual):.2f}, precision {hits / max(1, named):.2f}")
+
+
+def report(name: str, wanted: np.ndarray, probabilities: np.ndarray, similarities: Sequence[np.ndarray]) -> None:
+    """Print recall and precision by relation, and the average precision of agreement."""
+    report_relations(name, wanted, probabilities.argmax(axis=1))
     agrees = (wanted > 0) & (wanted < RELATIONS.index("contradiction"))
     given = np.concatenate([one.ravel() for one in similarities])
     for label, scores in (("model", probabilities[:, 1:4].sum(1)), ("similarity", given)):

@@ -14,7 +14,7 @@ Training data, all of it in this repository:
   the reference's words, and one in other words that contradicts it;
 - pairs composed of these: facts of a response that equal the reference's, and the other response to the question;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
-- `tests/matching/relation_pairs.tsv`: single pairs;
+- `tests/matching/relation_pairs.tsv` and `free_pairs.tsv`: single pairs;
 - facts of `fact_items.jsonl`, each paired with a trivially altered copy of itself: otherwise the model learns that
   facts in nearly the same words contradict each other, as in the wrong answers above.
 """
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 LAYERS = 6
-STEPS = 3600
+STEPS = 4500
 ITEMS_PER_STEP = 3
 MAX_UNRELATED = 900
 """Unrelated pairs of a step that are trained on."""
-UNWEIGHED_SHARE = 0.5
+UNWEIGHED_SHARE = 0.4
 """Share of the pairs without weights that an epoch includes: most are not like those of real answers."""
 VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
@@ -333,8 +333,10 @@ def load_sets() -> list[Item]:
 
 def load_pairs() -> list[Item]:
     """Load the single pairs of the tests, and facts paired with altered copies of themselves."""
-    with (ROOT / "tests/matching/relation_pairs.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows: list[dict[str, str]] = []
+    for path in (ROOT / "tests/matching/relation_pairs.tsv", ITEMS.with_name("free_pairs.tsv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows += csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
     sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]
     relations = [row["expected"].strip() for row in rows]
     records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]

@@ -1,12 +1,12 @@
-"""How often the shipped graph relates two values correctly: `python benchmarks/relations.py [--pairs FILE]`.
+"""How often wording and the shipped graph relate two values correctly: `python benchmarks/relations.py [--pairs FILE]`.
 
 Judges the pairs of tests/matching/relation_pairs.tsv, or of another file, and prints, as Markdown, the accuracy by
 split, language and kind of case, the confusion matrices, and the misjudged pairs. With `--llm`, the model judges pairs
-of different wording. Beside this script lie `free_pairs.tsv` (single pairs) and `answer_items.jsonl`: 40 sets of a
-question, the facts of a reference, a right and a wrong answer, and all related pairs; as in real answers, most are not
-related. For such sets the mean imapScore of both answers is printed too: with the relations found, with those of a
-strong model where the file has them (replies of separate readers to our prompt `value-relation`), and with those that
-the writer gave.
+of different wording. The small model has no say, because it was trained on such pairs (`fact_model.py` tests it).
+Beside this script lie `free_pairs.tsv` (single pairs) and `answer_items.jsonl`: 40 sets of a question, the facts of a
+reference, a right and a wrong answer, and all related pairs; as in real answers, most are not related. For such sets
+the mean imapScore of both answers is printed too: with the relations found, with those of a strong model where the file
+has them (replies of separate readers to our prompt `value-relation`), and with those that the writer gave.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import asyncio
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_llm, open_matcher
+from imapeval.matching.hybrid import HybridMatcher
 from imapeval.metrics.imapscore import score_graded
 from imapeval.text.phrases import annotate_pair
 from imapeval.types import Failure, Imap, KnownRelation, Match, Pair, Relation
@@ -50,6 +52,8 @@ def main() -> None:
     rows = list(read_pairs(args.pairs))
     model = open_llm(LlmSettings(args.llm, base_url=args.base_url, relations=True)) if args.llm else None
     matcher = open_matcher(open_graph(args.kg), llm=model)
+    if isinstance(matcher, HybridMatcher):
+        matcher = replace(matcher, facts=None)
     judged = asyncio.run(judge(matcher, rows))
     print(*show_accuracy(judged), "", *show_confusion(judged), sep="\n")
     for split in sorted({row["split"] for row in rows}):

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 RELATIONS = ("unmatched", "exact", "containment", "belonging", "contradiction")
 """What the model tells apart, in the order of its output."""
 
+_MIRRORED = [0, 1, 3, 2, 4]
+"""The place in `RELATIONS` of each relation seen from the other side."""
+
 AGREEMENT = (0.0, 1.0, 0.6, 0.3, 0.0)
 """How far facts with each of these relations agree: their credits in imapScore."""
 
@@ -102,6 +105,8 @@ class FactModel:
     def relate(self, reference: Sequence[str], response: Sequence[str], similarities: npt.NDArray[Any]) -> Floats:
         """Return the probability of each of `RELATIONS` for every pair of facts, shape (reference, response, 5).
 
+        The mean of both directions, so that exchanging the sides mirrors the relations.
+
         Args:
             reference: The facts of one answer.
             response: The facts of the other.
@@ -118,26 +123,27 @@ class FactModel:
         for pairs in buckets.values():
             for start in range(0, len(pairs), _CHUNK):
                 chunk = pairs[start : start + _CHUNK]
-                ours = [encoded[reference[row]] for row, _ in chunk]
-                theirs = [encoded[response[column]] for _, column in chunk]
                 rows, columns = np.array(chunk).T
-                (found[rows, columns],) = _run(
-                    self._relations,
-                    a=np.stack([one.vector for one in ours]),
-                    p=np.stack([one.tokens for one in ours]),
-                    p_mask=np.stack([one.mask for one in ours]),
-                    b=np.stack([one.vector for one in theirs]),
-                    q=np.stack([one.tokens for one in theirs]),
-                    q_mask=np.stack([one.mask for one in theirs]),
-                    features=features[rows, columns],
-                )
+                ours = [encoded[reference[row]] for row in rows]
+                theirs = [encoded[response[column]] for column in columns]
+                seen = self._compare(ours, theirs, features[rows, columns])
+                seen += self._compare(theirs, ours, features[rows, columns])[:, _MIRRORED]
+                found[rows, columns] = seen / 2
         return found
 
-    def measure_agreement(
-        self, reference: Sequence[str], response: Sequence[str], similarities: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
-        """Return the expected `AGREEMENT` of every pair of facts, 0..1, shape (reference, response); see `relate`."""
-        return self.relate(reference, response, similarities).astype(np.float64) @ np.array(AGREEMENT)
+    def _compare(self, ours: Sequence[_Encoded], theirs: Sequence[_Encoded], features: Floats) -> Floats:
+        """Return the probabilities for pairs of encoded facts, shape (pairs, 5)."""
+        (probabilities,) = _run(
+            self._relations,
+            a=np.stack([one.vector for one in ours]),
+            p=np.stack([one.tokens for one in ours]),
+            p_mask=np.stack([one.mask for one in ours]),
+            b=np.stack([one.vector for one in theirs]),
+            q=np.stack([one.tokens for one in theirs]),
+            q_mask=np.stack([one.mask for one in theirs]),
+            features=features,
+        )
+        return probabilities
 
     def _encode(self, texts: Sequence[str], *, alone: bool = False) -> dict[str, _Encoded]:
         """Encode texts together, or each alone, which changes the last bits but is faster for one long text."""

@@ -22,7 +22,7 @@ Lang = Literal["en", "zh", "fr", "other"]
 """Languages that texts may be in; `imapeval.text.language.FACT_LANGS` says which of them facts are read in. "other" is
 any language whose words stand between spaces, such as German; nothing is known of it but that."""
 
-Decider = Literal["text", "graph", "llm", "encoder", "recorded"]
+Decider = Literal["text", "graph", "fact-model", "encoder", "llm", "recorded"]
 Polarity = Literal["affirmed", "denied"]
 Certainty = Literal["certain", "possible", "unlikely"]
 

@@ -6,7 +6,9 @@
 4. text again: one value is the other preceded by words that only narrow it (`wording`, with low confidence);
 5. graph again: the values differ in one place, and the graph relates what stands there (with low confidence);
 6. text with names of the graph: names of one thing, or of something narrower, are made the same (with low confidence);
-7. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
+7. fact-model: the small model (`imapeval.fact_model`) relates two facts that stand alone, and finds contradictions in
+   answers that contradict much (`imapeval.matching.learned`);
+8. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 A fact that the reference states as well contradicts none of its other facts.
 
@@ -16,7 +18,7 @@ which sees the rare names that an encoder blurs. It is 0 where one affirms and t
 frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 
-Where nothing decided, it is then combined with the agreement that the small model expects (`imapeval.fact_model`): the
+Where nothing decided, it is then combined with the agreement that the small model expects: the
 model knows what values mean, but relates too many pairs, so neither alone agrees with clinicians as well as both
 (docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
 """
@@ -32,6 +34,7 @@ import numpy as np
 
 from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated
+from imapeval.matching.learned import combine_agreement, decide_relations
 from imapeval.matching.linked import UNLINKED, LinkedValue, relate_linked, relate_replaced
 from imapeval.matching.names import BY_WORDING, NameRelater
 from imapeval.matching.wording import relate_by_head
@@ -92,7 +95,7 @@ class HybridMatcher:
 
     @property
     def signature(self) -> str:
-        return self.make_signature("text/graph/encoder")
+        return self.make_signature("text/graph/encoder" if self.facts is None else "text/graph/fact-model/encoder")
 
     def make_signature(self, order: str, **others: str | int) -> str:
         """Return the signature of a matcher with this order of deciders and these further settings."""
@@ -104,7 +107,7 @@ class HybridMatcher:
             similarity="centred-cosine+token-dice,by-stance",
             **({} if self.facts is None else {"agreement": self.facts.identity}),
             **others,
-            v="23",
+            v="24",
         )
 
     async def match(
@@ -156,9 +159,10 @@ class HybridMatcher:
         matches: list[Match] = []
         sides = [v for _, v in case.reference], [w for _, w in case.response]
         similarities = values.similarities(*sides)
-        means = similarities
+        means, probabilities = similarities, None
         if self.facts is not None and not case.judged:
-            means = combine_agreement(self.facts.measure_agreement(*sides, similarities), similarities)
+            probabilities = self.facts.relate(*sides, similarities)
+            means = combine_agreement(probabilities, similarities)
         for reference, row, mean_row in zip(case.reference, similarities, means, strict=True):
             for response, similarity, mean in zip(case.response, row, mean_row, strict=True):
                 if case.recorded is not None:
@@ -170,7 +174,10 @@ class HybridMatcher:
                 if match.decided_by == "encoder":
                     match = replace(match, similarity=float(mean))
                 matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
-        return matches if case.recorded is not None else _drop_shared_contradictions(matches)
+        if case.recorded is not None:
+            return matches
+        matches = _drop_shared_contradictions(matches)
+        return matches if probabilities is None else decide_relations(matches, probabilities)
 
     def _match_pair(self, term: str, reference: str, response: str, values: _BatchValues, similarity: float) -> Match:
         verdict = values.verdicts[reference, response]
@@ -300,19 +307,6 @@ class _BatchValues:
             one, other = self._encode_alone([reference[place[0]], response[place[1]]]).astype(np.float64)
             cosines[place] = one @ other
         return _combine(cosines, overlaps, weights)
-
-
-def combine_agreement(
-    expected: npt.NDArray[np.float64], similarities: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the similarities of undecided pairs from the agreement that the small model expects and from their words.
-
-    The twelfth root raises low values most: the model expects little of a rewording that it is not sure of, and many
-    such facts should count for more than a few copied ones (docs/graph-relations.md). What it makes of next to nothing
-    is subtracted. So an undecided pair often earns more than one that is known to be belonging.
-    """
-    credit = ((expected**2 * similarities) ** (1 / 12) - 0.2) / 0.8
-    return np.round(np.clip(credit, 0.0, 1.0) ** 2, 4)
 
 
 def _combine(

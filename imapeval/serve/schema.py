@@ -217,7 +217,7 @@ class Related(BaseModel):
 
     relation: Relation | None
     credit: float | None
-    decided_by: Literal["text", "graph", "llm", "encoder"] | None
+    decided_by: Literal["text", "graph", "fact-model", "encoder", "llm"] | None
     evidence: dict[str, Any] | None
     similarity: float | None
     failure: Failed | None

@@ -12,6 +12,7 @@ from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
 from imapeval.matching import hybrid
 from imapeval.matching.hybrid import HybridMatcher
+from imapeval.matching.learned import combine_agreement
 from imapeval.text.comparison.similarity import measure_wording_similarity
 from imapeval.types import Imap, KnownRelation, Pair, Relation
 
@@ -196,10 +197,8 @@ async def test_the_small_model_has_a_say_in_similarity_unless_the_facts_have_bee
         np.array([match.similarity for match in matches]).reshape(2, 2)
         for (matches,) in [await one.match([imap], langs=["en"]) for one in (with_model, matcher)]
     )
-    agreement = open_fact_model().measure_agreement(
-        ["poor sleep", "hand surgery"], ["broken nights", "hand cream"], theirs
-    )
-    assert ours == pytest.approx(hybrid.combine_agreement(agreement, theirs), abs=1e-4)
+    probabilities = open_fact_model().relate(["poor sleep", "hand surgery"], ["broken nights", "hand cream"], theirs)
+    assert ours == pytest.approx(combine_agreement(probabilities, theirs), abs=1e-4)
     for decided_by, similarities in (("recorded", theirs), ("llm", theirs), ("encoder", ours)):
         known = (KnownRelation("advice", "poor sleep", "broken nights", Relation.EXACT, decided_by=decided_by),)
         (matches,) = await with_model.match([replace(imap, relations=known)], langs=["en"])

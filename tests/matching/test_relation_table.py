@@ -1,5 +1,7 @@
 """Pairs of values with their textbook relations, tested with the shipped graph, index and encoder.
 
+The small model has no say: these pairs are among those that it was trained on.
+
 `known_wrong` is the current result where it is not the expected one. A row that has become right must lose its mark.
 The graph may be improved for rows of the split "dev"; the accuracy on the split "held" was measured before any such
 improvement (docs/graph-relations.md), and its rows are no reason to add a name to the graph. Nor are those of the
@@ -9,6 +11,7 @@ later: advice and amounts as answers word them, many of which are still missed.
 
 import asyncio
 import csv
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -43,9 +46,10 @@ CLAUSES = {
     "dose of a clause",
     "duration",
     "finding",
+    "overlap",
 }
 CLAUSES |= {"meals", "prognosis", "same amount", "schedule", "side of a clause"}
-"""Sorts of rows whose values are statements rather than names."""
+"""Sorts of rows whose values are statements or ranges rather than names."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +59,7 @@ def relate():
     It returns the matches by (language, reference, response).
     """
     with Graph.open() as graph:
-        matcher = open_matcher(graph)
+        matcher = replace(open_matcher(graph), facts=None)
 
         @cache
         def compute(name):

@@ -1,0 +1,87 @@
+"""What the small model says of pairs that wording and graph leave open: how similar they are, and which contradict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.fact_model import AGREEMENT, RELATIONS
+from imapeval.types import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from imapeval.types import Match
+
+_MIN_PROBABILITY = 0.5
+"""The model decides only what it holds to be more likely than everything else together."""
+
+_MIN_CONTRADICTED = 2
+_MIN_SHARE_CONTRADICTED = 1 / 3
+"""Number and share of the reference's facts that an answer must contradict before the model decides that it does.
+
+Answers are long lists, in which hardly any pair is a contradiction: of those that the model sees in the answers of real
+systems, only one in five is one, but they are scattered, whereas those of a wrong answer come together
+(docs/graph-relations.md). Of a shorter reference, all facts must be contradicted.
+"""
+
+_CONTRADICTION = RELATIONS.index(Relation.CONTRADICTION.value)
+
+
+def combine_agreement(
+    probabilities: npt.NDArray[np.floating], similarities: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the similarities of undecided pairs from the agreement that the small model expects and from their words.
+
+    Args:
+        probabilities: Of each of `RELATIONS` for every pair, shape (..., 5).
+        similarities: Of their words, shape (...).
+
+    The twelfth root raises low values most: the model expects little of a rewording that it is not sure of, and many
+    such facts should count for more than a few copied ones (docs/graph-relations.md). What it makes of next to nothing
+    is subtracted. So an undecided pair often earns more than one that is known to be belonging.
+    """
+    expected = probabilities.astype(np.float64) @ np.array(AGREEMENT)
+    credit = ((expected**2 * similarities) ** (1 / 12) - 0.2) / 0.8
+    return np.round(np.clip(credit, 0.0, 1.0) ** 2, 4)
+
+
+def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.floating]) -> list[Match]:
+    """Return the matches with the relations that the model decides.
+
+    It decides any relation of two facts that stand alone, as they were surely meant to be compared, and in longer
+    answers contradictions, if there are several. A fact that agrees with one of the other side is not contradicted.
+
+    Args:
+        matches: Those of every fact of the reference with every fact of the response, in this order.
+        probabilities: Of each of `RELATIONS` for every pair, shape (reference, response, 5).
+    """
+    relations = np.array([match.relation.value for match in matches]).reshape(probabilities.shape[:2])
+    is_open = np.array([match.decided_by == "encoder" for match in matches]).reshape(relations.shape)
+    if len(matches) == 1:
+        found = np.where(is_open, probabilities.argmax(axis=-1), 0)
+    else:
+        contradicted = relations == Relation.CONTRADICTION.value
+        agree = ~contradicted & (relations != Relation.UNMATCHED.value)
+        is_open &= ~agree.any(axis=1, keepdims=True) & ~agree.any(axis=0, keepdims=True)
+        decided = is_open & (probabilities[..., _CONTRADICTION] >= _MIN_PROBABILITY)
+        number, total = np.count_nonzero((contradicted | decided).any(axis=1)), len(relations)
+        if number < max(min(_MIN_CONTRADICTED, total), _MIN_SHARE_CONTRADICTED * total):
+            return list(matches)
+        found = np.where(decided, _CONTRADICTION, 0)
+    chosen = np.take_along_axis(probabilities, found[..., np.newaxis], axis=-1).ravel()
+    return [
+        _decide(match, RELATIONS[relation], float(probability))
+        if relation and probability >= _MIN_PROBABILITY
+        else match
+        for match, relation, probability in zip(matches, found.ravel().tolist(), chosen, strict=True)
+    ]
+
+
+def _decide(match: Match, relation: str, probability: float) -> Match:
+    why = f"the small model gives {relation} a probability of {probability:.2f}"
+    return replace(match, relation=Relation(relation), decided_by="fact-model", evidence={"why": why})

@@ -1,0 +1,131 @@
+"""What the small model decides, by given probabilities; and by its own, on pairs that it was not trained on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from imapeval.evaluation.pipeline import open_matcher
+from imapeval.fact_model import RELATIONS
+from imapeval.graph.store.graph import Graph
+from imapeval.matching.learned import decide_relations
+from imapeval.matching.protocol import relate_values
+from imapeval.types import Match, Relation
+
+EXACT, CONTAINMENT, UNMATCHED, CONTRADICTION = (
+    Relation.EXACT,
+    Relation.CONTAINMENT,
+    Relation.UNMATCHED,
+    Relation.CONTRADICTION,
+)
+
+
+def make_matches(rows, columns, decided=()):
+    """Return undecided matches of so many facts, with those relations that wording has decided, by place."""
+    known = dict(decided)
+    return [
+        Match("t", f"r{row}", f"s{column}", known.get((row, column), UNMATCHED), 0.3, decider)
+        for row in range(rows)
+        for column in range(columns)
+        for decider in ["text" if (row, column) in known else "encoder"]
+    ]
+
+
+def make_probabilities(rows, columns, sure=(), relation=CONTRADICTION, probability=0.8):
+    """Return probabilities by which the pairs at some places have a relation, and all others are unmatched."""
+    found = np.zeros((rows, columns, len(RELATIONS)))
+    found[..., 0] = 1
+    for place in sure:
+        found[place] = 0
+        found[place][RELATIONS.index(relation.value)] = probability
+        found[place][0] = 1 - probability
+    return found
+
+
+def find_contradictions(matches):
+    return {(match.reference, match.response) for match in matches if match.relation is CONTRADICTION}
+
+
+@pytest.mark.parametrize("relation", [EXACT, CONTAINMENT, Relation.BELONGING, CONTRADICTION])
+def test_of_two_facts_that_stand_alone_it_decides_any_relation(relation):
+    (match,) = decide_relations(make_matches(1, 1), make_probabilities(1, 1, [(0, 0)], relation))
+    assert (match.relation, match.decided_by) == (relation, "fact-model")
+    assert "0.80" in match.evidence["why"]
+
+
+def test_it_decides_nothing_that_it_holds_to_be_unlikely_or_unmatched():
+    matches = make_matches(1, 1)
+    assert decide_relations(matches, make_probabilities(1, 1, [(0, 0)], EXACT, 0.49)) == matches
+    assert decide_relations(matches, make_probabilities(1, 1)) == matches
+
+
+def test_it_overrules_nothing():
+    matches = make_matches(1, 1, {(0, 0): EXACT}.items())
+    assert decide_relations(matches, make_probabilities(1, 1, [(0, 0)])) == matches
+
+
+def test_in_longer_answers_it_decides_contradictions_only():
+    matches = make_matches(3, 3)
+    assert decide_relations(matches, make_probabilities(3, 3, [(0, 0), (1, 1), (2, 2)], EXACT)) == matches
+
+
+@pytest.mark.parametrize(
+    ("rows", "contradicted", "enough"),
+    [
+        (1, 1, True),
+        (2, 1, False),  # one of two, and one is not several
+        (2, 2, True),
+        (3, 1, False),
+        (5, 2, True),
+        (6, 2, True),
+        (7, 2, False),  # less than a third
+        (7, 3, True),
+    ],
+)
+def test_contradictions_must_be_several(rows, contradicted, enough):
+    places = [(row, 0) for row in range(contradicted)]
+    found = find_contradictions(decide_relations(make_matches(rows, 2), make_probabilities(rows, 2, places)))
+    assert found == ({(f"r{row}", "s0") for row in range(contradicted)} if enough else set())
+
+
+def test_contradictions_that_wording_or_graph_found_count():
+    matches = make_matches(3, 3, {(0, 0): CONTRADICTION}.items())
+    assert len(find_contradictions(decide_relations(matches, make_probabilities(3, 3, [(1, 1)])))) == 2
+
+
+@pytest.mark.parametrize("agreeing", [(0, 2), (2, 0)])
+def test_a_fact_that_agrees_with_another_is_not_contradicted(agreeing):
+    matches = make_matches(3, 3, {agreeing: CONTAINMENT}.items())
+    found = decide_relations(matches, make_probabilities(3, 3, [(0, 0), (1, 1)]))
+    # The other one is left alone with its contradiction.
+    assert find_contradictions(found) == set()
+
+
+@pytest.fixture(scope="module")
+def matcher():
+    with Graph.open() as graph:
+        yield open_matcher(graph)
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "lang", "relation"),
+    [
+        ("stop aspirin a week before the operation", "keep taking aspirin right up to surgery", "en", CONTRADICTION),
+        ("the hearing loss is permanent", "hearing returns fully in time", "en", CONTRADICTION),
+        ("slows the pulse", "speeds up the heart rate", "en", CONTRADICTION),
+        ("usually clears up by itself", "self-limiting in most cases", "en", EXACT),
+        ("imaging of the abdomen", "ultrasound of the liver", "en", CONTAINMENT),
+        ("take with food", "causes headache", "en", UNMATCHED),
+        ("整片吞服，不可嚼碎", "应嚼碎后咽下", "zh", CONTRADICTION),
+        ("患儿应在家隔离", "患儿可以照常上幼儿园", "zh", CONTRADICTION),
+        ("过敏", "尘螨过敏", "zh", CONTAINMENT),
+    ],
+)
+async def test_what_wording_and_graph_leave_open(matcher, reference, response, lang, relation):
+    match = await relate_values(matcher, reference, response, lang=lang)
+    assert match.relation is relation
+    assert match.decided_by == ("encoder" if relation is UNMATCHED else "fact-model")
+    without = await relate_values(replace(matcher, facts=None), reference, response, lang=lang)
+    assert (without.relation, without.decided_by) == (UNMATCHED, "encoder")
+    mirrored = {CONTAINMENT: Relation.BELONGING}.get(relation, relation)
+    assert (await relate_values(matcher, response, reference, lang=lang)).relation is mirrored
