@@ -108,6 +108,13 @@ def test_files_a_folder_and_a_pattern_are_read_as_one(tmp_path: Path):
     assert read(files, limit=3) == samples[:3]
 
 
+def test_imaps_beside_the_data_are_no_data(tmp_path: Path):
+    write_shards(tmp_path)
+    samples = read(tmp_path)
+    (tmp_path / f"{tmp_path.name}-imaps.jsonl").write_text('{"id": "1"}\n')
+    assert read(tmp_path, strict=True) == samples
+
+
 def test_an_error_in_one_of_several_files_names_it(tmp_path: Path):
     files = write_shards(tmp_path)
     files[1].write_text('{"question": "Why?", "response": 3}\n')
