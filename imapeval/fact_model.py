@@ -123,9 +123,9 @@ class FactModel:
         for pairs in buckets.values():
             for start in range(0, len(pairs), _CHUNK):
                 chunk = pairs[start : start + _CHUNK]
+                ours = [encoded[reference[row]] for row, _ in chunk]
+                theirs = [encoded[response[column]] for _, column in chunk]
                 rows, columns = np.array(chunk).T
-                ours = [encoded[reference[row]] for row in rows]
-                theirs = [encoded[response[column]] for column in columns]
                 seen = self._compare(ours, theirs, features[rows, columns])
                 seen += self._compare(theirs, ours, features[rows, columns])[:, _MIRRORED]
                 found[rows, columns] = seen / 2

@@ -54,7 +54,7 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
     """Return the matches with the relations that the model decides.
 
     It decides any relation of two facts that stand alone, as they were surely meant to be compared, and in longer
-    answers contradictions, if there are several. A fact that agrees with one of the other side is not contradicted.
+    answers contradictions, if there are several. What a response has in common with the reference contradicts nothing.
 
     Args:
         matches: Those of every fact of the reference with every fact of the response, in this order.
@@ -67,19 +67,19 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
     else:
         contradicted = relations == Relation.CONTRADICTION.value
         agree = ~contradicted & (relations != Relation.UNMATCHED.value)
-        is_open &= ~agree.any(axis=1, keepdims=True) & ~agree.any(axis=0, keepdims=True)
-        decided = is_open & (probabilities[..., _CONTRADICTION] >= _MIN_PROBABILITY)
-        number, total = np.count_nonzero((contradicted | decided).any(axis=1)), len(relations)
+        is_open &= ~agree.any(axis=0)
+        sure = is_open & (probabilities[..., _CONTRADICTION] >= _MIN_PROBABILITY)
+        number, total = np.count_nonzero((contradicted | sure).any(axis=1)), len(relations)
         if number < max(min(_MIN_CONTRADICTED, total), _MIN_SHARE_CONTRADICTED * total):
             return list(matches)
-        found = np.where(decided, _CONTRADICTION, 0)
-    chosen = np.take_along_axis(probabilities, found[..., np.newaxis], axis=-1).ravel()
-    return [
-        _decide(match, RELATIONS[relation], float(probability))
-        if relation and probability >= _MIN_PROBABILITY
-        else match
-        for match, relation, probability in zip(matches, found.ravel().tolist(), chosen, strict=True)
-    ]
+        found = np.where(sure, _CONTRADICTION, 0)
+    decided: list[Match] = []
+    places: list[int] = found.ravel().tolist()
+    rows: list[list[float]] = probabilities.reshape(-1, len(RELATIONS)).tolist()
+    for match, place, row in zip(matches, places, rows, strict=True):
+        is_decided = place and row[place] >= _MIN_PROBABILITY
+        decided.append(_decide(match, RELATIONS[place], row[place]) if is_decided else match)
+    return decided
 
 
 def _decide(match: Match, relation: str, probability: float) -> Match:

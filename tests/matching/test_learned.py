@@ -93,12 +93,17 @@ def test_contradictions_that_wording_or_graph_found_count():
     assert len(find_contradictions(decide_relations(matches, make_probabilities(3, 3, [(1, 1)])))) == 2
 
 
-@pytest.mark.parametrize("agreeing", [(0, 2), (2, 0)])
-def test_a_fact_that_agrees_with_another_is_not_contradicted(agreeing):
-    matches = make_matches(3, 3, {agreeing: CONTAINMENT}.items())
+def test_what_the_response_has_in_common_with_the_reference_contradicts_nothing():
+    matches = make_matches(3, 3, {(2, 0): CONTAINMENT}.items())
     found = decide_relations(matches, make_probabilities(3, 3, [(0, 0), (1, 1)]))
-    # The other one is left alone with its contradiction.
+    # The other contradiction is then alone.
     assert find_contradictions(found) == set()
+
+
+def test_a_response_that_says_a_thing_and_its_opposite_contradicts_it():
+    matches = make_matches(3, 3, {(0, 2): EXACT}.items())
+    found = decide_relations(matches, make_probabilities(3, 3, [(0, 0), (1, 1)]))
+    assert find_contradictions(found) == {("r0", "s0"), ("r1", "s1")}
 
 
 @pytest.fixture(scope="module")
