@@ -68,8 +68,8 @@ def read(
 
     Args:
         path: A file, "-" for standard input, the name of a shipped sample, or a source of the loader (`hf:NAME:SPLIT`).
-            A folder means all its data files, a pattern such as "data/*.parquet" those that match, in the order of their
-            names. Several files are read as one source.
+            A folder means all its data files, a pattern such as "data/*.parquet" those that match, in the order of
+            their names. Several files are read as one source.
         loader: A name in `LOADERS`; None recognises the format.
         columns: Column mapping for data with other names: our name -> the data's name, or a path into nested values,
             such as "answers.text". Several columns separated by commas mean, for `response`, those of several systems,
