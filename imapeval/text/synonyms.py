@@ -260,7 +260,8 @@ def unify_synonyms(text: str) -> str:
     >>> unify_synonyms("AC joint")
     'AC joint'
     """
-    unified = _PATTERN.sub(lambda found: _KEPT[found[0].lower()], " ".join(text.split()))
+    # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
+    unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(text.split()))
     positive, negative = ("阳性", "阴性") if has_chinese(text) else (" positive ", " negative ")
     unified = _SIGN.sub(lambda found: positive if found["positive"] else negative, unified)
     return _NO_FINDING.sub("正常", unified)

@@ -172,6 +172,12 @@ def test_gists_and_lists(reference, response, verdict):
     assert compare_wordings(reference, response) is verdict
 
 
+@pytest.mark.parametrize("value", ["İnherited disease", "stomach paın", "per oſ"])
+def test_letters_that_only_ignoring_case_makes_equal(value):
+    # With re.IGNORECASE, i is equal to ı and İ, and s to ſ; lower() leaves ı and ſ as they are.
+    assert compare_wordings(value, "high blood pressure") is None
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_expressions_with_the_same_meaning(lang):
     table = Path(gist.__file__).parents[1] / "data" / f"same_{lang}.txt"

@@ -84,7 +84,8 @@ def find_gist(value: str) -> Gist:
     (frozenset({'diabet'}), frozenset())
     """
     unified, pattern = _read_same()
-    text = pattern.sub(lambda found: unified[found[0].lower()], parse_phrase(value).amounts.rest)
+    # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
+    text = pattern.sub(lambda found: unified.get(found[0].lower(), found[0]), parse_phrase(value).amounts.rest)
     opposites = find_opposites(text)
     unsaid = list(text)
     for start, end in chain.from_iterable(opposites.spans.get(number, ()) for number in (*EQUIVALENT, RESULT)):
