@@ -152,7 +152,7 @@ def concept_path(match: Match) -> list[list[str]]:
     """
     try:
         steps = _find_path(match)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return []
     # Evidence may come from a file of another version, or written by hand.
     return steps if all(isinstance(part, str) for step in steps for part in step) else []

@@ -61,6 +61,7 @@ def test_where_polarity_decided_the_path_still_runs_from_the_reference(relation)
     "evidence",
     [
         {"path": [{"concept": "x"}], "steps": []},
+        {"path": [IBUPROFEN, NSAID], "steps": []},
         {"path": [IBUPROFEN, NSAID], "steps": ["was a"]},
         {"path": [IBUPROFEN, 3], "steps": ["is a"]},
         {"path": [{"concept": "x", "label": {"en": "x"}}], "steps": []},
