@@ -10,6 +10,7 @@ import numpy as np
 
 from imapeval.study.agreement.statistic import AgreementStatistic, count_information, explain_unmeasurable
 from imapeval.study.correlation.coefficients import Undefined, explain_undefined, find_coefficient
+from imapeval.study.data.ratings.collection import average_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,11 +95,10 @@ def _find_pairs(table: Floats) -> list[Floats]:
 
 
 def _find_others(table: Floats) -> list[Floats]:
-    sums, counts = np.nansum(table, axis=1), (~np.isnan(table)).sum(axis=1)
+    answers, raters = np.nonzero(~np.isnan(table))
     sides: list[Floats] = []
-    for own in table.T:
-        others = counts - ~np.isnan(own)
-        rest = sums - np.nan_to_num(own)
-        mean = np.divide(rest, others, out=np.full_like(rest, np.nan), where=others > 0)
+    for rater, own in enumerate(table.T):
+        others = raters != rater
+        mean = average_exactly(table[answers[others], raters[others]], answers[others], size=len(table))
         sides.append(np.column_stack((own, mean)))
     return sides

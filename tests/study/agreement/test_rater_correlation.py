@@ -29,6 +29,12 @@ def test_a_rater_with_the_others(complete: Floats):
     assert value(measure_with_others(complete)) == pytest.approx(np.mean(rho))
 
 
+def test_rounding_breaks_no_ties():
+    # .1 + .3 - .1 is not .2 + .3 - .2.
+    tenths = np.array([[1, 3], [2, 3], [3, 1], [6, 7], [7, 3], [4, 2], [5, 3], [8, 9], [9, 3]])
+    assert value(measure_with_others(tenths / 10)) == pytest.approx(value(measure_spearman(tenths.astype(np.float64))))
+
+
 def test_a_weight_stands_for_equal_answers(missing: Floats):
     weights = np.random.default_rng(4).integers(0, 4, size=(4, len(missing)))
     for measure in (measure_pearson, measure_spearman, measure_with_others):
