@@ -76,7 +76,7 @@ class AlternativeAnnotator:
 
     Attributes:
         raters: Raters that the metric was compared with.
-        winning_rate: Share of these for whom the metric, granted `EPSILON`, is at least as near to the others; None if
+        winning_rate: Share of these for whom the metric, granted `epsilon`, is at least as near to the others; None if
             there are none.
         advantage: Mean share of the answers on which the metric is at least as near to the other raters; None if there
             are none.
@@ -219,7 +219,7 @@ def count_worth(
     single: dict[str, float] = {}
     for row in ceilings:
         if (row.coefficient, row.level) == ("pearson", "global") and row.reliability is not None:
-            single[row.dimension] = row.reliability / (row.raters - (row.raters - 1) * row.reliability)
+            single[row.dimension] = _find_single(row.reliability, rated.by_rater[row.dimension])
     rows = correlate(rated, metrics=names, coefficients=("pearson",), levels=("global",))
     found: list[WorthInRaters] = []
     for row in correct_for_attenuation([row for row in rows if row.dimension != ALL], ceilings):
@@ -231,6 +231,14 @@ def count_worth(
         raters, low, high = (_to_raters(value, reliability) for value in (row.corrected, row.low, row.high))
         found.append(WorthInRaters(row.metric, row.dimension, raters, low, high, row.reason))
     return found
+
+
+def _find_single(reliability: float, ratings: Floats) -> float:
+    """Return the reliability of one rating, from that of the mean rating and all ratings, shape (n, raters)."""
+    counts = np.isfinite(ratings).sum(axis=1)
+    # Harmonic: the noise of a mean rating is that of one rating by the number of raters, averaged over answers.
+    number = 1 / float((1 / counts[counts > 0]).mean())
+    return reliability / (number - (number - 1) * reliability)
 
 
 def format_worth(raters: float | None) -> str | None:
@@ -263,6 +271,7 @@ def _test_metric(rated: Rated, metric: str, dimension: str, *, epsilon: float, s
         return replace(nothing, reason=f"fewer than {MIN_RATERS} raters")
     mean = rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(scores) & np.isfinite(mean))
+    nothing = replace(nothing, n=len(rows))
     questions = number_clusters(rated.questions[rows])
     if int(questions.max(initial=-1)) + 1 < MIN_QUESTIONS:
         return replace(nothing, reason=f"fewer than {MIN_QUESTIONS} questions")

@@ -93,7 +93,9 @@ def test_only_answers_with_everything_count():
 
 def test_too_few_raters_or_questions_have_a_reason():
     assert "raters" in str(run_alternative_annotator_test(make(raters=2))[0].reason)
-    assert "questions" in str(run_alternative_annotator_test(make(n=20))[0].reason)
+    few = run_alternative_annotator_test(make(n=20))[0]
+    assert "questions" in str(few.reason)
+    assert few.n == 20
     with pytest.raises(UsageError, match="rater"):
         compare_with_raters(replace(make(), by_rater={}, raters=()))
     with pytest.raises(UsageError, match=r"1\.5"):
@@ -126,6 +128,24 @@ def test_without_a_number_of_raters_there_is_a_reason(agreeing: bool):
 )  # fmt: skip
 def test_numbers_of_raters(raters: float | None, shown: str | None):
     assert format_worth(raters) == shown
+
+
+def test_unequal_numbers_of_raters():
+    # As noisy as one rating: worth one rater, however many rated each answer.
+    generator = np.random.default_rng(1)
+    true = generator.normal(size=400)
+    given = true[:, None] + generator.normal(size=(400, 8))
+    given[::2, 1:] = np.nan
+    rated = replace(
+        make(400, raters=6),
+        metrics=("m",),
+        scores=(true + generator.normal(size=400))[:, None],
+        ratings=np.nanmean(given, axis=1, keepdims=True),
+        raters=tuple("abcdefgh"),
+        by_rater={"accuracy": given},
+    )
+    (row,) = count_worth(rated)
+    assert (row.low or 9) < 1 < (row.high or 0)
 
 
 @pytest.mark.slow
