@@ -126,8 +126,13 @@ def emit(
 
 
 def emit_json(content: Any, *, compact: bool = False) -> None:
-    """Print JSON values, dataclasses and paths as JSON, with `compact` on one line."""
-    echo(json.dumps(content, ensure_ascii=False, indent=None if compact else 2, default=_to_json))
+    """Print JSON values, dataclasses and paths as JSON, with `compact` on one line.
+
+    Raises:
+        ValueError: A number is infinite or NaN, which JSON cannot write.
+    """
+    # Some parsers reject a whole document for "Infinity".
+    echo(json.dumps(content, ensure_ascii=False, indent=None if compact else 2, default=_to_json, allow_nan=False))
 
 
 def format_interval(

@@ -1,5 +1,7 @@
 """`imapeval study raters`."""
 
+import dataclasses
+import math
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -44,11 +46,12 @@ def raters(
     grouping = choose_one(level, "--level", get_args(Level))
     choose_one(coefficient, "--coefficient", comparable_coefficients())
     rated = options.read(folders).rated
-    beside = compare_with_raters(rated, coefficient=coefficient, level=grouping)
+    # First the one that checks epsilon: the correlations may take long.
     tests = run_alternative_annotator_test(rated, epsilon=epsilon, seed=seed)
+    beside = compare_with_raters(rated, coefficient=coefficient, level=grouping)
     worth = count_worth(rated)
     if json_output:
-        emit_json({"correlations": beside, "alternative_annotator": tests, "worth_in_raters": worth})
+        emit_json({"correlations": beside, "alternative_annotator": tests, "worth_in_raters": [*map(_to_json, worth)]})
         return
     for dimension in rated.dimensions:
         _print_correlations([row for row in beside if row.dimension == dimension], f"{coefficient}, {level}")
@@ -68,6 +71,11 @@ def raters(
     for row in (*worth, *tests):
         if row.reason:
             echo(f"Note: {row.metric}, {row.dimension}: {row.reason}.")
+
+
+def _to_json(row: "WorthInRaters") -> dict[str, object]:
+    # JSON has no infinity.
+    return {name: "no limit" if value == math.inf else value for name, value in dataclasses.asdict(row).items()}
 
 
 def _print_correlations(rows: "Sequence[MetricVsRater]", title: str) -> None:
