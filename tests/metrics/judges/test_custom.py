@@ -108,6 +108,9 @@ async def test_replies_as_the_prompts_form_asks_for_them(load, reply, score):
         ("End with <grade>N</grade>.", "It meets 2 of 3 worries.\n<grade>4</grade>"),
         ("End with <verdict>1-5</verdict>.", "Well.\n\n<verdict>4/5</verdict>"),
         ('写出 {"等级": 分数}。', '{"等级": 4}'),
+        ('Write {"errors": N, "score": N}.', '{"errors": 2, "score": 4}'),
+        ('Write {"confidence": 80, "final_rating": 3}.', '{"confidence": 90, "final_rating": 4}'),
+        ('Write {"errors": N, "empathy": N}.', '{"empathy": 4, "errors": 2}'),
     ],
 )
 async def test_replies_in_the_json_or_tag_that_the_prompt_asks_for(load, form, reply):
@@ -115,6 +118,14 @@ async def test_replies_in_the_json_or_tag_that_the_prompt_asks_for(load, form, r
     (outcome,), requests = await judge(metric, [reply], CASE)
     assert outcome.value == 4
     assert len(requests) == 1
+
+
+@pytest.mark.parametrize("reply", ['{"errors": 4}', '{"errors": 4, "score": "clear"}'])
+async def test_another_number_is_not_the_score(load, reply):
+    form = 'Empathy (1-5)\n\n{{response}}\n\nWrite {"errors": N, "score": N}.'
+    (outcome,), _ = await judge(load(form, weights="samples", samples=1), [reply, reply], CASE)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == "no-score"
 
 
 @pytest.mark.parametrize(

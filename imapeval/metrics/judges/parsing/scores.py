@@ -194,7 +194,7 @@ def _read_object(text: str, start: int, form: ReplyForm) -> dict[str, StatedScor
     found: dict[str, StatedScore] = {}
     for key, value, at in _list_members(text, start):
         folded = key.strip().casefold()
-        name = next((name for name, known in form.labels.items() if _compile_key(tuple(known)).fullmatch(folded)), None)
+        name = next((name for name, known in form.labels.items() if compile_key(tuple(known)).fullmatch(folded)), None)
         stated = None if name is None else _read_field(value, at, form.scale)
         if name is not None and stated is not None and name not in found:
             found[name] = stated
@@ -245,7 +245,8 @@ def _find_lines(text: str, form: ReplyForm) -> Iterator[_Statement]:
 
 
 @cache
-def _compile_key(labels: tuple[str, ...]) -> re.Pattern[str]:
+def compile_key(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of the field of the score: one of these labels, perhaps with words that models add."""
     return re.compile(_name_labels(labels), re.IGNORECASE)
 
 
@@ -274,7 +275,7 @@ def _make_statement(match: re.Match[str], name: str, scale: Scale) -> _Statement
 
 def _parse_number(match: re.Match[str], scale: Scale) -> float:
     score = float(match["number"].replace("−", "-")) + 0.0
-    return score if score in scale and match["of"] in (None, str(scale.high)) else _OFF_SCALE
+    return score if score in scale and (match["of"] is None or int(match["of"]) == scale.high) else _OFF_SCALE
 
 
 def _choose_last(

@@ -24,6 +24,7 @@ from imapeval.llm.structured import templates
 from imapeval.llm.structured.templates import PromptTemplate
 from imapeval.metrics.judges.client import PROMPT_VERSION
 from imapeval.metrics.judges.parsing.scale import ONE_TO_FIVE, Scale
+from imapeval.metrics.judges.parsing.scores import LABELS, compile_key
 from imapeval.metrics.judges.prompts import front_matter
 from imapeval.text.language import FACT_LANGS, detect_lang
 
@@ -144,7 +145,7 @@ def read_prompt(path: Path) -> CustomPrompt:
             )
         lang = detect_lang(_PLACEHOLDER.sub("", body))
         scale = _read_scale(head, path) or _find_scale(body, path)
-        messages, labels, is_form = _split_messages(body, path), _find_labels(body), False
+        messages, labels, is_form = _split_messages(body, path), _find_labels(body, name), False
     variables = frozenset(found["name"] for message in messages for found in _PLACEHOLDER.finditer(message.content))
     if not variables & _RESPONSE_VARIABLES:
         single = ", with two braces on each side" if re.search(r"(?<!\{)\{\w+\}(?!\})", text) else ""
@@ -339,11 +340,14 @@ def _split_messages(body: str, path: Path) -> tuple[Message, ...]:
     return messages
 
 
-def _find_labels(body: str) -> tuple[str, ...]:
+def _find_labels(body: str, name: str) -> tuple[str, ...]:
     """Return the labels of the score in the prompt: at the end of the text, in JSON or as a tag."""
     found = _LABEL.fullmatch(body.rstrip().rpartition("\n")[2])
     ends = () if found is None else (found["label"].strip(),)
-    return (*ends, *(field["key"] or field["tag"] for field in _FIELD.finditer(body)))
+    shown = [field["key"] or field["tag"] for field in _FIELD.finditer(body)]
+    # Beside a field named "score" or like the metric, other numbers ("errors") are not the score.
+    is_named = compile_key((*LABELS, name)).fullmatch
+    return (*ends, *(list(filter(is_named, shown)) or shown))
 
 
 def _tag_placeholders(messages: tuple[Message, ...]) -> tuple[Message, ...]:
