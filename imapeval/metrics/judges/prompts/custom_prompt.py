@@ -264,20 +264,22 @@ def _find_scale(body: str, path: Path) -> Scale:
 
 
 def _check_scale(scale: Scale, line: int | None, path: Path) -> Scale:
-    if not 1 < scale.high - scale.low + 1 <= MAX_SCALE_SIZE:
-        problem = "is reversed" if scale.low > scale.high else f"has to have 2 to {MAX_SCALE_SIZE} scores"
-        fix = "Write the lowest score first, such as 1..5; the highest has to be the best."
-        raise InputError(f"the scale {scale} {problem}", path=path, line=line, fix=fix)
-    return scale
+    if 1 < scale.high - scale.low + 1 <= MAX_SCALE_SIZE:
+        return scale
+    problem, fix = f"has to have 2 to {MAX_SCALE_SIZE} scores", "Write another, such as 1..5 or 0..100."
+    if scale.low > scale.high:
+        problem, fix = "is reversed", "Write the lowest score first, such as 1..5; the highest has to be the best."
+    raise InputError(f"the scale {scale} {problem}", path=path, line=line, fix=fix)
 
 
 def _read_languages(head: Mapping[str, Entry], path: Path) -> frozenset[Lang]:
     if "languages" not in head:
         return frozenset(FACT_LANGS)
     entry = head["languages"]
-    if unknown := [word for word in entry.words if word not in FACT_LANGS]:
+    unknown = [word for word in entry.words if word not in FACT_LANGS]
+    if unknown or not entry.words:
         raise InputError(
-            f"unknown language {unknown[0]!r}",
+            f"unknown language {unknown[0]!r}" if unknown else "the key 'languages' has no value",
             path=path,
             line=entry.line,
             fix=f"Write one or more of: {', '.join(FACT_LANGS)}.",
@@ -304,7 +306,7 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
     given = list(TEXTS)
     if "given" in head:
         entry = head["given"]
-        given = [resolve_variable(word) or word for word in entry.words]
+        given = list(dict.fromkeys(resolve_variable(word) or word for word in entry.words))
         if unknown := [word for word in given if word not in VARIABLES]:
             fix = _list_variables(unknown[0])
             raise InputError(f"{unknown[0]!r} is not a variable", path=path, line=entry.line, fix=fix)

@@ -1,4 +1,4 @@
-"""Reads the front matter of a prompt file: lines between two "---", in a subset of YAML. Pure.
+"""Reads the front matter of a prompt file: first lines between two "---", in a subset of YAML. Pure.
 
     ---
     name: empathy
@@ -78,7 +78,7 @@ def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, E
     """Return the entries of the front matter by key, and the rest of the file.
 
     Args:
-        text: Content of the file, with line feeds as line breaks.
+        text: Content of the file, with line feeds as line breaks; it may begin with empty lines.
         keys: The allowed keys.
         path: The file, for error messages.
 
@@ -86,21 +86,23 @@ def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, E
         InputError: The head has no end, or an invalid line; names it.
     """
     lines = text.split("\n")
-    if not _FENCE.fullmatch(lines[0]):
+    start = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
+    if not _FENCE.fullmatch(lines[start - 1]):
         return {}, text
-    end = next((number for number, line in enumerate(lines[1:], 1) if _FENCE.fullmatch(line)), None)
+    end = next((number for number, line in enumerate(lines[start:], start) if _FENCE.fullmatch(line)), None)
     if end is None:
         raise InputError(
-            "the head that begins with '---' has no end", path=path, line=1, fix="Put a line '---' after it."
+            "the head that begins with '---' has no end", path=path, line=start, fix="Put a line '---' after it."
         )
-    return _read(lines[:end], keys, path), "\n".join(lines[end + 1 :])
+    return _read(lines[start:end], start + 1, keys, path), "\n".join(lines[end + 1 :])
 
 
-def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, Entry]:
+def _read(lines: Sequence[str], first: int, keys: Sequence[str], path: Path) -> dict[str, Entry]:
+    """Return the entries of the lines, of which the first has the number `first` in the file."""
     found: dict[str, tuple[int, list[str]]] = {}
     current: list[str] | None = None
     in_block = False
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines, first):
         stripped = line.strip()
         # Within a block of text, "#" begins a heading, not a comment.
         if not stripped or (stripped.startswith("#") and not (in_block and line[0].isspace())):

@@ -158,6 +158,36 @@ def test_windows_line_breaks_and_a_byte_order_mark(write):
     assert windows.digest != plain.digest
 
 
+def test_front_matter_after_empty_lines(write):
+    head = "\n \n---\nname: a\nscale: 1..10\n---\n"
+    prompt = read_prompt(write(f"{head}(1-5)\n{{{{response}}}}"))
+    assert (prompt.name, prompt.scale) == ("a", Scale(1, 10))
+    assert "scale" not in prompt.template.messages[-1].content
+    with pytest.raises(InputError) as caught:
+        read_prompt(write(f"{head.replace('1..10', 'ten')}{{{{response}}}}"))
+    assert caught.value.line == 5
+
+
+def test_two_names_of_a_variable_show_it_once(write):
+    prompt = read_prompt(write(FORM.replace("given: question, response", "given: response, answer")))
+    assert prompt.template.messages[-1].content.count("{{response}}") == 1
+
+
+def test_the_languages_may_not_be_none(write):
+    with pytest.raises(InputError) as caught:
+        read_prompt(write("---\nlanguages: [ ]\n---\n(1-5) {{response}}"))
+    assert caught.value.line == 2
+
+
+def test_the_fix_of_a_scale_fits_the_problem(write):
+    errors: list[str] = []
+    for scale in ("5..1", "0..1000"):
+        with pytest.raises(InputError) as caught:
+            read_prompt(write(f"---\nscale: {scale}\n---\n{{{{response}}}}"))
+        errors.append(str(caught.value))
+    assert ["first" in error for error in errors] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("criteria", "sent"),
     [
