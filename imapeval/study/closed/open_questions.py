@@ -20,7 +20,7 @@ from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.joining import find_lower_is_better
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.bootstrap import number_clusters
-from imapeval.study.robustness.repeats import ORIGINAL_COLUMN, tabulate_repeats
+from imapeval.study.robustness.repeats import find_original, tabulate_repeats
 from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
@@ -102,7 +102,7 @@ def join_open_answers(
     items = {
         (model, id_): (model, str(id_ if item_column is None else sample.meta.get(item_column, "")))
         for (model, id_), sample in samples.items()
-        if ORIGINAL_COLUMN not in sample.meta
+        if find_original(sample) is None
     }
     shared = [key for key, item in items.items() if item in choices]
     if not shared:
@@ -120,9 +120,9 @@ def join_open_answers(
     )
     reworded: dict[_Key, list[_Key]] = {key: [key] for key in shared}
     for (model, id_), sample in samples.items():
-        original = (model, str(sample.meta.get(ORIGINAL_COLUMN)))
-        if ORIGINAL_COLUMN in sample.meta and original in reworded:
-            reworded[original].append((model, id_))
+        named = find_original(sample)
+        if named is not None and (model, named) in reworded:
+            reworded[model, named].append((model, id_))
     again: dict[_Key, list[_Key]] = {}
     for key in shared:
         again.setdefault(items[key], []).append(key)

@@ -84,8 +84,8 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
 
     Raises:
         UsageError: A run lacks one of the metrics, or there is none that all have.
-        InputError: An id stands for different questions, an original is missing, or a metric was computed one way for
-            the originals and another way for their rewordings.
+        InputError: An id stands for different questions or systems, an original is missing, or a metric was computed
+            one way for the originals and another way for their rewordings.
     """
     chosen = _choose(runs, metrics)
     answers = _read_answers(runs)
@@ -96,7 +96,8 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
     sampled: dict[tuple[object, ...], list[_Wording]] = {}
     for texts in answers.values():
         first = next(iter(texts.values()))
-        key = (first.sample.question, first.sample.references, system_label(first.sample))
+        # The run, because another may have scored in another way.
+        key = (first.scored[0][0], first.sample.question, first.sample.references, system_label(first.sample))
         sampled.setdefault(key, []).append(first)
 
     def pick_first(texts: Sequence[_Wording]) -> Unit[tuple[int, str]]:
@@ -109,6 +110,12 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
         "sampling": [*map(pick_first, sampled.values())],
     }
     return tabulate_repeats(units, chosen, scores)
+
+
+def find_original(sample: Sample) -> str | None:
+    """Return the id of what the sample rewords; None if it is an original, whose cell may be empty."""
+    value = sample.meta.get(ORIGINAL_COLUMN)
+    return None if value is None or value == "" else str(value)
 
 
 def _choose(runs: Sequence[Run], metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -130,16 +137,15 @@ def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Wording]]:
     samples = [(number, sample) for number, run in enumerate(runs) for sample in run.samples() if sample.answered]
     answers: dict[str, dict[str, _Wording]] = {}
     for number, sample in samples:
-        if ORIGINAL_COLUMN not in sample.meta:
+        if find_original(sample) is None:
             _add(answers.setdefault(sample.id, {}), sample, number, runs)
     for number, sample in samples:
-        if ORIGINAL_COLUMN in sample.meta:
-            named = str(sample.meta[ORIGINAL_COLUMN])
+        if (named := find_original(sample)) is not None:
             if named not in answers:
                 raise InputError(
-                    f"the sample {sample.id!r} rewords {named!r}, which no run has",
+                    f"the sample {sample.id!r} rewords {named!r}, which is no original with a response in these runs",
                     path=runs[number].folder / SAMPLES,
-                    fix="Name the run of the originals, too.",
+                    fix=f"Name the run of the originals, too, and in {ORIGINAL_COLUMN!r} the id of the first wording.",
                 )
             _add(answers[named], sample, number, runs)
     return answers
@@ -153,6 +159,14 @@ def _add(texts: dict[str, _Wording], sample: Sample, number: int, runs: Sequence
             f"{runs[first.scored[0][0]].folder}",
             path=runs[number].folder / SAMPLES,
             fix="Compare runs of the same questions.",
+        )
+    # Runs of different systems often number their answers alike.
+    if first is not None and first.sample.id == sample.id and system_label(first.sample) != system_label(sample):
+        raise InputError(
+            f"the sample {sample.id!r} is an answer by {system_label(sample)!r}, but by {system_label(first.sample)!r} "
+            f"in {runs[first.scored[0][0]].folder}",
+            path=runs[number].folder / SAMPLES,
+            fix="Compare runs of the same systems, or give the answers of each system ids of their own.",
         )
     texts.setdefault(sample.response, _Wording(sample)).scored.append((number, sample.id))
 

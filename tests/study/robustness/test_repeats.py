@@ -61,6 +61,27 @@ def test_answers_of_one_system_to_one_question_were_sampled(write_run, answer):
     assert (found.kind, found.ids, found.scores[:, :, 0].tolist()) == ("sampling", ("a1",), [[1, 2]])
 
 
+def test_answers_in_different_runs_were_not_sampled(write_run, answer):
+    one = write_run("1", [answer("a1", "x", question="q?")], {"m": {"a1": 1}}, version="1")
+    two = write_run("2", [answer("a2", "y", question="q?")], {"m": {"a2": 2}}, version="2")
+    assert gather_repeats([one, two]) == []
+
+
+def test_answers_of_two_systems_are_not_rewordings_of_each_other(write_run, answer):
+    one = write_run("1", [answer("a", "x", system="s")], {"m": {"a": 1}})
+    two = write_run("2", [answer("a", "y", system="t")], {"m": {"a": 2}})
+    with pytest.raises(InputError, match=r"2.*'a'.*'t'.*'s'.*1"):
+        gather_repeats([one, two])
+
+
+@pytest.mark.parametrize("empty", ["", None])
+def test_originals_with_an_empty_cell(write_run, answer, empty):
+    original = replace(answer("a", "x"), meta={"original": empty})
+    samples = [original, answer("a#1", "x1", question="qa?", original="a")]
+    (found,) = gather_repeats([write_run("1", samples, {"m": {"a": 1, "a#1": 2}})])
+    assert (found.kind, found.ids, found.scores[:, :, 0].tolist()) == ("rewording", ("a",), [[1, 2]])
+
+
 def test_languages_are_kept_apart(write_run, answer):
     samples = [replace(answer(id_, "x"), lang=lang) for id_, lang in (("a", "en"), ("b", "zh"), ("c", "en"))]
     runs = [write_run(str(n), samples, {"m": {"a": 1, "b": 2, "c": 3}}) for n in range(2)]
