@@ -96,6 +96,9 @@ def _list_signals() -> list[signal.Signals]:
 def _print_notice(text: str) -> None:
     try:
         echo(text, err=True)
+    except RuntimeError:
+        # The signal arrived in the middle of a write to stderr, within which no other can begin.
+        return
     except OSError:
         # SIGHUP: the terminal was closed. Whatever is printed from now on is discarded.
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,6 +1,7 @@
 """Ctrl-C, SIGTERM and SIGHUP in the middle of a run against a slow server."""
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -202,6 +203,35 @@ def test_a_signal_may_come_while_handlers_are_installed(monkeypatch: pytest.Monk
         run_until_interrupted(asyncio.Event.wait)
     assert caught.value.code == 128 + signal.SIGTERM
     assert {number: signal.getsignal(number) for number in SIGNALS} == before
+
+
+class _Interrupting(io.RawIOBase):
+    """A file, in the middle of whose first write a signal arrives."""
+
+    written = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.written += 1
+        if self.written == 1:
+            signal.raise_signal(signal.SIGINT)
+        return len(data)
+
+
+def test_a_signal_may_come_while_stderr_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A buffered file refuses a write within a write.
+    file = io.TextIOWrapper(io.BufferedWriter(_Interrupting()), "utf-8", write_through=True)
+    monkeypatch.setattr(sys, "stderr", file)
+
+    async def work(stop: asyncio.Event) -> None:
+        print("x" * 100_000, file=sys.stderr, flush=True)
+        await stop.wait()
+
+    with pytest.raises(Interrupted) as caught:
+        run_until_interrupted(work)
+    assert caught.value.code == 128 + signal.SIGINT
 
 
 @pytest.mark.slow
