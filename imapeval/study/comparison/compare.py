@@ -272,6 +272,8 @@ def _add_result(row: Comparison, d: int, p: int, answers: ComparedAnswers, contr
     if systems < MIN_SYSTEMS and (row.level == "system" or row.test == "perm-systems"):
         low = high = nan
         notes.append(f"no interval: {systems} systems are fewer than {MIN_SYSTEMS}")
+    elif np.isnan(low) and row.test == "perm-inputs":
+        notes.append("no interval: fewer than two questions have a coefficient")
     elif np.isnan(low):
         notes.append("a coefficient is undefined without one of the systems")
     elif low == high:

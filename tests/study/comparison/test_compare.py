@@ -197,6 +197,14 @@ def test_metrics_that_never_differ_have_no_interval_of_zero_width(coefficient: C
     assert (other.low or 0) < (other.high or 0)
 
 
+def test_one_question_with_a_coefficient_has_no_interval():
+    rated = bare([[1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 5, 6]], [1, 2, 3, 4, 5, 6], questions=[0, 0, 0, 0, 1, 2])
+    (row,) = compare(replace(rated, systems=("a", "b", "c", "d", "a", "a")), level="within-question")
+    assert row.difference is not None
+    assert (row.low, row.high) == (None, None)
+    assert "fewer than two questions" in (row.reason or "")
+
+
 def test_a_constant_system_is_counted():
     rated = make()
     scores = rated.scores.copy()

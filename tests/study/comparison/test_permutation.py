@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -287,3 +288,32 @@ def test_within_many_questions_p_is_what_the_permutations_come_to(monkeypatch: p
     assert computed.p[:, 0] == pytest.approx(counted.p[:, 0], abs=4 * (0.25 / 20_000) ** 0.5 + 0.002)
     assert computed.p[:, 0].tolist() != counted.p[:, 0].tolist()
     assert computed.p[:, 1].tolist() == counted.p[:, 1].tolist()
+
+
+@pytest.mark.parametrize("questions", [1, 2, 5])
+def test_questions_without_a_coefficient_leave_the_interval_as_it_is(questions: int):
+    generator = np.random.default_rng(3)
+    counted, idle = 6 * questions, 295
+    ratings = generator.normal(size=(counted + idle, 1))
+    answers = ComparedAnswers(
+        ratings + generator.normal(size=(counted + idle, 2)),
+        ratings,
+        np.concatenate([np.repeat(np.arange(questions), 6), questions + np.arange(idle)]),
+        np.concatenate([np.tile(np.arange(6), questions), np.zeros(idle, dtype=int)]),
+    )
+    every, alone = (compute(some, "within-question") for some in (answers, answers.take(np.arange(counted))))
+    assert (every.low[0, 0], every.high[0, 0]) == pytest.approx((alone.low[0, 0], alone.high[0, 0]), nan_ok=True)
+    assert np.isnan(every.low[0, 0]) == (questions == 1)
+
+
+@pytest.mark.parametrize("level", ["global", "within-system"])
+def test_a_dimension_with_few_ratings_has_the_interval_of_these_alone(level: str):
+    answers, *_ = make()
+    few = np.flatnonzero(answers.questions < 6)
+    second = np.full(len(answers.ratings), np.nan)
+    second[few] = answers.ratings[few, 0]
+    both = replace(answers, ratings=np.column_stack([answers.ratings[:, 0], second]))
+    alone, together = compute(answers.take(few), level), compute(both, level)
+    assert (together.low[1, 0], together.high[1, 0]) == pytest.approx((alone.low[0, 0], alone.high[0, 0]))
+    whole = compute(answers, level)
+    assert (together.low[0, 0], together.high[0, 0]) == pytest.approx((whole.low[0, 0], whole.high[0, 0]))

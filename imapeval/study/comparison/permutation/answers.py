@@ -15,11 +15,11 @@ from imapeval.study.comparison.permutation.swaps import (
     count_extreme,
     draw_swaps,
     find_normal_p,
+    find_reach,
 )
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import sum_by_code
-from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,12 +92,10 @@ def contrast_answers(
         defined[cell.dimensions] += use
     firsts, seconds = average_dimensions(first, defined), average_dimensions(second, defined)
     difference = firsts - seconds
-    questions = int(answers.questions.max()) + 1
+    questions = _count_questions(answers)
     squares = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.influences)
-    # The usual small-sample factor n / (n - 1); with one question the error is unknown.
-    errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
-    reach = student_quantile((1 + confidence) / 2, max(1, questions - 1)) * errors
-    if _count_fewest(answers) > MANY_QUESTIONS:
+    reach = find_reach(np.sqrt(squares), questions[:, None], confidence)
+    if min(questions[questions > 0], default=0) > MANY_QUESTIONS:
         swapped = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.adds)
         p = find_normal_p(difference, np.sqrt(swapped))
     else:
@@ -144,10 +142,10 @@ def _count_larger(
     return larger
 
 
-def _count_fewest(answers: ComparedAnswers) -> int:
-    """Return the smallest number of questions that any dimension has, dimensions without questions aside."""
-    counts = [len(np.unique(answers.questions[~np.isnan(column)])) for column in answers.ratings.T]
-    return min((count for count in counts if count), default=0)
+def _count_questions(answers: ComparedAnswers) -> Counts:
+    """Return the number of questions with a rating, by dimension, and last in any of them: shape (d + 1,)."""
+    rated = ~np.isnan(answers.ratings)
+    return np.array([len(np.unique(answers.questions[there])) for there in (*rated.T, rated.any(axis=1))])
 
 
 def _build(answers: ComparedAnswers, *, by_system: bool, coefficient: CoefficientName) -> tuple[list[_Cell], Counts]:

@@ -14,12 +14,12 @@ from imapeval.study.comparison.permutation.swaps import (
     count_extreme,
     draw_swaps,
     find_normal_p,
+    find_reach,
 )
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.group_correlation import count_distinct
 from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.intervals import CONFIDENCE
-from imapeval.study.intervals.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
@@ -75,7 +75,8 @@ def contrast_questions(
     )
     apart = np.where(use, values[:, pairs.first] - values[:, pairs.second], 0.0)
     difference = first - second
-    reach = student_quantile((1 + confidence) / 2, max(1, questions - 1)) * _find_errors(apart, use, difference)
+    counted_in = np.append(defined, [use.any(axis=0).sum(axis=-1)], axis=0)
+    reach = find_reach(_find_errors(apart, use, difference), counted_in, confidence)
     widest = chosen.bounds[1] - chosen.bounds[0]
     p = find_normal_p(difference, _find_spread(apart, defined))
     counted = np.flatnonzero(((np.count_nonzero(apart, axis=-1) <= MANY_QUESTIONS) & (defined > 0)).any(axis=0))
@@ -123,13 +124,9 @@ def _find_spread(apart: Floats, defined: Counts) -> Floats:
 
 
 def _find_errors(apart: Floats, use: np.ndarray, difference: Floats) -> Floats:
-    """Return the standard errors of the mean differences, shape (d + 1, p); NaN with one question."""
-    questions = apart.shape[-1]
-    if questions < 2:
-        return np.full(difference.shape, np.nan)
-    counts = use.sum(axis=-1)
+    """Return the standard errors of the mean differences, shape (d + 1, p)."""
     own = np.where(use, apart - difference[:-1, :, None], 0.0)
     together = np.where(use, apart - difference[-1][None, :, None], 0.0).sum(axis=0)
     squares = np.concatenate([(own**2).sum(axis=-1), (together**2).sum(axis=-1)[None]])
-    by = add_total(counts.astype(np.float64))
-    return np.sqrt(squares * questions / (questions - 1)) / np.where(by > 0, by, np.nan)
+    by = add_total(use.sum(axis=-1).astype(np.float64))
+    return np.sqrt(squares) / np.where(by > 0, by, np.nan)

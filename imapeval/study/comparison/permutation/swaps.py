@@ -12,10 +12,13 @@ permutations of all pairs of metrics at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
+
+from imapeval.study.intervals.quantiles import small_sample_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,6 +135,15 @@ def average_dimensions(sums: Floats, counts: Floats | Counts) -> Floats:
     """Divide, dimension by dimension and over all of them: shape (d, ...) in, (d + 1, ...) out; NaN for 0 / 0."""
     by = add_total(counts.astype(np.float64))
     return add_total(sums) / np.where(by > 0, by, np.nan)
+
+
+def find_reach(errors: Floats, questions: Counts, confidence: float) -> Floats:
+    """Return how far intervals reach to each side; NaN with fewer than two questions.
+
+    `errors` are standard errors computed with the number of questions that have a coefficient, `questions`.
+    """
+    quantiles = np.vectorize(partial(small_sample_quantile, confidence=confidence), otypes=[float])(questions)
+    return errors * quantiles
 
 
 def find_normal_p(difference: Floats, spread: Floats) -> Floats:
