@@ -12,7 +12,7 @@ and, except for the first rule, if their types are compatible and their qualifie
 "alcoholic"): sources often list narrower concepts among the synonyms of a broader one.
 
 The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
-without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
+without a final "agent", "drug", "medicine" or "medication": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
 anti-inflammatory drug". Two records of one source are never merged. Narrower, broader or related names are not
 evidence of identity.
 """
@@ -265,7 +265,9 @@ _PAIRS = (
 )
 _OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _QUALIFIER = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
-_ROMAN_TYPE = re.compile(r"\btype (i{1,2})\b")
+_ROMAN_TYPE = re.compile(r"\btype ([ivx]{1,4})\b")
+_DIGITS = {"i": "1", "ii": "2"}
+"""Digits of the types in `_PAIRS`."""
 
 
 def list_qualifiers(name: str) -> frozenset[str]:
@@ -283,9 +285,10 @@ def have_same_qualifiers(one: str, other: str) -> bool:
     "Type II" and "type 2" are the same, and a name without a type may be the same as one with "type II": Pompe disease
     is glycogen storage disease type II.
     """
-    return list_qualifiers(one) == list_qualifiers(other) or list_qualifiers(_use_digits(one)) == list_qualifiers(
-        _use_digits(other)
-    )
+    if list_qualifiers(one) != list_qualifiers(other):
+        return list_qualifiers(_use_digits(one)) == list_qualifiers(_use_digits(other))
+    types = [_ROMAN_TYPE.findall(name.lower()) for name in (one, other)]
+    return types[0] == types[1] or [] in types
 
 
 def invert_qualifiers(name: str) -> tuple[str, str]:
@@ -303,4 +306,4 @@ def _normalise_non(name: str) -> str:
 
 
 def _use_digits(name: str) -> str:
-    return _ROMAN_TYPE.sub(lambda found: f"type {len(found[1])}", name.lower())
+    return _ROMAN_TYPE.sub(lambda found: f"type {_DIGITS.get(found[1], found[1])}", name.lower())

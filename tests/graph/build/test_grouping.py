@@ -14,6 +14,9 @@ from imapeval.graph.build.grouping import have_same_qualifiers, invert_qualifier
         ("acute hepatitis", "Chronic hepatitis", False),
         ("type II diabetes", "Type 2 diabetes", True),
         ("type I diabetes", "type 2 diabetes", False),
+        ("type I diabetes", "type II diabetes", False),
+        ("mucopolysaccharidosis type IV", "mucopolysaccharidosis type VI", False),
+        ("mucopolysaccharidosis type IV", "mucopolysaccharidosis type 4", True),
         # The other name need not have a "type II" of something else.
         ("glycogen storage disease type II", "Pompe disease", True),
         ("subacute thyroiditis", "thyroiditis", True),  # no word of its own
