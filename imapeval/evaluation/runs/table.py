@@ -33,7 +33,7 @@ _DIGITS = 4
 
 _MAX_CELL = 32_767
 _MAX_ROWS = 1_048_576
-"""Longest text of a cell and most rows of a sheet: Microsoft, "Excel specifications and limits"."""
+"""Longest text of a cell in units of UTF-16, most rows of a sheet: Microsoft, "Excel specifications and limits"."""
 
 _CUT = " [cut]"
 
@@ -156,10 +156,13 @@ def _iterate_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) ->
     for row in rows:
         for found, cell in zip(kinds, row, strict=True):
             if cell is not None:
-                found.add(float if type(cell) is int else type(cell))
+                found.add(float if type(cell) is int and not -(2**63) <= cell < 2**63 else type(cell))
     plain: dict[frozenset[type], Any] = {
         frozenset(): pyarrow.null(),
+        # Not as float, which alters integers from 2**53 on, such as long ids.
+        frozenset({int}): pyarrow.int64(),
         frozenset({float}): pyarrow.float64(),
+        frozenset({int, float}): pyarrow.float64(),
         frozenset({bool}): pyarrow.bool_(),
     }
     types = [plain.get(frozenset(found), pyarrow.string()) for found in kinds]
@@ -200,7 +203,7 @@ def _write_shards(run: Run) -> Path:
         for shard in count():
             outcomes = list(islice(rows, _SHARD_ROWS))
             if not outcomes and shard:
-                return folder
+                break
             buffer = pyarrow.BufferOutputStream()
             parquet.write_table(pyarrow.Table.from_pylist(outcomes, schema), buffer)
             replace_file(folder / f"part-{shard:05}.parquet", buffer.getvalue().to_pybytes())
@@ -219,10 +222,10 @@ def _list_outcome(result: Result, system: str) -> dict[str, object]:
 
 def _convert_column(cells: Sequence[object], kinds: set[type]) -> list[object]:
     """Return cells of one type, for a column with values of these types: all numbers, all booleans, or all texts."""
-    if kinds == {float}:
-        return [None if cell is None else float(str(cell)) for cell in cells]
-    if kinds == {bool}:
+    if kinds in ({bool}, {int}):
         return [*cells]
+    if kinds and kinds <= {int, float}:
+        return [None if cell is None else float(str(cell)) for cell in cells]
     # Lone surrogates, which an id may hold, cannot be encoded.
     return [None if cell is None else _encodable(str(cell)) for cell in cells]
 
@@ -250,7 +253,9 @@ def _iterate_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> I
         if not isinstance(value, str):
             return value if isinstance(value, int | float | None) else str(value)
         text = show_text(_encodable(value)).translate(_NOT_IN_XML)
-        text = text if len(text) <= _MAX_CELL else text[: _MAX_CELL - len(_CUT)] + _CUT
+        units = text.encode("utf-16-le")
+        if len(units) > 2 * _MAX_CELL:
+            text = units[: 2 * (_MAX_CELL - len(_CUT))].decode("utf-16-le", "ignore") + _CUT
         cell: Any = WriteOnlyCell(sheet, text)
         # Neither formulas nor errors.
         cell.data_type = "s"

@@ -139,11 +139,13 @@ def test_no_text_is_a_control_sequence_in_a_table_for_people(tmp_path: Path, kin
 
 
 def test_a_text_longer_than_a_cell_of_excel_is_cut_visibly(tmp_path: Path):
-    samples = [Sample("a", "q", ("r",), "x" * 40_000)]
+    samples = [Sample("a", "q", ("r",), "x" * 40_000), Sample("b", "q", ("r",), "😀" * 20_000)]
     run = make_run(tmp_path / "run", samples, {("a", "m"): Score(1)})
-    (row,) = read_table(export_table(run, "xlsx"))
+    row, other = read_table(export_table(run, "xlsx"))
     assert len(row["response"]) == 32_767
     assert row["response"].endswith("x [cut]")
+    # An emoji is two units of UTF-16; half of one is left out.
+    assert other["response"] == "😀" * 16_380 + " [cut]"
     for kind in ("csv", "parquet"):
         assert len(read_table(export_table(run, kind))[0]["response"]) == 40_000
 
@@ -157,6 +159,17 @@ def test_a_column_of_parquet_has_one_type_over_all_groups_of_rows(tmp_path: Path
     assert [row["x"] for row in rows] == ["1", "2", "two", None, json.dumps({"k": 1})]
     assert [row["y"] for row in rows] == [1.0, None, 0.5, None, None]
     assert [row["m"] for row in rows] == [None, None, None, None, 1.0]
+
+
+def test_long_integers_of_parquet_are_exact(tmp_path: Path):
+    metas: list[dict[str, object]] = [
+        {"pid": 2**53 + 1, "big": 2**63, "mixed": 1},
+        {"pid": None, "big": 1, "mixed": 0.5},
+    ]
+    samples = [Sample(str(n), "q", (), "r", meta=meta) for n, meta in enumerate(metas)]
+    rows = read_table(export_table(make_run(tmp_path / "run", samples, {("1", "m"): Score(1)}), "parquet"))
+    assert [row["pid"] for row in rows] == [2**53 + 1, None]
+    assert [(row["big"], row["mixed"]) for row in rows] == [(2.0**63, 1.0), (1.0, 0.5)]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "xlsx"])
