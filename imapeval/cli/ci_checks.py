@@ -1,5 +1,6 @@
 """What makes a CI job pass or fail, and the files its server shows: for `imapeval score` and `imapeval report`."""
 
+import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +93,7 @@ class CheckOptions:
 
                 started = run.manifest["started"]
                 parts = iterate_junit(answers, verdicts, name=name, signatures=signatures, started=started)
-                with _report_errors(self.junit, run.folder) as path:
+                with _report_errors("--junit", self.junit, run.folder) as path:
                     replace_file(path, map(str.encode, parts))
             if self.summary is not None:
                 from imapeval.report.markdown import write_markdown
@@ -100,7 +101,7 @@ class CheckOptions:
                 # A metric of the run may not be installed here; for most metrics higher is better.
                 directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
                 text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
-                with _report_errors(self.summary, run.folder) as path:
+                with _report_errors("--summary", self.summary, run.folder) as path:
                     append_to_file(path, text.encode())
         return verdicts
 
@@ -113,13 +114,13 @@ def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
 
 
 @contextmanager
-def _report_errors(file: str, run: Path) -> "Generator[Path]":
+def _report_errors(option: str, file: str, run: Path) -> "Generator[Path]":
     path = Path(file)
     try:
         with private_folder(path.parent):
             yield path
     except OSError as error:
         raise UsageError(
-            f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {run}` writes it without "
-            "scoring again."
+            f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {shlex.quote(str(run))} "
+            f"{option} FILE` writes it without scoring again."
         ) from error
