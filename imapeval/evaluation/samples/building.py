@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
@@ -13,6 +12,7 @@ from imapeval.evaluation.samples.rows import (
     SPREADSHEET_ERRORS,
     Row,
     UnusableCell,
+    is_missing,
     list_columns,
     read_number,
     short_repr,
@@ -80,7 +80,7 @@ class SampleBuilder:
         """
         fields, meta = self._columns.split(row.fields, system=system)
         turns: tuple[Turn, ...] = ()
-        if fields.get("turns") in (None, ""):
+        if is_missing(fields.get("turns")):
             question = self._text(row, fields, "question")
             if not self._has_responses:
                 self._fail_missing(row, "response")
@@ -113,7 +113,7 @@ class SampleBuilder:
             references = ()
         texts = {name: value for name, value in fields.items() if isinstance(value, str) and _is_valid_unicode(value)}
         return Sample(
-            id="" if fields.get("id") is None else str(fields["id"]),
+            id="" if is_missing(fields.get("id")) else str(fields["id"]),
             question=texts.get("question", ""),
             references=references,
             response=texts.get("response", ""),
@@ -126,7 +126,7 @@ class SampleBuilder:
     def _response(self, row: Row, fields: Mapping[str, Any]) -> str | None:
         """Return the response, which may be empty; None if there is none."""
         value = fields.get("response")
-        if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
+        if is_missing(value) and (value != "" or not row.has_null):
             return None
         # This comes before errors are refused, because "#N/A" may stand for a missing response. A formula without a
         # value has no text.
@@ -180,7 +180,7 @@ class SampleBuilder:
 
     def _optional_text(self, row: Row, fields: Mapping[str, Any], name: str) -> str:
         value = self._as_text(row, fields.get(name), name)
-        if value is None or (isinstance(value, float) and math.isnan(value)):
+        if is_missing(value):
             return ""
         if not isinstance(value, str):
             self._fail(row, f"the {name} is not a text but {short_repr(value)}", fix="Write a text.")
@@ -210,14 +210,12 @@ class SampleBuilder:
         many = fields.get("references")
         if isinstance(many, list):
             many = [self._as_text(row, text, "reference") for text in cast("list[Any]", many)]
-        if isinstance(fields.get("reference"), list) and many is None:
+        if isinstance(fields.get("reference"), list) and is_missing(many):
             reference, many = "", fields["reference"]
         else:
             reference = self._optional_text(row, fields, "reference")
-        if many is None or many == "":
-            return (reference,) if reference.strip() else ()
-        if reference:
-            self._fail(row, "there are both 'reference' and 'references'", fix="Keep one of them.")
+        if is_missing(many):
+            many = []
         if isinstance(many, str):
             try:
                 many = json.loads(many)
@@ -230,6 +228,10 @@ class SampleBuilder:
         if not isinstance(many, list):
             self._fail(row, f"the references are not a list but {short_repr(many)}", fix="Write a list of texts.")
         texts = cast("list[Any]", many)
+        if not texts:
+            return (reference,) if reference.strip() else ()
+        if reference.strip():
+            self._fail(row, "there are both 'reference' and 'references'", fix="Keep one of them.")
         for text in texts:
             if not isinstance(text, str) or not text.strip():
                 self._fail(row, f"a reference is empty or not a text: {short_repr(text)}", fix="Write texts.")
@@ -237,20 +239,22 @@ class SampleBuilder:
 
     def _ratings(self, row: Row, fields: Mapping[str, Any]) -> dict[str, float]:
         nested = fields.get("ratings")
-        if nested is not None and not isinstance(nested, dict):
+        if is_missing(nested):
+            nested = {}
+        if not isinstance(nested, dict):
             self._fail(
                 row,
                 f"ratings is not an object but {short_repr(nested)}",
                 fix='Write {"accuracy": 4.5} or use ratings.accuracy.',
             )
-        ratings = dict(cast("dict[str, Any]", nested or {}))
+        ratings = dict(cast("dict[str, Any]", nested))
         ratings |= {
             name.removeprefix("ratings."): value for name, value in fields.items() if name.startswith("ratings.")
         }
         return {
             dimension: self._rating(row, dimension, value)
             for dimension, value in ratings.items()
-            if value not in (None, "")
+            if not is_missing(value.strip() if isinstance(value, str) else value)
         }
 
     def _rating(self, row: Row, dimension: str, value: Any) -> float:

@@ -144,6 +144,13 @@ def read_lang(fields: Mapping[str, Any]) -> Lang | None:
     return lang if lang in get_args(Lang) else None
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value is null, an empty text or NaN, which pandas writes for a missing one."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or (isinstance(value, str) and not value)
+
+
 def read_number(value: Any) -> float | None:
     """Return a finite number from a number or a text; None for anything else, including booleans."""
     try:

@@ -11,6 +11,7 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.ids import contrast_ids, describe_added_systems, list_first
 from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.samples.rows import is_missing
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.data.join_report import JoinReport, describe_numbered_ids
@@ -275,7 +276,7 @@ def _read_facets(samples: Sequence[Sample], columns: Sequence[str]) -> dict[str,
 
 
 def _label(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if is_missing(value) else str(value)
 
 
 def _measure(samples: Sequence[Sample], imap_sizes: Mapping[str, int]) -> dict[str, Floats]:

@@ -179,6 +179,44 @@ def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
     ]
 
 
+NAN = float("nan")
+
+
+def test_nan_in_any_field_is_a_missing_value(tmp_path: Path):
+    row = {"question": "Why?", "response": "So.", "system": NAN, "lang": NAN, "turns": NAN, "ratings.tone": NAN}
+    path = write_jsonl(
+        tmp_path / "d.jsonl",
+        row | {"id": "a", "ratings": NAN, "reference_1": "x", "reference_2": NAN, "ratings.accuracy": 4},
+        row | {"id": "b", "ratings": {"tone": NAN}, "reference_1": NAN, "reference_2": NAN, "ratings.accuracy": NAN},
+    )
+    assert read(path, strict=True, columns={"reference": "reference_1,reference_2"}) == [
+        Sample("a", "Why?", ("x",), "So.", "en", "", {"accuracy": 4.0}),
+        Sample("b", "Why?", (), "So.", "en"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"reference": "x", "references": []},
+        {"reference": "x", "references": "[]"},
+        {"reference": "x", "references": NAN},
+        {"reference": ["x"], "references": ""},
+        {"reference": " ", "references": ["x"]},
+        {"reference": NAN, "references": ["x"]},
+    ],
+    ids=str,
+)
+def test_references_in_one_of_two_columns(tmp_path: Path, fields: dict[str, object]):
+    (sample,) = read(write_jsonl(tmp_path / "d.jsonl", {"question": "Why?", "response": "So."} | fields), strict=True)
+    assert sample.references == ("x",)
+
+
+def test_a_rating_of_blanks_is_none(tmp_path: Path):
+    path = write_csv(tmp_path / "d.csv", ["question", "response", "ratings.accuracy"], ["Why?", "So.", " "])
+    assert [sample.ratings for sample in read(path, strict=True)] == [{}]
+
+
 def test_every_loader_is_in_the_list_of_names():
     assert tuple(LOADERS) == LOADER_NAMES
 

@@ -114,6 +114,17 @@ def test_facets_and_covariates(tmp_path: Path):
     np.testing.assert_array_equal(rated.covariates["compression"], [18 / 9, np.nan, np.nan])
 
 
+def test_a_missing_value_is_no_group(tmp_path: Path):
+    meta = ({"task": "dx"}, {"task": float("nan")}, {"task": None})
+    run = write(
+        tmp_path / "run",
+        {"rouge1": [Score(1)] * 3},
+        [replace(sample, meta=fields) for sample, fields in zip(SAMPLES, meta, strict=True)],
+    )
+    rated, _ = join_ratings([run], unrated=True)
+    assert rated.facets["task"] == ("dx", "", "")
+
+
 def test_low_is_good_where_the_metric_says_so(tmp_path: Path):
     run = write(tmp_path / "run", {"perplexity": [Score(9)] * 3, "rouge1": [Score(1)] * 3})
     rated, account = join_ratings([run])
