@@ -67,6 +67,19 @@ def test_french_words_by_hand():
     assert split_for_squad("ge\u0301ne\u0301ral", "fr") == ("général",)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी में दवा", ["हिन्दी", "में", "दवा"]),  # the vowels are combining marks
+        ("مُحَمَّد שָׁלוֹם", ["مُحَمَّد", "שָׁלוֹם"]),
+        ("İstanbul", ["i\u0307stanbul"]),
+        ("1\ufe0f\u20e3 mg/m² ½ ❤\ufe0f", ["1", "mg", "m²", "½"]),  # marks of signs belong to no word
+    ],
+)
+def test_letters_keep_their_marks(text: str, words: list[str]):
+    assert split_for_squad(text, "other") == tuple(words)
+
+
 def test_a_space_in_a_number_joins_only_where_it_is_typographic():
     """ "2 500 mg" may be two tablets of 500 mg."""
     assert split_for_squad("2\u00a0500", "fr") == ("2500",)

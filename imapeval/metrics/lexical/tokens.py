@@ -7,6 +7,8 @@ import string
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
+import regex
+
 from imapeval.metrics.nltk_parts import load_stemmer
 from imapeval.text.language import HAN
 from imapeval.text.normalise import normalise_unicode
@@ -36,8 +38,9 @@ _CACHED_STEMS = 50_000
 
 _ZH_TOKEN = re.compile(f"[{HAN}]|(?:(?![{HAN}_])\\w)+")
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
-"""A number is one token; "2,5" becomes "2.5"."""
+_WORD = regex.compile(r"\d++(?:[.,]\d++)++|(?:\p{L}[\p{M}\u200c\u200d]*+|[\p{N}_])++")
+"""A number is one token; "2,5" becomes "2.5". Letters with their marks, such as the vowels of Hindi and pointed Arabic,
+which are not in the `\\w` of `re`."""
 
 _GROUPING_SPACE = re.compile("(?<=\\d)[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))")
 """Thousands separators; not a plain space, which may separate two numbers, as in "2 500 mg" for two tablets."""
@@ -105,7 +108,7 @@ def split_for_squad(text: str, lang: Lang) -> Tokens:
 
 
 def split_chinese(text: str) -> Tokens:
-    """Return single CJK characters, and words of any other script and numbers whole, in lower case."""
+    """Return single CJK characters, and runs of other letters and digits, in lower case: "2.5mg" is "2", "5mg"."""
     return tuple(_ZH_TOKEN.findall(text.lower()))
 
 
@@ -117,7 +120,7 @@ def split_words(text: str) -> Tokens:
 
 
 def make_ngrams(tokens: Tokens, order: int) -> Iterator[tuple[str, ...]]:
-    """Return the runs of `order` tokens, from the first to the last."""
+    """Yield each run of `order` tokens, from the first to the last."""
     return zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
