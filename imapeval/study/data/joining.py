@@ -96,7 +96,7 @@ def join_ratings(
     rating = _align(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
     is_rated: Flags = np.isfinite(rating).sum(axis=1) > 0
     if not (unrated or is_rated.any()):
-        raise _refuse_unrated(given, answers, from_file=ratings is not None)
+        raise _refuse_unrated(given, answers, named, from_file=ratings is not None)
     by_rater = {name: _align(given.split(name), place, len(answers.samples)) for name in named}
     # Raters who rated only other answers or other dimensions are left out.
     seen = [n for n in range(len(given.raters)) if any(np.isfinite(table[:, n]).any() for table in by_rater.values())]
@@ -252,11 +252,15 @@ def _align(table: Floats, place: Counts, rows: int) -> Floats:
     return spread
 
 
-def _refuse_unrated(given: Ratings, answers: _Answers, *, from_file: bool) -> UsageError:
+def _refuse_unrated(given: Ratings, answers: _Answers, dimensions: Sequence[str], *, from_file: bool) -> UsageError:
     if not from_file:
         return UsageError(
             "no sample of the run has a rating. Give them with --ratings, or score data with columns "
             "ratings.<dimension>."
+        )
+    if any(id_ in answers.row for id_ in given.ids):
+        return UsageError(
+            f"no answer of the run is rated in {', '.join(dimensions)}. Choose other dimensions with --dimensions."
         )
     compared = contrast_ids("ratings", given.ids, "the run's", answers.samples)
     return UsageError(

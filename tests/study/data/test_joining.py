@@ -230,6 +230,10 @@ def test_nothing_is_rated(tmp_path: Path, run: Run):
         join_ratings([bare])
     with pytest.raises(UsageError, match=r"'z1'.*'s are such as '.*1"):
         join_ratings([run], read(tmp_path / "r.csv", "id,accuracy\nz1,1\n"))
+    given = read(tmp_path / "r.csv", "id,accuracy,fluency\nx1,1,\nz9,,2\n")
+    with pytest.raises(UsageError, match=r"fluency.*--dimensions") as caught:
+        join_ratings([run], given, dimensions=["fluency"])
+    assert "--map" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
