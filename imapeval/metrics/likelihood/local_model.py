@@ -67,12 +67,14 @@ class LocalLogprobReader:
 
     def read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
         """Read a batch; see `LogprobReader.read`."""
-        fresh = [continuation for continuation in dict.fromkeys(continuations) if continuation not in self._known]
-        self._known.update(zip(fresh, self._read(fresh), strict=True))
-        outcomes = [self._known[continuation] for continuation in continuations]
+        # Other threads may evict what is known now while the model reads.
+        found = {continuation: self._known.get(continuation) for continuation in continuations}
+        fresh = [continuation for continuation, outcome in found.items() if outcome is None]
+        read = dict(zip(fresh, self._read(fresh), strict=True))
+        self._known.update(read)
         for continuation in list(self._known)[:-_CACHED_READINGS]:
-            del self._known[continuation]
-        return outcomes
+            self._known.pop(continuation, None)
+        return [found[continuation] or read[continuation] for continuation in continuations]
 
     def _read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
         outcomes: dict[int, TokenLogprobs | Failure] = {}

@@ -209,6 +209,23 @@ def test_windows_count_each_token_once(first: int, total: int, size: int) -> Non
     assert all(later[2] == earlier[1] + 1 for earlier, later in pairwise(windows))
 
 
+def test_what_another_thread_evicts_meanwhile_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_model, "_CACHED_READINGS", 4)
+    one = TokenLogprobs((-1.0,), (1,))
+
+    class Busy(LocalLogprobReader):
+        def _read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+            if Continuation("", "slow") in continuations:
+                # As another thread does while the model runs.
+                self.read([Continuation("", text) for text in "abcd"])
+            return [one] * len(continuations)
+
+    reader = Busy("busy", None)  # pyright: ignore[reportArgumentType]
+    old = Continuation("", "old")
+    assert reader.read([old]) == [one]
+    assert reader.read([old, Continuation("", "slow")]) == [one, one]
+
+
 @pytest.mark.slow
 @pytest.mark.neural
 def test_a_real_model(tmp_path: Path) -> None:
