@@ -91,6 +91,9 @@ class GraphDatabase:
 
     def find_row(self, concept_id: object) -> int | None:
         """Return the row of a concept, by its id or an alias; None where there is none."""
+        if not isinstance(concept_id, str):
+            # SQLite has the same error for a parameter of another type as for a closed file.
+            return None
         rows = self.query("SELECT id FROM concept WHERE curie = ?", (concept_id,)) or self.query(
             "SELECT concept FROM alias WHERE alias = ?", (concept_id,)
         )

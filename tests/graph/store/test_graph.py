@@ -181,6 +181,14 @@ def test_threads_share_one_graph(graph: Graph) -> None:
     assert failures == []
 
 
+@pytest.mark.parametrize("other", [("x:drug",), 2**70, None, object()])
+def test_only_a_text_is_an_id(graph: Graph, other: Any) -> None:
+    assert other not in graph
+    assert graph.is_a("x:nsaid", other) is None
+    with pytest.raises(UsageError, match="Ids look like"):
+        graph.names(other)
+
+
 def test_a_closed_graph_says_so(path: Path) -> None:
     graph = Graph.open(path)
     graph.close()
