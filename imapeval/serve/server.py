@@ -38,8 +38,10 @@ def listen(host: str, port: int, *, token: str | None) -> socket.socket:
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise UsageError(f"cannot resolve the address {host!r} ({error.strerror}). Use --host 127.0.0.1.") from error
+    # A label of a name may be empty or too long, which is no OSError.
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot resolve the address {host!r} ({reason}). Use --host 127.0.0.1.") from error
     if token is None and not ipaddress.ip_address(address[0]).is_loopback:
         raise UsageError(
             f"other computers can reach {host}, and there is no token. Set the environment variable IMAPEVAL_TOKEN to "
@@ -90,17 +92,16 @@ def run(app: App, limits: RequestLimits, *, sock: socket.socket, ready: Callable
     server = make_server(app, limits, ready=ready)
     caught: list[int] = []
 
-    def note(number: int, _frame: FrameType | None) -> None:
+    def stop(number: int, _frame: FrameType | None) -> None:
         caught.append(number)
-
-    def hang_up(_number: int, _frame: FrameType | None) -> None:
+        # The signal may arrive before uvicorn has set its own handlers.
         server.should_exit = True
 
     # After an orderly shutdown uvicorn raises the signal again, which would make the process exit with an error.
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     # uvicorn leaves it alone: a closed terminal would end the requests in progress. `nohup` ignores it.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, stop)
     try:
         server.run([sock])
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import os
@@ -12,17 +13,21 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner
 
 from imapeval import _optional
 from imapeval.cli.main import app
+from imapeval.serve.app import LoadedScorer, make_app
+from imapeval.serve.guard import RequestLimits
+from imapeval.serve.server import listen, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,6 +61,30 @@ def post(port: int, value: Any, **headers: str) -> tuple[int, Any]:
     body = json.loads(response.read())
     connection.close()
     return response.status, body
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_before_uvicorn_listens_to_it_ends_it(
+    number: signal.Signals, loaded: LoadedScorer, monkeypatch: pytest.MonkeyPatch
+):
+    serve, late = uvicorn.Server.serve, False
+
+    async def serve_after_signal(server: uvicorn.Server, sockets: list[socket.socket] | None = None) -> None:
+        def end() -> None:
+            nonlocal late
+            late = server.should_exit = True
+
+        signal.raise_signal(number)
+        timer = asyncio.get_running_loop().call_later(5, end)
+        await serve(server, sockets)
+        timer.cancel()
+
+    monkeypatch.setattr(uvicorn.Server, "serve", serve_after_signal)
+    limits = RequestLimits()
+    ending = pytest.raises(KeyboardInterrupt) if number is signal.SIGINT else nullcontext()
+    with listen("127.0.0.1", 0, token=None) as sock, ending:
+        run(make_app(loaded, limits, token=None), limits, sock=sock)
+    assert not late
 
 
 @pytest.mark.slow
