@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from imapeval.evaluation.samples.rows import Row, name_cells, read_header, rejec
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from imapeval.evaluation.samples.files.text_lines import SourceFile
     from imapeval.evaluation.samples.rows import ReadOptions
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 
 _MAX_EMPTY = 1_048_576
-"""Most empty rows one after another: as many as a sheet of Excel has, which may be saved as CSV with all of them."""
+"""Maximum number of consecutive empty rows: the number of rows in an Excel sheet, which may be saved as CSV with all
+of them."""
 
 _HEAD_LINES = 50
 """Lines by which the delimiter is recognised."""
@@ -46,14 +46,16 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
         InputError: The file is empty or wrongly encoded, a quotation mark is not closed, a row is too long, too many
             rows are empty, or, with strict options, a row does not match the header.
     """
+    # The csv module's limit of 128 KiB per field is too low for long answers. It is one for the whole process: other
+    # readers may be at work, so it is not restored.
+    csv.field_size_limit(max(MAX_ROW, csv.field_size_limit()))
     lines = _split_lines(read_lines(file, options.encoding))
-    with _large_fields():
-        head = list(islice(lines, _HEAD_LINES))
-        usual = "\t" if file.suffix in (".tsv", ".tab") else ","
-        delimiter = _find_delimiter(head, usual)
-        if delimiter != usual:
-            _log.warning("%s: columns are separated by %s", file.path, _DELIMITERS[delimiter])
-        yield from _read_rows(file, chain(head, lines), delimiter, options)
+    head = list(islice(lines, _HEAD_LINES))
+    usual = "\t" if file.suffix in (".tsv", ".tab") else ","
+    delimiter = _find_delimiter(head, usual)
+    if delimiter != usual:
+        _log.warning("%s: columns are separated by %s", file.path, _DELIMITERS[delimiter])
+    yield from _read_rows(file, chain(head, lines), delimiter, options)
 
 
 def _split_lines(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
@@ -121,7 +123,11 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
             )
             yield reject_row(error, number=number, options=options)
             continue
-        fields = name_cells(header, cells, path=file.path, line=line)
+        try:
+            fields = name_cells(header, cells, path=file.path, line=line)
+        except InputError as error:
+            yield reject_row(error, number=number, options=options)
+            continue
         yield Row(number, line, fields, has_null=False, decimal_comma=delimiter == ";")
 
 
@@ -136,7 +142,7 @@ def _warn_of_swallowed_rows(
             _log.warning(
                 "%s, line %d: the quotation mark that opens the column %r closes on line %d, and what is between looks "
                 "like rows, which are then part of this cell. If they are rows, remove the quotation mark or double it "
-                "(other places are not named)",
+                "(only the first such place is reported)",
                 file.path,
                 line,
                 name,
@@ -150,7 +156,10 @@ def _warn_of_swallowed_rows(
 def _find_delimiter(head: Sequence[str], usual: str) -> str:
     best, found = (0.0, 1), usual
     for mark in (usual, *(other for other in _DELIMITERS if other != usual)):
-        records = [cells for cells in csv.reader(head, delimiter=mark) if any(cells)]
+        try:
+            records = [cells for cells in csv.reader(head, delimiter=mark) if any(cells)]
+        except csv.Error:
+            continue  # what is wrong, and on which line, is found when the rows are read
         if len(head) == _HEAD_LINES:
             records = records[:1] + records[1:-1]  # the last one may go on
         if not records or len(records[0]) < 2:
@@ -159,13 +168,3 @@ def _find_delimiter(head: Sequence[str], usual: str) -> str:
         if (fitting, len(records[0])) > best:
             best, found = (fitting, len(records[0])), mark
     return found
-
-
-@contextmanager
-def _large_fields() -> Generator[None]:
-    # The csv module's limit of 128 KiB per field is global, and too low for long answers.
-    before = csv.field_size_limit(MAX_ROW)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)

@@ -26,7 +26,7 @@ from imapeval.evaluation.samples.files.excel_parts import (
     too_large_error,
 )
 from imapeval.evaluation.samples.files.text_lines import empty_file_error
-from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, name_cells, read_header
+from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, name_cells, read_header, reject_row
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
 
     Raises:
         InputError: This is not an Excel file, or too large a one, several sheets have a table and none is named,
-            header cells are merged, or a column has values but no name.
+            header cells are merged, or, with strict options, a column has values but no name.
         UsageError: There is no sheet with the given name.
     """
     with _report_damage(file), _make_seekable(file) as stream, ZipFile(stream) as archive:
@@ -88,11 +88,15 @@ def read_excel(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
         sheet = _choose_sheet(book, options.sheet, file)
         areas, computed = _scan_sheet(archive, sheet, file)
         formulas = book.parse_rows(sheet, formulas=True) if computed else None
-        yield from _read_rows(book.parse_rows(sheet), formulas, areas, file)
+        yield from _read_rows(book.parse_rows(sheet), formulas, areas, file, options)
 
 
 def _read_rows(
-    rows: Iterator[_SheetRow], formulas: Iterator[_SheetRow] | None, areas: list[_Area], file: SourceFile
+    rows: Iterator[_SheetRow],
+    formulas: Iterator[_SheetRow] | None,
+    areas: list[_Area],
+    file: SourceFile,
+    options: ReadOptions,
 ) -> Iterator[Row]:
     merged = _MergedCells(areas)
     header: list[str] = []
@@ -115,8 +119,12 @@ def _read_rows(
             for column in range(1, max(len(header), *shown) + 1)
         ]
         header += [""] * (len(values) - len(header))
-        fields = name_cells(header, values, path=file.path, line=line, unit="row")
         number += 1
+        try:
+            fields = name_cells(header, values, path=file.path, line=line, unit="row")
+        except InputError as error:
+            yield reject_row(error, number=number, options=options, unit="row")
+            continue
         yield Row(number, line, fields, has_null=False, unit="row")
 
 

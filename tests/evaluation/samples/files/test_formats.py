@@ -400,6 +400,22 @@ BAD_ROWS: dict[str, tuple[str, Write, dict[str, Any], str]] = {
         {},
         "line 4: 5 fields",
     ),
+    "a value in a column without a name": (
+        "d.csv",
+        content(
+            table(rows=[ROWS[0], ROWS[0] | {"id": "9", "response": "Because."}, ROWS[1]])
+            .replace(b"\r\n", b",\r\n")
+            .replace(b"Because.,", b"Because.,oops")
+        ),
+        {},
+        "line 4: column 5",
+    ),
+    "a value beside a sheet's table": (
+        "d.xlsx",
+        sheet(NAMES, *as_lists(ROWS[0], ROWS[0] | {"id": "9", "beside": "oops"}, ROWS[1])),
+        {},
+        "row 3: column 5",
+    ),
     "an empty question": (
         "d.jsonl",
         content(lines([ROWS[0], ROWS[0] | {"id": "9", "question": " "}, ROWS[1]])),

@@ -1,11 +1,12 @@
 """Nothing is read that is not wanted, and what is read takes time and memory in proportion to it."""
 
+import csv
 import gzip
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +18,8 @@ from openpyxl import Workbook
 from imapeval.errors import InputError
 from imapeval.evaluation.samples import read
 from imapeval.evaluation.samples.files import delimited, excel, excel_parts, json_files, parquet, text_lines
+from imapeval.evaluation.samples.files.formats import read_file
+from imapeval.evaluation.samples.rows import Row
 
 COLUMNS = ("question", "reference", "response")
 
@@ -454,6 +457,35 @@ def test_a_row_of_any_length_is_not_held_in_memory(tmp_path: Path, monkeypatch: 
     with pytest.raises(InputError) as caught:
         read(tmp_path / name, limit=1)
     assert (caught.value.path, "2,000 characters" in str(caught.value)) == (tmp_path / name, True)
+
+
+def test_two_files_with_long_fields_can_be_read_at_the_same_time(tmp_path: Path):
+    before = csv.field_size_limit(131_072)  # Python's own
+    try:
+        readers = [read_rows(tmp_path / name) for name in ("a.csv", "b.csv")]
+        for reader in readers:
+            next(reader)
+        assert [len(list(reader)) for reader in readers] == [1, 1]
+    finally:
+        csv.field_size_limit(before)
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    path.write_text("question,response\nWhy?,So.\nWhy?," + "x" * 200_000)
+    return read_file(str(path))
+
+
+def test_a_quotation_mark_that_is_not_closed_in_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for module in (text_lines, delimited):
+        monkeypatch.setattr(module, "MAX_ROW", 2000)
+    before = csv.field_size_limit(2000)
+    try:
+        (tmp_path / "d.csv").write_text('question,response\nWhy?,"So.\n' + f"Why?,{'x' * 900}\n" * 5)
+        with pytest.raises(InputError) as caught:
+            read(tmp_path / "d.csv")
+    finally:
+        csv.field_size_limit(before)
+    assert (caught.value.path, caught.value.line) == (tmp_path / "d.csv", 2)
 
 
 @pytest.mark.parametrize("row", ["\n", ",,\n", "\r"])
