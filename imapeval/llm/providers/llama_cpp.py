@@ -54,9 +54,9 @@ _log = get_logger(__name__)
 class LlamaCppModel:
     """A model in a GGUF file, run by llama.cpp.
 
-    The server is a separate process: if it crashes, that is an ordinary error, its log is not shown, and its memory is
-    freed when it ends. It listens on 127.0.0.1 at a free port, and ends when this object is collected or this process
-    ends, however that happens. Reasoning is switched off.
+    The server is a separate process: if it crashes, that is an ordinary error, which quotes the errors in its log (the
+    rest is not shown); its memory is freed when it ends. It listens on 127.0.0.1 at a free port, and ends when this
+    object is collected or this process ends, however that happens. Reasoning is switched off.
 
     Args:
         name: Path of a GGUF file, or a name; see `imapeval.llm.providers.weights`.
@@ -153,7 +153,11 @@ class _Server:
                 # Marked as running, so that a cancelled caller cannot cancel it for the others.
                 self._address.set_running_or_notify_cancel()
                 # Not in the event loop's pool: closing the loop would wait for its threads.
-                threading.Thread(target=self._run, args=(self._address,), daemon=True).start()
+                thread = threading.Thread(target=self._run, args=(self._address,), daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    self._address.set_exception(_explain_start(error))
             return self._address
 
     def _run(self, address: Future[str]) -> None:
@@ -174,8 +178,8 @@ class _Server:
                 )
                 self._logger = threading.Thread(target=self._keep_log, args=(process,), daemon=True)
                 self._logger.start()
-        except OSError as error:
-            address.set_exception(ServiceError(f"llama.cpp does not start ({error}).", kind="unreachable"))
+        except (OSError, RuntimeError) as error:
+            address.set_exception(_explain_start(error))
             return
         with cast("IO[str]", process.stdout) as stdout:
             line = stdout.readline().strip()
@@ -221,6 +225,11 @@ class _Server:
             process.kill()
             process.wait()
             cast("IO[str]", process.stdin).close()
+
+
+def _explain_start(error: Exception) -> ServiceError:
+    """Return the error of a process that could not be made, such as at the limit of threads."""
+    return ServiceError(f"llama.cpp does not start ({error}).", kind="unreachable")
 
 
 def _find_errors(log: Iterable[str]) -> list[str]:

@@ -3,10 +3,12 @@ import contextlib
 import gc
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -121,6 +123,25 @@ async def test_a_process_that_cannot_be_made_ends_the_run(gguf, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/absent/python")
     with pytest.raises(ServiceError, match=r"llama\.cpp"):
         await LlamaCppModel(str(gguf)).complete(WORD)
+
+
+@pytest.mark.parametrize("refused", ["_run", "_keep_log"])
+async def test_a_thread_that_cannot_be_started_ends_the_run(gguf, monkeypatch, refused):
+    start = threading.Thread.start
+
+    def refuse(thread):
+        if f"({refused})" in thread.name:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(llama_cpp, "installed", lambda _: True)
+    monkeypatch.setattr(sys, "executable", shutil.which("true"))
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    model = LlamaCppModel(str(gguf))
+    for _ in range(2):
+        with pytest.raises(ServiceError) as caught:
+            await asyncio.wait_for(model.complete(WORD), 5)
+        assert caught.value.kind == "unreachable"
 
 
 async def test_no_proxy_is_asked_for_a_server_on_this_computer(faulty, unused_url, monkeypatch):
