@@ -36,6 +36,9 @@ _FILLERS = frozenset(
 )
 """Values that models write if there is none."""
 
+_EDGES = " ;；,，、。"
+"""Punctuation, and spaces, that are stripped from both ends of a term or value."""
+
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DropReason = Literal[
@@ -130,7 +133,8 @@ def _is_plain(value: Any) -> bool:
 
 def _clean(text: str) -> str:
     """Return the text on one line, without surrounding punctuation of a list or sentence."""
-    return " ".join(_replace_surrogates(text).split()).strip(" ;；,，、。").removesuffix(".")
+    text = " ".join(_replace_surrogates(text).split()).strip(_EDGES)
+    return text.removesuffix(".").rstrip(_EDGES)
 
 
 def _replace_surrogates(text: str) -> str:

@@ -240,6 +240,11 @@ def test_dropped_entries_are_reported():
     assert parsed.dropped[1] == Dropped('["病因", "未提及"]', "filler")
 
 
+def test_a_space_before_a_full_stop_makes_no_other_fact():
+    parsed = clean_entries([("aspirin .", "twice daily."), ("aspirin", "twice daily")])
+    assert parsed.found == (Pair("aspirin", "twice daily"),)
+
+
 def test_a_fact_that_looks_like_a_filler_is_kept():
     values = ["no", "没有", "Na", "unknown virus", "5"]
     parsed = parse_inform(json.dumps({"inform": [{"term": "t", "value": value} for value in values]}))
