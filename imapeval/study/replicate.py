@@ -141,7 +141,9 @@ def read_paper_table(path: Path) -> dict[PaperCell, float]:
         names: list[str] = []
         for column in ("metric", "system", "dimension"):
             value = row.fields.get(column)
-            if not isinstance(value, str) or not value:
+            if column in row.fields and not value:
+                raise InputError(f"the {column} is empty", path=path, line=row.line, fix=f"Write the {column}.")
+            if not isinstance(value, str):
                 raise InputError(
                     f"there is no {column}; the columns are {list_columns(row.fields)}",
                     path=path,

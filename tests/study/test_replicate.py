@@ -128,6 +128,7 @@ def test_the_published_table():
     ("content", "message"),
     [
         ("metric,system,rho,tau\nROUGE-1,x,.1,.1\n", "line 2"),
+        ("metric,system,dimension,rho,tau\n,x,y,.1,.1\n", r"line 2(?!.*'dimension')"),
         ("metric,system,dimension,rho,tau\nROUGE-1,x,y,17,.1\n", "'17'"),
         ("metric,system,dimension,rho,tau\nROUGE-1,x,y,.1,\n", "line 2"),
         ("metric,system,dimension,rho,tau\nr,x,y,.1,.1\nr,x,y,.2,.1\n", "line 3"),

@@ -342,9 +342,10 @@ def _describe_single(
     level: Level | None = None,
     raters: int | None = None,
 ) -> str:
-    what = f"{format_number(r)} ({name})" if name else format_number(r)
     if needed is None:
-        return f"{what} is 0: no number of rated answers shows that it differs from 0."
+        whose = f"The correlation of {name}" if name else "The correlation"
+        return f"{whose} is 0: no number of {_name_units(level, rated=True)} shows that it differs from 0."
+    what = f"{format_number(r)} ({name})" if name else format_number(r)
     return (
         f"To show that {what} differs from 0 with {power:.0%} power about {_count_units(needed, level, raters)} are "
         "needed."
