@@ -28,7 +28,7 @@ import sqlalchemy as sa
 from postgresql import Server, find_programs, run_server
 
 from imapeval.rating import Dimension, RatingStudy, StudySettings, schema
-from imapeval.rating.administration import invite
+from imapeval.rating.administration import issue_links
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
 
@@ -87,7 +87,7 @@ def run(place: str, answers: int, kills: int, database: Server | None) -> Outcom
     settings = StudySettings(title="Kills", dimensions=DIMENSIONS, raters_per_answer=RATERS, panel=RATERS)
     create_study(place, settings, StudyContent(samples))
     with RatingStudy(place) as study:
-        links = [invite(study, f"rater-{n}") for n in range(RATERS)]
+        links = [*issue_links(study, [f"rater-{n}" for n in range(RATERS)]).values()]
     outcome, done = Outcome(), threading.Event()
     process, port = start(place, 0)
     workers = [threading.Thread(target=rate, args=(port, link, outcome, done)) for link in links]

@@ -30,7 +30,7 @@ import sqlalchemy as sa
 from scipy.stats import chi2_contingency, kruskal
 
 from imapeval.rating import Dimension, RatingStudy, StudySettings, schema
-from imapeval.rating.administration import invite, invite_owner
+from imapeval.rating.administration import invite_owner, issue_links
 from imapeval.rating.export import list_exported
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
@@ -73,7 +73,7 @@ def main() -> None:
 
 def run(study: RatingStudy, raters: int, pause: float) -> None:
     """Serve, rate, print and check."""
-    links, owner = [invite(study, f"rater-{n}") for n in range(raters)], invite_owner(study)
+    links, owner = [*issue_links(study, [f"rater-{n}" for n in range(raters)]).values()], invite_owner(study)
     command = [sys.executable, "-m", "imapeval", "rate", "serve", study.database.place, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

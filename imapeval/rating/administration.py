@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -32,25 +33,14 @@ def make_link(base: str, secret: str) -> str:
     return f"{base.rstrip('/')}/enter#{secret}"
 
 
-def invite(study: RatingStudy, name: str) -> str:
-    """Give a free seat to a rater, and return the secret of the link.
-
-    Only a hash of the secret is stored: it cannot be shown again, only replaced (`reissue`).
-
-    Raises:
-        UsageError: The name is taken, or no seat is free.
-    """
-    return issue_links(study, [name])[name]
-
-
 def issue_links(study: RatingStudy, names: Iterable[str], *, again: bool = False) -> dict[str, str]:
-    """Do what `invite` does, or `reissue` if `again`, for all names or, if that is impossible for one, for none.
+    """Give a free seat to each rater or, if `again`, replace the raters' links: for all, or for none if one fails.
 
     Returns:
-        Secrets by name.
+        Secrets of the links by name. Only their hashes are stored: they cannot be shown again, only replaced.
 
     Raises:
-        UsageError: As they do.
+        UsageError: A name is taken, or no seat is free; if `again`, there is no such rater.
     """
     with study.database.write() as connection:
         return {
@@ -66,8 +56,8 @@ def _invite(connection: sa.Connection, name: str, seats: int) -> str:
     seat = connection.scalar(free.with_for_update())
     if seat is None:
         raise UsageError(
-            f"all {seats} seats are taken. Hand over those of a rater who has left: imapeval rate "
-            "reassign STUDY NAME --to NEW-NAME"
+            f"all {seats} seats are taken. To replace a rater who has left: imapeval rate reassign STUDY NAME --to "
+            "NEW-NAME"
         )
     connection.execute(raters.update().where(raters.c.id == seat).values(name=name))
     record_event(connection, "invited", rater=seat, name=name)
@@ -80,15 +70,6 @@ def invite_owner(study: RatingStudy) -> str:
         revoke_links(connection, None)
         record_event(connection, "owner's link")
         return issue_link(connection, None)
-
-
-def reissue(study: RatingStudy, name: str) -> str:
-    """Revoke a rater's link and return the secret of a new one. Nothing else changes.
-
-    Raises:
-        UsageError: There is no such rater.
-    """
-    return issue_links(study, [name], again=True)[name]
 
 
 def _reissue(connection: sa.Connection, name: str) -> str:
@@ -123,7 +104,8 @@ def check_name(connection: sa.Connection, name: str) -> None:
         raise UsageError(f"{name!r} stands for you, the owner of the study. Give the rater another name.")
     if connection.scalar(sa.select(schema.raters.c.id).where(schema.raters.c.name == name)) is not None:
         raise UsageError(
-            f"there is already a rater {name!r}. For a new link: imapeval rate invite STUDY --reissue {name}"
+            f"there is already a rater {name!r}. For a new link: imapeval rate invite STUDY --reissue "
+            f"{shlex.quote(name)}"
         )
 
 
@@ -162,5 +144,5 @@ def stop(study: RatingStudy, *, reason: str) -> None:
     """
     with study.database.write() as connection:
         if is_stopped(connection):
-            raise UsageError("the study has been stopped already. Take its ratings with: imapeval rate export")
+            raise UsageError("the study has been stopped already. Take its ratings with: imapeval rate export STUDY")
         record_event(connection, "stopped", reason=reason)

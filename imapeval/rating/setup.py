@@ -165,11 +165,10 @@ def _assign(
         for answer, block in zip(numbers["rating"], blocks, strict=True)
         for slot, seat in enumerate(block)
     }
+    practice = numbers.get("training", [])
+    training = random.Random(f"{settings.seed}/training").sample(practice, len(practice))
     rows: list[dict[str, Any]] = []
     for rater in range(1, settings.panel + 1):
-        training = random.Random(f"{settings.seed}/training").sample(
-            numbers.get("training", []), len(numbers.get("training", []))
-        )
         items: list[ItemKey] = [("training", answer) for answer in training]
         items += [
             (purpose[answer] if kind == "extra" else kind, answer)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.postgresql import Server, find_programs, run_server
 from imapeval.rating import Dimension, Entry, Item, Rater, RatingStudy, StudySettings
-from imapeval.rating.administration import invite
+from imapeval.rating.administration import issue_links
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
 from tests.rating.site import ANSWERS, PRACTICE, Site, serve
@@ -87,7 +87,7 @@ class Studies:
         return self._closed.enter_context(RatingStudy(self.place))
 
     def invite(self, study: RatingStudy, name: str) -> Rater:
-        return self.identify(study, invite(study, name))
+        return self.identify(study, issue_links(study, [name])[name])
 
     @staticmethod
     def identify(study: RatingStudy, secret: str | None) -> Rater:

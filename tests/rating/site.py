@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 from imapeval.rating import Dimension, RatingStudy, StudySettings
-from imapeval.rating.administration import invite, invite_owner
+from imapeval.rating.administration import invite_owner, issue_links
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.rating.web.app import make_app
 from imapeval.serve.guard import RequestLimits
@@ -91,7 +91,7 @@ def serve(place: str, content: StudyContent, *, facts: bool = False, secure: boo
     create_study(place, settings, content)
     with ExitStack() as stack:
         study = stack.enter_context(RatingStudy(place))
-        links = {name: invite(study, name) for name in ("anna", "ben")} | {"owner": invite_owner(study)}
+        links = issue_links(study, ("anna", "ben")) | {"owner": invite_owner(study)}
         sock = stack.enter_context(listen("127.0.0.1", 0, token=None))
         ready = threading.Event()
         server = make_server(make_app(study, RequestLimits(), secure=secure), RequestLimits(), ready=ready.set)

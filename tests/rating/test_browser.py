@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from imapeval.rating.administration import reissue, stop
+from imapeval.rating.administration import issue_links, stop
 from imapeval.rating.model import Fact
 from imapeval.rating.reassignment import adjudicate, reassign
 from imapeval.rating.setup import StudyContent
@@ -385,7 +385,7 @@ def test_two_links_in_one_browser_do_not_mix(visitor: Visitor, site: Site):
     anna = visitor.visit(site, "anna")
     practise(anna)
     # Refused by the server: a page that closes without a connection may get it back for a moment, and send.
-    site.secrets["anna"] = reissue(site.study, "anna")
+    site.secrets["anna"] = issue_links(site.study, ["anna"], again=True)["anna"]
     rate_by_keyboard(anna, "5", "Enter", "1", "Enter")
     expect(anna.locator("#banner")).to_contain_text("personal link")
     context = anna.context

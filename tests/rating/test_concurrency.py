@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from imapeval.errors import ResourceError
 from imapeval.rating import RatingConflictError, UnknownItemError, schema
-from imapeval.rating.administration import invite
+from imapeval.rating.administration import issue_links
 from imapeval.rating.export import copy_study
 from imapeval.rating.reassignment import reassign
 from imapeval.rating.store import RatingStudy
@@ -97,8 +97,8 @@ def test_different_entries_under_one_id_at_once(studies: Studies):
 def test_seats_are_given_once(studies: Studies):
     study, _ = studies.make(raters=2, panel=8, names=0)
     with ThreadPoolExecutor(8) as pool:
-        secrets = list(pool.map(lambda number: invite(study, f"rater-{number}"), range(8)))
-    assert len({studies.identify(study, secret).id for secret in secrets}) == 8
+        given = list(pool.map(lambda number: issue_links(study, [f"rater-{number}"]), range(8)))
+    assert len({studies.identify(study, secret).id for links in given for secret in links.values()}) == 8
 
 
 def test_reassigned_while_the_rater_rates(studies: Studies):
@@ -142,7 +142,7 @@ def test_copied_while_raters_rate(studies: Studies, tmp_path: Path):
 @pytest.mark.slow
 def test_killed_at_random_moments(studies: Studies, tmp_path: Path):
     study, _ = studies.make(questions=40, raters=3, panel=4, names=0)
-    secrets = [invite(study, f"rater-{number}") for number in range(4)]
+    secrets = [*issue_links(study, [f"rater-{number}" for number in range(4)]).values()]
     rng = random.Random(0)
     logs: list[Path] = []
     # Forked from a process that has loaded the package: loading it takes a rater longer than rating.

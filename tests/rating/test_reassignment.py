@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import UnknownItemError
-from imapeval.rating.administration import invite
+from imapeval.rating.administration import issue_links
 from imapeval.rating.monitoring import overview
 from imapeval.rating.reassignment import adjudicate, reassign
 
@@ -95,9 +95,16 @@ def test_names_that_cannot_take_over(sqlite_studies: Studies):
     with pytest.raises(UsageError):
         reassign(study, raters[1].name, to=raters[0].name)
     with pytest.raises(UsageError, match="3"):
-        invite(study, "late")
+        issue_links(study, ["late"])
     with pytest.raises(UsageError, match="already"):
-        invite(study, raters[0].name)
+        issue_links(study, [raters[0].name])
+
+
+def test_a_command_quotes_a_name_with_a_space(sqlite_studies: Studies):
+    study, _ = sqlite_studies.make(names=0)
+    issue_links(study, ["Anna Berg"])
+    with pytest.raises(UsageError, match="--reissue 'Anna Berg'"):
+        issue_links(study, ["Anna Berg"])
 
 
 def test_disputes_are_settled_without_names(studies: Studies):

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.rating import RatingConflictError, RatingStudy, Span, UnknownItemError, schema
-from imapeval.rating.administration import invite, invite_owner, reissue, revoke, stop
+from imapeval.rating.administration import invite_owner, issue_links, revoke, stop
 from imapeval.rating.export import copy_study, list_exported
 from imapeval.rating.model import Entry, Fact
 from imapeval.rating.store import hash_secret
@@ -210,7 +210,7 @@ def test_malformed_entries(wrong: dict[str, object]):
 
 def test_secrets_are_long_hashed_and_revocable(studies: Studies):
     study, _ = studies.make(names=0)
-    secret = invite(study, "anna")
+    secret = issue_links(study, ["anna"])["anna"]
     # 192 bits in base64.
     assert re.fullmatch(r"[A-Za-z0-9_-]{32}", secret)
     with study.database.read() as connection:
@@ -220,7 +220,7 @@ def test_secrets_are_long_hashed_and_revocable(studies: Studies):
     anna = study.identify(secret)
     assert anna is not None
     assert (anna.name, anna.role) == ("anna", "rater")
-    second = reissue(study, "anna")
+    second = issue_links(study, ["anna"], again=True)["anna"]
     assert (study.identify(secret), study.identify(second)) == (None, anna)
     revoke(study, "anna")
     assert study.identify(second) is None
