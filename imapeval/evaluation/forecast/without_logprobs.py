@@ -62,6 +62,7 @@ async def forecast_without_logprobs(
     resources = MetricResources(llm=model, votes=votes)
     judges = [metric.prepare(resources) for metric in work.metrics if isinstance(_unwrap(metric), WeightedJudge)]
     again = replace(work, model=model, metrics=tuple(judges))
+    # The extractor and the matcher still ask the first model, and their requests have been counted.
     work.model.recorded = None
     found = await forecast_usage(samples, again, count=count, progress=progress)
     tasks = {task.name: task for task in (*usual.tasks, *found.tasks)}

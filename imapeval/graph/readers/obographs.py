@@ -55,7 +55,7 @@ def _read_records(source: Source) -> Iterator[Record]:
 
 
 def _read_graphs(source: Source) -> list[dict[str, Any]]:
-    problem, line = "it is not JSON", None
+    line: int | None = None
     try:
         with source.open() as file:
             # Numbers are not used, and Python rejects those of more than 4,300 digits.

@@ -70,8 +70,8 @@ _MODEL_FILES = frozenset({".json", ".jinja", ".txt", ".model", ".safetensors", "
 _HASHED_WHOLE = 32 * 2**20
 _SAMPLES = 256
 _SAMPLE = 4096
-"""Size above which only 256 samples of 4 KiB of a file are hashed: half a million weights suffice to distinguish two
-trainings of the same model, and a 70B model is identified without delay."""
+"""Of a file of more than `_HASHED_WHOLE` bytes only `_SAMPLES` samples of `_SAMPLE` bytes are hashed: half a million
+weights suffice to distinguish two trainings of the same model, and a 70B model is identified without delay."""
 
 _SHOWN = 500
 """Most characters of a vLLM error that a message quotes."""
