@@ -88,5 +88,14 @@ def strip_stage(norm: str) -> str:
 
 
 def _read_numbers(numerals: str) -> frozenset[int]:
-    numbers = [_NUMBERS[one] for one in map(str.lower, _EACH.findall(numerals)) if one in _NUMBERS]
-    return frozenset(range(min(numbers), max(numbers) + 1) if numbers and _SPAN.search(numerals) else numbers)
+    numbers: set[int] = set()
+    last, end = 0, 0
+    for found in _EACH.finditer(numerals):
+        number = _NUMBERS.get(found[1].lower())
+        if number is None:
+            continue
+        # A list may hold ranges: "I, III-IV".
+        first = last if end and _SPAN.search(numerals[end : found.start()]) else number
+        numbers.update(range(min(first, number), max(first, number) + 1))
+        last, end = number, found.end()
+    return frozenset(numbers)
