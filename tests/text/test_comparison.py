@@ -114,6 +114,9 @@ OPPOSITE = [
     ("限制饮酒", "饮酒不受限制"),
     ("restricted diet", "unrestricted diet"),
     ("活动受限制", "活动不受限"),
+    ("make up for the missed dose", "leave out the missed dose"),
+    ("making up for the missed dose", "skip the missed dose"),
+    ("禁欲", "同房"),
 ]
 OTHER_AMOUNT = [
     ("早3片晚1片", "早1片晚3片"),
@@ -210,6 +213,7 @@ OTHER_ORDER = [
     ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
+    ("节欲", "禁欲"),  # restraint, not abstinence
     ("day 10", "week 2"),
     ("第1周", "第3天"),
     ("布洛芬口服", "布洛芬"),

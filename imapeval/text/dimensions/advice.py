@@ -1,9 +1,9 @@
 """Dimensions of advice: what to take, eat and do, and how.
 
-Words of denial and advice against something (stop, avoid, skip, 停, 禁, 忌, 不) are read before the sides, so no side
-contains one. Where usage has only a denied form ("skip the missed dose", 避光, 禁食), what remains of it is the side that it
-denies. Dimensions with one side are about one thing that is either advised or not. They stand alone only where the thing
-occurs in advice alone ("drive"), and otherwise are in `COMPLEMENTS` ("alcohol").
+Words of denial and advice against something (stop, avoid, skip, 停, 禁, 忌, 不) are read before the sides. Where usage
+has only a denied form ("skip the missed dose", 戒酒, 避光), the side contains it, or what remains of it, for what it
+denies. Dimensions with one side are about one thing that is either advised or not. They stand alone only where the
+thing occurs in advice alone ("drive"), and otherwise are in `COMPLEMENTS` ("alcohol").
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _THING = r"(?:the \w+ |your \w+ |it |them |this |that )?"
 
 def _nutrient(latin: str, chinese: str, *, loose: bool = False) -> tuple[str, str]:
     """Return the sides "more of it" and "less of it" of what is eaten; loose if it is no laboratory value or symptom."""
-    diet = r"" if loose else r"[- ](?:diets?|foods?|intake|meals?|snacks?|drinks?)\b"
+    diet = "" if loose else r"[- ](?:diets?|foods?|intake|meals?|snacks?|drinks?)\b"
     behind = r"(?:your |the |dietary |intake of |amounts? of |foods? (?:rich|high) in ){0,2}"
     # The name itself stays behind: "more water" and "less salt" are opposed in the row of more and less.
     what, food = (
@@ -99,7 +99,7 @@ STANDALONE = (
         r"\b(?:let|leave|leaving|allow) (?:him|her|them|the (?:baby|child(?:ren)?|patient)|your (?:baby|child(?:ren)?)) (?:to )?sleep(?:ing)?\b|让(?:他|她|孩子|宝宝|病人|患者)睡|任其睡",
     ),
     # --- food
-    _nutrient(r"salt|sodium|salty foods?", r"盐|钠|咸|食盐", loose=False),
+    _nutrient(r"salt|sodium|salty foods?", r"盐|钠|咸|食盐"),
     _nutrient(
         r"sugars?|sweets?|sweet foods?|sugary (?:foods?|drinks?)|carbohydrates?|carbs",
         r"糖分?(?!皮质|尿|蛋白|苷|化)|甜食?|碳水(?:化合物)?|主食",
@@ -185,7 +185,7 @@ STANDALONE = (
 STANDALONE_COMPLEMENTS = (
     # --- missed doses: "skip the missed dose" denies the side
     (
-        r"\b(?:doubl(?:e|ed|ing)(?: up)?(?: on)?|take (?:a |an )?(?:double|extra|two)|two|make(?:ing)? up(?: for)?(?: with)?|catch(?:ing)? up(?: on| with)?|compensat(?:e|ing)(?: for)?) (?:the |your |a |any |of the )?(?:next |missed |forgotten |double |extra )*(?:doses?|tablets?|pills?|one)(?= (?:to|at|if|for|next|together|missed|you)|$)"
+        r"\b(?:doubl(?:e|ed|ing)(?: up)?(?: on)?|take (?:a |an )?(?:double|extra|two)|two|mak(?:e|ing) up(?: for)?(?: with)?|catch(?:ing)? up(?: on| with)?|compensat(?:e|ing)(?: for)?) (?:the |your |a |any |of the )?(?:next |missed |forgotten |double |extra )*(?:doses?|tablets?|pills?|one)(?= (?:to|at|if|for|next|together|missed|you)|$)"
         r"|\bdouble dos(?:e|es|ing)\b|\b(?:skip|omit|leave out) (?:the |a |any |your )?(?:missed|forgotten) (?:dose|tablet|pill)\b|双倍(?:剂量|补|服|吃)|加倍补?(?=服|吃)|补(?:服|吃)(?:双倍|两倍|漏服)|一次吃两次的?量|漏服(?:的)?(?:剂量|药)?(?:要|需|应)?补",
     ),
     # --- storage
@@ -241,7 +241,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (r"\b(?:swim(?:ming)?|go in(?:to)? the (?:pool|sea|water)|swimming pools?|diving)\b|游泳|下水|潜水|去泳池|玩水",),
     (
-        r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?|(?:avoid|away from) (?:the |direct |strong )?sun)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|(?<=[暴曝])晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
+        r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|(?<=[暴曝])晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
         r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from (?:the )?sun|(?:hide|shelter|stay) (?:away )?(?:from|out of) (?:the )?sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
     ),
     (
@@ -289,13 +289,12 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:tell(?:ing)?|inform(?:ed|ing)?|notif(?:y|ied|ying)|warn(?:ed)?|let) (?:the |your |his |her |any |all |sexual |every |a )*(?:doctors?|dentists?|pharmacist|nurse|surgeon|anaesthetist|anesthesiologist|partners?|family|school|employer|patient|contacts?|parents?|gp|dvla)(?: know)?\b|\b(?:disclos(?:e|ed|ing|ure)|be open about|speak openly)\b|告知|告诉|如实(?=说|告|讲|回答)|通知(?=医|家|性伴|学校|伴侣)|讲明|坦白",
         r"\b(?:keep(?:ing)? (?:it |this |the \w+ )?(?:secret|private|confidential|to yourself)|conceal(?:ed|ing|ment)?|hid(?:e|ing) (?:it|this|the diagnosis|your)|cover(?:ing)? it up)\b|保密|隐瞒|瞒着|瞒(?=住|报|医)|保守秘密|藏着",
     ),
-    # --- treat or not
 )
 
 COMPLEMENTS = (
     # --- one-sided: other names of what is advised or not
     (
-        r"\b(?:drink(?:ing)? )?(?:an occasional drink|the odd drink|social drinking|(?:any |some |drinking )?alcohol|alcoholic (?:drinks?|beverages?)|beer|wine|spirits|liquor|booze|liquor)\b(?!-|[- ](?:wipe|swab|rub|withdrawal|based|gel|use disorder|abuse|dependence|dependency|poisoning|intoxication|syndrome|pad|solution|hand|injection|septal|ablation))(?: consumption| intake)?"
+        r"\b(?:drink(?:ing)? )?(?:an occasional drink|the odd drink|social drinking|(?:any |some |drinking )?alcohol|alcoholic (?:drinks?|beverages?)|beer|wine|spirits|liquor|booze)\b(?!-|[- ](?:wipe|swab|rub|withdrawal|based|gel|use disorder|abuse|dependence|dependency|poisoning|intoxication|syndrome|pad|solution|hand|injection|septal|ablation))(?: consumption| intake)?"
         r"|(?:喝|饮)?[点些]?(?<![限少控减节])酒(?!精|渣|窝|石|糟|曲|酿)|[戒忌禁断]酒(?!精)|酒类|含酒精(?:的)?(?:饮料|饮品)|沾酒|酗酒",
     ),
     (
@@ -311,7 +310,7 @@ COMPLEMENTS = (
     (r"\bgrapefruit(?: juice)?\b|西柚汁?|葡萄柚汁?",),
     (r"\b(?:seafood|shellfish)\b(?! allergy)|海鲜|海产品?|发物",),
     (
-        r"\b(?:have (?:sex|intercourse)|having sex|(?:sexual|vaginal|penetrative)? ?intercourse|sexual (?:activity|relations)|(?:abstain(?:ing)? from|refrain from|avoid|stop|no) sex|sex (?:is|can|may|should)|mak(?:e|ing) love)\b|同房(?!间)|性生活|性交(?!痛|困难)|房事|夫妻生活|行房|禁欲|节欲|性行为",
+        r"\b(?:have (?:sex|intercourse)|having sex|(?:sexual|vaginal|penetrative)? ?intercourse|sexual (?:activity|relations)|(?:abstain(?:ing)? from|refrain from|avoid|stop|no) sex|sex (?:is|can|may|should)|mak(?:e|ing) love)\b|同房(?!间)|性生活|性交(?!痛|困难)|房事|夫妻生活|行房|禁欲|性行为",
     ),
     (
         r"\b(?:cosmetics|mascara|eye ?liner|foundation cream|(?:eye )?make-?up(?! (?:for|of|the|your|a))|wear(?:ing)? make[- ]up)\b|化妆(?:品)?|彩妆|眼妆|上妆|画眼线",
@@ -387,5 +386,3 @@ COMPLEMENTS = (
         r"\b(?:prescription[- ]only|on prescription|(?<!without )(?<!without a )(?:(?:needs?|requires?) (?:a )?prescription|prescription (?:needed|required|only|medicine|drug))|prescribed by)\b|(?<!非)处方药|凭处方|医生开",
     ),
 )
-
-# Distinctive excerpt of the source of a side (occurs in exactly one side): alternatives to add to it.
