@@ -52,7 +52,7 @@ TERMS: tuple[QueryTerm, ...] = (
         "诊断",
         r"\bwhat (?:is|could|can|might|may) (?:it|this|that|these|be|the (?:problem|matter))|\bwhat(?:'s| is| are) wrong"
         r"|\bwhat (?:disease|condition|illness|disorder|do i have|does (?:he|she) have|am i (?:suffering|dealing))"
-        r"|\bdiagnos\w+|\bcould (?:it|this|that|i|he|she) (?:be|have)\b|\bdo i have\b|\bis (?:it|this) (?:a|an)\b"
+        r"|\bdiagnos\w+|\bcould (?:it|this|that|i|he|she) (?:be|have)\b|\bdo i have\b(?! to\b)|\bis (?:it|this) an?\b(?! (?:good|bad) idea\b)"
         r"|\bmost likely (?:disease|condition|explanation)\b|\bwhat (?:happened|happens|is happening|is going on)",
         r"什么病|何病|啥病|哪种病|什么疾病|哪种疾病|什么问题|诊断(?!出|为|结果|后|的)|(?:可能|会)是什么|是不是(?!需要|要|可以|应该)"
         r"|怎么回事|咋回事|怎么了|得了什么|患(?:有|了)?什么|患了哪|可能患|什么类型|哪种类型|什么情况",
