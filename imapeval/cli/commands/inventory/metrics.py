@@ -99,6 +99,8 @@ def _print_group(title: str, group: "list[Metric]") -> None:
     states = [_describe_availability(metric, short=True) for metric in group]
     if len(set(states)) == 1:
         state, marked = states[0], set[str]()
+    elif "yes" not in states:
+        state, marked = "no", set[str]()
     else:
         state, marked = (
             "yes, except *",

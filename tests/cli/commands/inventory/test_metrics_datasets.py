@@ -1,10 +1,12 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from imapeval import __version__
+from imapeval.cli.commands.inventory.metrics import _print_group
 from imapeval.metrics import registry
 from tests.cli.conftest import Command
 
@@ -59,6 +61,28 @@ def test_the_list_of_metrics_fits_a_screen(imapeval: Command):
     assert "bleu1, bleu2, bleu3" in imapeval("metrics", "show", "bleu").stdout
     assert "Language model as a judge (runnable here: no, needs --llm)" in lines
     assert "NAME+imap" in lines[-2]
+
+
+@pytest.mark.parametrize(
+    ("missing", "state", "starred"),
+    [
+        (["", ""], "yes", 0),
+        (["", "weights of a"], "yes, except *", 1),
+        (["weights of a", "weights of b"], "no, needs weights", 0),
+        (["weights of a", "pip install b"], "no", 0),
+    ],
+)
+def test_whether_a_group_can_be_computed_here(
+    missing: list[str], state: str, starred: int, capsys: pytest.CaptureFixture[str]
+):
+    group = [
+        SimpleNamespace(name=name, summary="s", missing_requirements=needs, requires=frozenset())
+        for name, needs in zip("ab", missing, strict=True)
+    ]
+    _print_group("Title", group)  # pyright: ignore[reportArgumentType]
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title == f"Title (runnable here: {state})"
+    assert sum(line.startswith("*") for line in lines) == starred
 
 
 def test_a_metric_is_explained(imapeval: Command):
