@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _QUESTION = ("question", "question_id", "id")
 _SIDES = {side: (side, f"system_{side}", f"model_{side}") for side in "ab"}
-_TIES = ("tie", "tie (bothbad)", "both", "neither", "equal", "draw")
+_TIES = ("tie", "tie (bothbad)", "tie (both bad)", "both_bad", "bothbad", "both", "neither", "equal", "draw")
 
 
 @dataclass(frozen=True, slots=True)

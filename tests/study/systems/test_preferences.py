@@ -90,6 +90,7 @@ def test_strengths_that_are_not_determined():
     [
         ("question,a,b,winner\nq,x,y,x\nq,x,y,b\nr,y,x,tie\n", [1, 0, 0.5]),
         ("question_id,model_a,model_b,winner\n1,x,y,model_a\n1,x,y,model_b\n2,y,x,tie (bothbad)\n", [1, 0, 0.5]),
+        ("question_id,model_a,model_b,winner\n1,x,y,model_a\n1,x,y,model_b\n2,y,x,both_bad\n", [1, 0, 0.5]),
         ("id,system_a,system_b,winner\nq,x,y,A\nq,x,y,y\nr,y,x,Tie\n", [1, 0, 0.5]),
         ("question,a,b,winner\nq,b,a,a\nq,b,a,b\nr,a,b,tie\n", [0, 1, 0.5]),
     ],
