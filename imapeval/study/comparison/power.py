@@ -293,7 +293,7 @@ def _plan_pair(
         smallest = smallest_difference(
             max(r1, r2), row.n, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design
         )
-    except (ValueError, ZeroDivisionError):
+    except ValueError:
         return _explain(blank, too_close)
     sentence = _describe_pair(r1, r2, power, needed, names=(row.first, row.second), level=row.level, raters=raters)
     if smallest is not None and raters is None:

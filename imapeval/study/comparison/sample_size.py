@@ -47,10 +47,12 @@ def required_answers(
     _check(r1, r2, between, power=power, alpha=alpha, design_effect=design_effect)
     if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
         raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
-    if r1 == r2:
+    # Fisher's z of two correlations that differ in the last digit can be equal.
+    difference = atanh(r1) - atanh(r2)
+    if difference == 0:
         return None
     variance = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) * design_effect
-    return ceil(3 + variance * (_quantiles(power, alpha) / (atanh(r1) - atanh(r2))) ** 2)
+    return ceil(3 + variance * (_quantiles(power, alpha) / difference) ** 2)
 
 
 def smallest_difference(

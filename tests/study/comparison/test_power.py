@@ -41,6 +41,8 @@ def test_needed_answers_and_smallest_difference_agree():
     # Metrics that hardly correlate cannot both agree nearly perfectly: r2 <= .95 x .1 + sqrt((1 - .95^2) (1 - .1^2)).
     assert smallest_difference(0.95, 400, between=0.1) == pytest.approx(0.95 - 0.405684, abs=1e-5)
     assert required_answers(0.5, 0.5, between=0.8) is None
+    # Other numbers, but the same on Fisher's scale.
+    assert required_answers(0.5, 0.49999999999999994, between=0.9) is None
     twice = required_answers(0.57, 0.60, between=0.8, spearman=True, design_effect=2.0)
     assert twice == pytest.approx(2 * n, abs=5)
 
