@@ -117,7 +117,7 @@ def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
     """
     total = count_layers(loaded)
     if not 0 <= layers <= total:
-        raise ValueError(f"layer {layers} of a model with {total}")
+        raise ValueError(f"there is no layer {layers}: the model has {total}")
     if layers == total:
         return loaded
     tensors = [*loaded.model.parameters(), *loaded.model.buffers()]
@@ -132,7 +132,7 @@ def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
     # ALBERT has one layer that is used again and again, as often as its configuration says.
     if len(stacks) > 1 or (not stacks and model.config.model_type != "albert"):
         raise ResourceError(
-            f"no layer of a model of the type {model.config.model_type!r} can be chosen; take the last."
+            f"the layers of a model of type {model.config.model_type!r} cannot be chosen; use the last one."
         )
     for module, name in stacks:
         setattr(module, name, getattr(module, name)[:layers])
@@ -162,6 +162,9 @@ def _load(model: str, path: Path, kind: Kind, device: str) -> LoadedModel:
             network, report = getattr(transformers, _CLASSES[kind]).from_pretrained(
                 path, dtype=_choose_dtype(config, device, torch), output_loading_info=True
             )
+            if kind == "encoder" and network.config.is_encoder_decoder:
+                network = network.get_encoder()
+            network = network.to(device).eval()
     except (
         OSError,
         ValueError,
@@ -182,12 +185,10 @@ def _load(model: str, path: Path, kind: Kind, device: str) -> LoadedModel:
             f"the weights of {model!r} lack {len(missing)} parts of a model of the kind {kind!r}, such as "
             f"{missing[0]}. They are of another kind of model, or damaged."
         )
-    if kind == "encoder" and network.config.is_encoder_decoder:
-        network = network.get_encoder()
     if tokenizer.pad_token_id is None:
         # Of models that only continue texts. Padding is masked, so that any token will do.
         tokenizer.pad_token = tokenizer.eos_token
-    return LoadedModel(tokenizer, network.to(device).eval(), device, _find_max_tokens(model, tokenizer, network))
+    return LoadedModel(tokenizer, network, device, _find_max_tokens(model, tokenizer, network))
 
 
 def _choose_dtype(config: Any, device: str, torch: Any) -> Any:

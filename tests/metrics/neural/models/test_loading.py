@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
@@ -102,6 +103,16 @@ def test_damaged_weights_are_refused(tiny_bert: Path, tmp_path: Path) -> None:
         load_model(str(folder), "encoder")
     with pytest.raises(ResourceError, match=r"model\.safetensors"):
         load_model(str(weights), "encoder")
+
+
+def test_a_device_without_enough_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    packages = Mock(), MagicMock(), Mock(SafetensorError=ValueError)
+    network = Mock(config=SimpleNamespace(is_encoder_decoder=False))
+    network.to.side_effect = RuntimeError("CUDA out of memory")  # torch.OutOfMemoryError is one
+    packages[1].AutoModel.from_pretrained.return_value = (network, {"missing_keys": []})
+    monkeypatch.setattr(loading, "import_packages", lambda *_names, needed_for: packages)
+    with pytest.raises(ResourceError, match="out of memory"):
+        loading._load("m", tmp_path, "encoder", "cuda")
 
 
 def test_the_encoder_of_a_model_with_two_halves(tiny_bert: Path, tmp_path: Path) -> None:
