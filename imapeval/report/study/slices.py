@@ -35,6 +35,7 @@ from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter
 from imapeval.report.study.correlations import render_cell
 from imapeval.report.study.selection import describe_selection, main_correlations, order_dimensions, select_top_metrics
 from imapeval.study.data.findings import ALL
+from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,11 +127,12 @@ def _render_heterogeneities(study: Study) -> list[Markup]:
     rows = study.heterogeneities
     if not rows:
         return []
-    alpha = 1 - study.confidence
     # Sentences on the mean over dimensions are not repeated for each of them; the table has all.
     only = ALL if any(row.dimension == ALL for row in rows) else None
     found = [
-        row for row in rows if row.p_adjusted is not None and row.p_adjusted < alpha and only in (None, row.dimension)
+        row
+        for row in rows
+        if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANCE_LEVEL and only in (None, row.dimension)
     ]
     lines = [
         [
@@ -148,7 +150,7 @@ def _render_heterogeneities(study: Study) -> list[Markup]:
         for row in rows
     ]
     heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
-    none = f"No difference between groups is significant (p of {alpha:.2g} or more after Holm's correction)."
+    none = f"No difference between groups is significant (p of {SIGNIFICANCE_LEVEL:g} or more after Holm's correction)."
     families = Counter(row.dimension for row in rows if row.p is not None)
     sizes = ", ".join(f"{format_dimension(dimension)} {count}" for dimension, count in families.items())
     family = f"Holm's correction is over the metrics and facets of a dimension; numbers of tests: {sizes or 'none'}."

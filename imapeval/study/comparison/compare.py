@@ -26,7 +26,7 @@ from imapeval.study.correlation.coefficients import all_coefficients, find_coeff
 from imapeval.study.correlation.group_correlation import merge_ties
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import CONFIDENCE
+from imapeval.study.intervals import CONFIDENCE, SIGNIFICANCE_LEVEL
 from imapeval.study.intervals.bootstrap import RESAMPLES
 from imapeval.study.number_format import format_interval, format_number, format_p
 
@@ -45,9 +45,6 @@ PERMUTATIONS_PER_COMPARISON = 25
 """Minimum number of permutations or resamples per comparison in a table: m of them give no p below 1 / (m + 1), and
 Holm multiplies the smallest p by the number of comparisons. The smallest adjusted p is then 1/25, below the usual
 .05."""
-
-SIGNIFICANCE_LEVEL = 0.05
-"""A sentence states that one metric agrees better if the adjusted p is below this level."""
 
 
 def compare(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 CONFIDENCE = 0.95
 """Confidence level of every interval that is reported; corrected for their number, intervals have a higher one."""
 
+SIGNIFICANCE_LEVEL = 0.05
+"""A difference is stated if its p-value, after Holm's correction, is below this level."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

@@ -11,6 +11,7 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.findings import ALL, CoefficientName
+from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 from imapeval.study.number_format import format_interval, format_p
 from imapeval.study.subgroups.slices import BINS, MIN_QUESTIONS, UNKNOWN, count_answers, find_slices
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.slices import Group, SlicedMetric
-
-SIGNIFICANCE_LEVEL = 0.05
-"""The p-value, after Holm's correction, below which a sentence says that there is a difference."""
 
 _NEGLIGIBLE = 1e-10
 """Share of all variance up to which a variance is rounding: groups that hold the same numbers cannot differ."""

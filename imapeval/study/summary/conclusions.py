@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
+from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 from imapeval.study.intervals.coverage import ENOUGH_FOR_MEANS
 from imapeval.study.number_format import format_interval, format_number
 from imapeval.study.subgroups.outlier_systems import MATTERS

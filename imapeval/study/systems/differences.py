@@ -19,7 +19,7 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
-from imapeval.study.intervals import CONFIDENCE
+from imapeval.study.intervals import CONFIDENCE, SIGNIFICANCE_LEVEL
 from imapeval.study.intervals.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.number_format import format_interval, format_number, format_p
 
@@ -34,9 +34,6 @@ PERMUTATIONS = 10_000
 
 PERMUTATIONS_PER_COMPARISON = 100
 """So that Holm's correction of the smallest possible p-value leaves it at .01 or less."""
-
-SIGNIFICANCE_LEVEL = 0.05
-"""Below it, a system is called better."""
 
 _EXACT_QUESTIONS = 13
 """Up to so many, all 2^n signs are tried: 8,192 at most."""

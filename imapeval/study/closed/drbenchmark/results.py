@@ -21,6 +21,7 @@ from imapeval.study.closed.metrics.labels import measure_label_sets, measure_lab
 from imapeval.study.closed.metrics.ordinal import measure_grades, measure_rankings
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.quantiles import normal_quantile
 from imapeval.study.intervals.shares import wilson_interval
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 _MAX_GROUPS = 400
 """Maximum number of jackknife groups of items; from this many the variance is known to within 7%."""
-
-_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
             for (model, share), table in tables.items():
                 result = summarise_values(table, lowest=_find_lowest(metric))
                 differs_from_best = {
-                    one.p_adjusted < _LEVEL for one in found if {one.first, one.second} == {model, best}
+                    one.p_adjusted < SIGNIFICANCE_LEVEL for one in found if {one.first, one.second} == {model, best}
                 }
                 results.append(
                     TaskResult(

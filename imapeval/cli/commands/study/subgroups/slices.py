@@ -89,7 +89,7 @@ def _format_cell(row: "Slice") -> str:
 def _print_tests(tests: "Sequence[Heterogeneity]") -> None:
     """Print the significant differences, and the number of the others."""
     from imapeval.study.data.findings import ALL
-    from imapeval.study.subgroups.heterogeneity import SIGNIFICANCE_LEVEL
+    from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 
     several = any(row.dimension == ALL for row in tests)
     tests_shown = [row for row in tests if not several or row.dimension == ALL]
