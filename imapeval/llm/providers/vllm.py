@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import hashlib
 import importlib
 import json
 import os
@@ -28,6 +27,7 @@ from pydantic import ValidationError
 from imapeval._optional import installed, require
 from imapeval.errors import ImapEvalError, ProviderError, ServiceError, UsageError
 from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.llm.providers.vllm_identity import identify_model, is_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,30 +48,6 @@ _ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
 }
 """Environment variables that are set before vLLM is loaded, unless the caller has set them."""
-
-_PERFORMANCE_ARGUMENTS = frozenset(
-    {
-        "enable_prefix_caching",
-        "enforce_eager",
-        "gpu_memory_utilization",
-        "kv_cache_memory_bytes",
-        "max_model_len",
-        "max_num_batched_tokens",
-        "max_num_seqs",
-        "pipeline_parallel_size",
-        "swap_space",
-        "tensor_parallel_size",
-    }
-)
-"""Arguments that affect where and how fast the model runs, not what it computes. They are not part of the identity, so
-that completions from one GPU are not requested again on two."""
-
-_MODEL_FILES = frozenset({".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".pt", ".gguf"})
-_HASHED_WHOLE = 32 * 2**20
-_SAMPLES = 256
-_SAMPLE = 4096
-"""Of a file of more than `_HASHED_WHOLE` bytes only `_SAMPLES` samples of `_SAMPLE` bytes are hashed: half a million
-weights suffice to distinguish two trainings of the same model, and a 70B model is identified without delay."""
 
 _SHOWN = 500
 """Most characters of a vLLM error that a message quotes."""
@@ -124,7 +100,7 @@ class VLLMModel:
                 "'openai:NAME' with its address."
             )
         self._name, arguments = _parse(name)
-        self.identity = _identify(self._name, arguments)
+        self.identity = identify_model(self._name, arguments)
         self.concurrency = concurrency or _CONCURRENCY
         self._build = functools.partial(build or VLLMEngine, self._name, arguments)
         # A pool of one thread: its futures carry any error, and it ends with this object or the program.
@@ -217,7 +193,7 @@ class VLLMEngine:
         # A chat template may raise a TemplateError, and a tokenizer rejects invalid characters with a TypeError.
         self._rejections = (client_error, ValueError, TypeError, importlib.import_module("jinja2").TemplateError)
         self._name = name
-        model = str(Path(name).expanduser()) if _is_local(name) else name
+        model = str(Path(name).expanduser()) if is_local(name) else name
         try:
             self._llm = self._vllm.LLM(model=model, **arguments)
         except (TypeError, ValidationError) as error:
@@ -370,31 +346,3 @@ def _parse(spec: str) -> tuple[str, dict[str, Any]]:
         with contextlib.suppress(ValueError):
             arguments[key] = json.loads(value)
     return name, arguments
-
-
-def _identify(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the model's identity. A folder is identified by its name and content, not by its path."""
-    who = f"{Path(name).expanduser().resolve().name}#{_digest(Path(name).expanduser())}" if _is_local(name) else name
-    identifying = {key: arguments[key] for key in sorted(arguments.keys() - _PERFORMANCE_ARGUMENTS)}
-    tail = json.dumps(identifying, separators=(",", ":")) if identifying else ""
-    return re.sub(r"\s+", "_", f"vllm:{who}{tail}")
-
-
-def _is_local(name: str) -> bool:
-    return Path(name).expanduser().is_dir()
-
-
-def _digest(folder: Path) -> str:
-    """Return a short hash of a model's files."""
-    found = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.suffix in _MODEL_FILES):
-        size = path.stat().st_size
-        found.update(f"{path.name} {size}\n".encode())
-        with path.open("rb") as file:
-            if size <= _HASHED_WHOLE:
-                found.update(file.read())
-                continue
-            for index in range(_SAMPLES):
-                file.seek((size - _SAMPLE) * index // (_SAMPLES - 1))
-                found.update(file.read(_SAMPLE))
-    return found.hexdigest()[:8]

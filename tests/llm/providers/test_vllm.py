@@ -25,7 +25,6 @@ from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.protocol import Completion, Message, Request, Usage
-from imapeval.llm.providers import vllm
 from imapeval.llm.providers.echo_logprobs import token_ends
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.providers.vllm import VLLMModel
@@ -264,30 +263,6 @@ def test_arguments_are_json_or_text_and_those_that_tell_are_part_of_the_identity
 def test_unreadable_arguments_are_refused(query):
     with pytest.raises(UsageError, match="vllm:"):
         VLLMModel(f"m?{query}")
-
-
-def test_a_folder_is_identified_by_its_content(tmp_path, monkeypatch):
-    monkeypatch.setattr(vllm, "_HASHED_WHOLE", 1000)
-
-    def make(place, weights):
-        folder = tmp_path / place / "my model"
-        folder.mkdir(parents=True)
-        (folder / "config.json").write_text("{}")
-        (folder / "model.safetensors").write_bytes(weights)
-        return VLLMModel(str(folder)).identity
-
-    weights = bytes(range(256)) * 8000
-    first = make("a", weights)
-    assert first.startswith("vllm:my_model#")
-    assert not any(letter.isspace() for letter in first)
-    assert make("b", weights) == first
-    assert make("c", weights[:-1] + b"x") != first
-    assert make("d", b"x" + weights[1:]) != first
-    assert make("e", weights + b"x") != first
-    (tmp_path / "a" / "my model" / "README.md").write_text("changes nothing")
-    assert VLLMModel(str(tmp_path / "a" / "my model")).identity == first
-    (tmp_path / "a" / "my model" / "config.json").write_text('{"x": 1}')
-    assert VLLMModel(str(tmp_path / "a" / "my model")).identity != first
 
 
 # From here on vLLM itself.
