@@ -82,7 +82,7 @@ class StoppingRule(BaseModel):
 
     measure: str
     dimension: str = ""
-    limit: float = Field(gt=0)
+    limit: float = Field(gt=0, allow_inf_nan=False)
 
 
 class StudySettings(BaseModel):

@@ -161,7 +161,7 @@ def parse_stopping_rule(text: str, dimensions: Sequence[Dimension]) -> StoppingR
     """Return the rule of a text such as "answers:100", "mean:accuracy:0.4" or "icc_1_1:accuracy:0.2".
 
     Raises:
-        UsageError: It is malformed, or names no dimension or no statistic.
+        UsageError: It is malformed, or names a statistic or a dimension that there is not.
     """
     measure, _, rest = text.partition(":")
     dimension, _, limit = rest.rpartition(":")
@@ -170,10 +170,13 @@ def parse_stopping_rule(text: str, dimensions: Sequence[Dimension]) -> StoppingR
     try:
         rule = StoppingRule(measure=measure, dimension=dimension, limit=float(limit))
     except ValueError as error:
-        raise UsageError(f"--stop {text!r} has no limit above 0. {form}") from error
+        raise UsageError(f"--stop {text!r} has no number above 0 as its limit. {form}") from error
     if measure not in ("answers", "mean", *STATISTICS):
         raise UsageError(f"--stop names {measure[:60]!r}, which is not a statistic of agreement. {form}")
-    if (measure == "answers") != (dimension == "") or (dimension and dimension not in names):
+    if measure == "answers":
+        if dimension:
+            raise UsageError(f"--stop {text!r} names a dimension, and the number of answers has none. {form}")
+    elif dimension not in names:
         raise UsageError(f"--stop {text!r} names no dimension of the study ({', '.join(names)}). {form}")
     return rule
 
@@ -230,17 +233,13 @@ def _find_disputed(records: Sequence[RatingRecord], questions: Mapping[int, str]
 
 
 def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopping:
+    def answer(value: float | None, reached: bool, sentence: str) -> Stopping:
+        advice = "stop" if reached else "go on"
+        return Stopping(rule.measure, rule.dimension, rule.limit, value, reached, f"{sentence}: {advice}.")
+
     if rule.measure == "answers":
         reached = complete >= rule.limit
-        sentence = f"{complete} of {rule.limit:g} answers have all their ratings"
-        return Stopping(
-            rule.measure,
-            rule.dimension,
-            rule.limit,
-            float(complete),
-            reached,
-            f"{sentence}: {'stop' if reached else 'go on'}.",
-        )
+        return answer(float(complete), reached, f"{complete} of {rule.limit:g} answers have all their ratings")
     what = f"the mean of {rule.dimension}"
     width = None
     if rule.measure != "mean":
@@ -252,20 +251,11 @@ def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopp
     elif rated is not None:
         width = _width_of_mean(rated, rule.dimension)
     if width is None:
-        return Stopping(
-            rule.measure,
-            rule.dimension,
-            rule.limit,
-            None,
-            False,
-            f"The 95% interval of {what} is not known yet: go on.",
-        )
-    reached = width <= rule.limit
-    verb = "stop" if reached else "go on"
+        return answer(None, False, f"The 95% interval of {what} is not known yet")
     # With as many digits as tell it from the limit.
     shown = write_decimal(width, find_digits(width, rule.limit, digits=2))
-    sentence = f"The 95% interval of {what} is {shown} wide, and {rule.limit:g} is enough: {verb}."
-    return Stopping(rule.measure, rule.dimension, rule.limit, width, reached, sentence)
+    sentence = f"The 95% interval of {what} is {shown} wide, and {rule.limit:g} is enough"
+    return answer(width, width <= rule.limit, sentence)
 
 
 def _width_of_mean(rated: Rated, dimension: str) -> float | None:

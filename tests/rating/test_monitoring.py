@@ -220,7 +220,11 @@ def test_stopping_at_the_width_of_agreement(sqlite_studies: Studies):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "mean", "mean:accuracy", "mean:style:1", "answers:0", "answers:accuracy:3", "x:accuracy:1", "mean:accuracy:x"],
+    [
+        *("", "mean", "mean:accuracy", "mean:style:1", "x:accuracy:1"),
+        *("mean:accuracy:x", "mean:accuracy:inf", "mean:accuracy:nan"),
+        *("answers:0", "answers:inf", "answers:accuracy:3"),
+    ],
 )
 def test_rules_that_are_none(text: str):
     with pytest.raises(UsageError, match="--stop"):
