@@ -29,8 +29,8 @@ def dump_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> byte
     """Return a table as the bytes of a CSV file.
 
     None becomes an empty cell. Texts that begin like a formula, possibly after blanks, line breaks, quotation marks or
-    invisible characters, are prefixed with an apostrophe. This cannot help in a spreadsheet
-    that splits at semicolons, because then cells begin in the middle of a text. Texts are shown by `show_text`.
+    invisible characters, are prefixed with an apostrophe. This cannot help in a spreadsheet that splits at semicolons,
+    because then cells begin in the middle of a text. Texts are shown by `show_text`.
     """
     return b"".join(iterate_csv(header, rows))
 

@@ -37,7 +37,8 @@ def read_turns(value: Any) -> tuple[Turn, ...]:
     System turns are dropped.
 
     Raises:
-        InputError: The value is not such a list, a role is unknown, or a turn other than the last is empty.
+        InputError: The value is not such a list, a role is unknown, or a turn is empty that is not a final one of the
+            assistant.
     """
     if isinstance(value, str):
         try:

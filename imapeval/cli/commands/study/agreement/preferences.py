@@ -40,6 +40,7 @@ def preferences(
 ) -> None:
     """Rank systems by preferences between their answers (Bradley-Terry with ties), and check metrics against them."""
     from imapeval.evaluation.runs import Run
+    from imapeval.report.formatting import pluralize
     from imapeval.study.data.preferences import read_preferences
     from imapeval.study.data.scores_file import add_scores, describe_matching
     from imapeval.study.systems.answers import read_systems
@@ -67,9 +68,9 @@ def preferences(
         return
     _print_strengths(strengths)
     echo(
-        f"{len(given.outcome)} judgements on {len(given.questions)} questions. Strength: Davidson's model (Bradley and "
-        "Terry's with ties), in log odds; preferred: how often, against another of these systems, a tie counting half. "
-        f"Intervals: 95%, bootstrap over questions ({resamples} resamples, seed {seed})."
+        f"{pluralize(len(given.outcome), 'judgement')} on {pluralize(len(given.questions), 'question')}. Strength: "
+        "Davidson's model (Bradley and Terry's with ties), in log odds; preferred: how often, against another of these "
+        f"systems, a tie counting half. Intervals: 95%, bootstrap over questions ({resamples} resamples, seed {seed})."
     )
     if rows:
         _print_metrics(rows)
