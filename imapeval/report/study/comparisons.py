@@ -56,7 +56,7 @@ def render_comparisons(study: Study) -> Markup:
     parts = [
         render_note(
             f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}; each pair on the answers that both scored. "
-            f"Test: {tests}, two-sided, {describe_families(rows)}; intervals of the difference: {intervals}."
+            f"Test: {tests}, two-sided{describe_families(rows)}; intervals of the difference: {intervals}."
             + (
                 ""
                 if study.margin is None
@@ -89,7 +89,7 @@ def _render_accuracies(study: Study) -> list[Markup]:
         parts += [
             render_heading(f"{title}: {format_dimension(main)}"),
             render_note(
-                f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. Test: {tests}, two-sided, "
+                f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. Test: {tests}, two-sided"
                 f"{describe_families(rows)}."
                 + (
                     " Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a "

@@ -88,7 +88,7 @@ _TEST_UNITS: Mapping[str, Units] = {
     "boot-inputs": "questions",
     "perm-systems": "systems",
 }
-"""What a permutation test speaks about."""
+"""The sample that a test by resampling is about."""
 
 
 def describe_methods(study: Study) -> list[str]:
@@ -119,7 +119,7 @@ def describe_methods(study: Study) -> list[str]:
     if study.comparisons:
         tests = "; ".join(dict.fromkeys(describe_test(row.test) for row in study.comparisons))
         sentences.append(
-            f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, "
+            f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored"
             f"{describe_families(study.comparisons)}."
         )
     if len(rated.metrics) > 1 and study.correlations:
@@ -141,17 +141,19 @@ def describe_test(test: str) -> str:
 
 
 def describe_families(rows: Sequence[Comparison]) -> str:
-    """Return over which comparisons Holm's correction was made."""
+    """Return over which comparisons Holm's correction was made, to end a sentence with; "" if none has a p-value."""
     sizes = Counter((row.coefficient, row.level, row.dimension) for row in rows if row.p is not None)
-    most = max(sizes.values(), default=0)
-    number = ("" if min(sizes.values(), default=0) == most else "up to ") + pluralize(most, "comparison")
+    if not sizes:
+        return ""
+    most = max(sizes.values())
+    number = ("" if min(sizes.values()) == most else "up to ") + pluralize(most, "comparison")
     if len(sizes) < 2:
-        return f"with Holm's correction over {number}"
+        return f", with Holm's correction over {number}"
     dimensions = {dimension for *_, dimension in sizes}
     within = " within each dimension and within the mean of dimensions" if len(dimensions) > 1 else ""
     if len(sizes) > len(dimensions):
         within += f"{',' if within else ''} for each coefficient"
-    return f"with Holm's correction{within} ({number} each)"
+    return f", with Holm's correction{within} ({number} each)"
 
 
 def _list_intervals(study: Study) -> list[str]:
