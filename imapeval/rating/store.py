@@ -242,11 +242,6 @@ class RatingStudy:
                 stopped=is_stopped(connection),
             )
 
-    def is_stopped(self) -> bool:
-        """Return whether the owner has ended the study."""
-        with self.database.read() as connection:
-            return is_stopped(connection)
-
     def _find(self, connection: sa.Connection, rater: Rater, token: str) -> Any:
         """Return the row of an item.
 

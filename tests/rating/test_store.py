@@ -257,7 +257,7 @@ def test_a_stopped_study_gives_no_items_and_takes_late_entries(studies: Studies)
     item = study.next_item(rater)
     assert item is not None
     stop(study, reason="enough")
-    assert (study.next_item(rater), study.is_stopped()) == (None, True)
+    assert (study.next_item(rater), study.progress(rater).stopped) == (None, True)
     assert study.save(rater, item.token, studies.enter()).complete
     assert study.progress(other).finished
     with pytest.raises(UsageError):
