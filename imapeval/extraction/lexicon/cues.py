@@ -25,14 +25,14 @@ class QueryTerm:
         zh: The Chinese label.
         question_cues: Wordings of a question that ask for it, per language.
         types: Types of concepts whose mention in an answer informs about it.
-        answer_cue: Wordings of an answer that inform about it if no concept decides; None if only types count.
+        answer_cue: Wordings of an answer that inform about it if no concept decides.
     """
 
     key: str
     zh: str
     question_cues: dict[Lang, re.Pattern[str]]
-    types: tuple[ConceptType, ...] = ()
-    answer_cue: re.Pattern[str] | None = None
+    types: tuple[ConceptType, ...]
+    answer_cue: re.Pattern[str]
 
     def label(self, lang: Lang) -> str:
         """Return the term as it is written in imaps of that language."""
@@ -40,10 +40,10 @@ class QueryTerm:
 
 
 def _make_term(
-    key: str, zh: str, cue_en: str, cue_zh: str, types: tuple[ConceptType, ...] = (), answer_cue: str | None = None
+    key: str, zh: str, cue_en: str, cue_zh: str, types: tuple[ConceptType, ...], answer_cue: str
 ) -> QueryTerm:
     question_cues: dict[Lang, re.Pattern[str]] = {"en": re.compile(cue_en, re.IGNORECASE), "zh": re.compile(cue_zh)}
-    return QueryTerm(key, zh, question_cues, types, re.compile(answer_cue, re.IGNORECASE) if answer_cue else None)
+    return QueryTerm(key, zh, question_cues, types, re.compile(answer_cue, re.IGNORECASE))
 
 
 TERMS: tuple[QueryTerm, ...] = (

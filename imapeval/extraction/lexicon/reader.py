@@ -196,7 +196,7 @@ def _choose_term(text: str, mentions: Sequence[Mention], asked: Sequence[QueryTe
     def rate(term: QueryTerm) -> int:
         head = 2 * (types[0] in term.types) if types else 0
         others = any(other in term.types for other in types[1:])
-        wording = 2 * (term.answer_cue is not None and term.answer_cue.search(text) is not None)
+        wording = 2 * (term.answer_cue.search(text) is not None)
         return max(head, others) + wording
 
     return max(asked, key=rate)
