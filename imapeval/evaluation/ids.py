@@ -18,10 +18,10 @@ class IdIndex:
     """The places of ids in a sequence: 16 bytes for each, where a dictionary takes 150 and more.
 
     Ids are found by their hash of 64 bits. If two of them share one, which a million do with a probability of 1 in
-    10^7, the ids themselves are kept. An id that is not there is taken for one of a million with 1 in 10^13.
+    4 x 10^7, the ids themselves are kept. An id that is not there is taken for one of a million with 1 in 10^13.
 
     Attributes:
-        repeated: The places of the first id that is there again; None if all are different.
+        repeated: The two places of the first id to occur again; None if all ids differ.
     """
 
     def __init__(self, ids: Sequence[str]) -> None:
@@ -50,7 +50,7 @@ class IdIndex:
         return len(self._hashes)
 
     def get(self, id_: str) -> int | None:
-        """Return the place of an id, the first one if it is there again; None if it is not there."""
+        """Return the place of an id, the first one if it occurs more than once; None if it does not occur."""
         if self._exact is not None:
             return self._exact.get(id_)
         sought = hash(id_)

@@ -23,7 +23,7 @@ from imapeval.study.comparison.pilots import (
     find_design_of_correlation,
     select_means,
 )
-from imapeval.study.comparison.sample_size import detect, required_answers, smallest_difference
+from imapeval.study.comparison.sample_size import answers_to_detect, required_answers, smallest_difference
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
@@ -121,7 +121,9 @@ def plan_detection(
         UsageError: A number is out of range.
     """
     try:
-        needed = detect(r, power=power, alpha=alpha, design_effect=design_effect * (FIELLER if spearman else 1.0))
+        needed = answers_to_detect(
+            r, power=power, alpha=alpha, design_effect=design_effect * (FIELLER if spearman else 1.0)
+        )
     except ValueError as error:
         raise UsageError(f"{error}.") from error
     return Power(
@@ -249,7 +251,7 @@ def _plan_single(
         reason = row.reason or TOO_SMALL
         return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
     value = _predict_correlation(row.value, panels, raters)
-    needed = detect(value, power=power, alpha=alpha, design_effect=design)
+    needed = answers_to_detect(value, power=power, alpha=alpha, design_effect=design)
     return replace(
         blank,
         first_value=value,

@@ -94,7 +94,7 @@ def smallest_difference(
     return r1 - low
 
 
-def detect(r: float, *, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0) -> int | None:
+def answers_to_detect(r: float, *, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0) -> int | None:
     """Return how many rated answers show that a correlation differs from 0; None where it is 0.
 
     The design effect is the variance of its Fisher z relative to 1 / (n - 3).

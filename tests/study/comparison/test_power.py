@@ -7,7 +7,7 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import steiger_test
 from imapeval.study.comparison.power import plan_detection, plan_sample_size, plan_sample_size_from_pilot
-from imapeval.study.comparison.sample_size import detect, required_answers, smallest_difference
+from imapeval.study.comparison.sample_size import answers_to_detect, required_answers, smallest_difference
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
@@ -135,10 +135,10 @@ def test_a_pilot_without_a_result_says_why():
 def test_one_metric_needs_what_cohen_says():
     # Cohen 1992, "A power primer", table 2, alpha .05, power .80: r = .10, .30 and .50 need 783, 85 and 28, by the t
     # test; Fisher's z needs two more for the last one.
-    assert [detect(r) for r in (0.1, 0.3, 0.5)] == [783, 85, 30]
-    assert detect(0.0) is None
+    assert [answers_to_detect(r) for r in (0.1, 0.3, 0.5)] == [783, 85, 30]
+    assert answers_to_detect(0.0) is None
     assert (plan_detection(0.3, spearman=False).needed, plan_detection(0.3, spearman=False).second_value) == (
-        detect(0.3),
+        answers_to_detect(0.3),
         0.0,
     )
 
@@ -179,7 +179,7 @@ def test_more_raters_need_fewer_answers():
     (single,) = plan_sample_size_from_pilot(
         draw(20_000, raters=3), metrics=["b"], coefficient="pearson", level="global"
     )
-    assert single.needed == pytest.approx(detect(np.sqrt(1 / (1 + 1.44 / 3) / 2.44)), abs=2)
+    assert single.needed == pytest.approx(answers_to_detect(np.sqrt(1 / (1 + 1.44 / 3) / 2.44)), abs=2)
     assert (single.second, single.second_value, single.between) == ("", 0.0, None)
 
 

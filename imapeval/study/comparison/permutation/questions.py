@@ -38,9 +38,9 @@ def contrast_questions(
 ) -> Contrast:
     """Compare metrics by how they order the answers to each question.
 
-    A question counts with rated answers of as many systems as the coefficient needs. Swapping its scores flips the sign
-    of its difference. An accuracy has one tie threshold for each metric, the one that is best for all its questions
-    (Deutsch, Foster and Freitag 2023); it is not sought again in every permutation.
+    A question counts if at least as many systems as the coefficient needs have a rated answer to it. Swapping its
+    scores flips the sign of its difference. An accuracy has one tie threshold for each metric, the one that is best for
+    all its questions (Deutsch, Foster and Freitag 2023); it is not sought again in every permutation.
 
     Metrics that differ on more than `MANY_QUESTIONS` questions have the p of the normal distribution which their
     permuted differences then have.
