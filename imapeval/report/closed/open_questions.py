@@ -94,8 +94,8 @@ def render_metrics_of_open(found: OpenFindings) -> Markup:
             render_note(
                 "Which metrics say the same? Spearman's ρ between metrics over all answers, each pair on the answers "
                 "that both scored; blue is positive, orange negative, blank undefined. Tree and clusters by average "
-                f"linkage of 1 - |ρ|; a cluster has a mean |ρ| of {CLUSTER_CORRELATION:g} at least. Columns are the "
-                "rows' numbers."
+                f"linkage of 1 - |ρ|; a cluster has a mean |ρ| of {CLUSTER_CORRELATION:g} at least. The numbers "
+                "of the columns are those of the rows."
             ),
             render_figure(
                 draw_metric_matrix(found.matrix, name="matrix", label=label),

@@ -16,7 +16,6 @@ from imapeval.report.formatting import (
 )
 from imapeval.report.markup import (
     Markup,
-    join,
     render_details,
     render_figure,
     render_heading,
@@ -28,6 +27,7 @@ from imapeval.report.markup import (
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.methods import describe_families, describe_test
 from imapeval.report.study.selection import main_correlations, order_dimensions
+from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,24 +45,21 @@ def render_comparisons(study: Study) -> Markup:
     if len(study.rated.metrics) < 2:
         return Markup("")
     title = "Metric against metric"
-    rows = [
-        row for row in study.comparisons if (row.level, row.coefficient) == (study.level, study.coefficient)
-    ]  # fmt: skip
+    rows = [row for row in study.comparisons if (row.level, row.coefficient) == (study.level, study.coefficient)]
     if not rows:
         return render_section("comparisons", title, render_note("No metrics were compared."))
     dimensions = order_dimensions(study, (row.dimension for row in rows))
-    tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
     intervals = " and ".join(sorted({row.interval for row in rows if row.interval}))
     parts = [
         render_note(
             f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}; each pair on the answers that both scored. "
-            f"Test: {tests}, two-sided{describe_families(rows)}; intervals of the difference: {intervals}."
+            f"{_describe_tests(rows)}; intervals of the difference: {intervals}."
             + (
                 ""
                 if study.margin is None
-                else f" Margin, to be stated before the ratings are seen: {study.margin:g}. One metric is as good as "
-                "another if it is shown not to be worse by the margin (one-sided tests at 5% with Bonferroni's "
-                "correction for the pairs)."
+                else f" Margin, which should have been chosen before the ratings were seen: {study.margin:g}. One "
+                "metric is as good as another if it is shown not to be worse by the margin (one-sided tests at 5% with "
+                "Bonferroni's correction for the pairs)."
             )
         ),
         *_render_dimension(study, rows, dimensions[0], number=0),
@@ -75,7 +72,7 @@ def render_comparisons(study: Study) -> Markup:
 
 
 def _render_accuracies(study: Study) -> list[Markup]:
-    """Return how metrics compare, and their ranks, by the coefficients that no conclusion is drawn from."""
+    """Return comparisons and ranks by the accuracies, from which no conclusion is drawn."""
     families: dict[tuple[CoefficientName, Level], list[Comparison]] = {}
     for row in study.comparisons:
         if (row.level, row.coefficient) != (study.level, study.coefficient):
@@ -83,14 +80,12 @@ def _render_accuracies(study: Study) -> list[Markup]:
     parts: list[Markup] = []
     for (coefficient, level), rows in families.items():
         main, *others = order_dimensions(study, (row.dimension for row in rows))
-        tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
         has_ranks = any(row.first_rank is not None for row in rows)
         title = f"{'Ranks' if has_ranks else 'Comparison'} by {COEFFICIENTS[coefficient]}"
         parts += [
             render_heading(f"{title}: {format_dimension(main)}"),
             render_note(
-                f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. Test: {tests}, two-sided"
-                f"{describe_families(rows)}."
+                f"{LEVELS[level].capitalize()}{_describe_choice(study, rows)}. {_describe_tests(rows)}."
                 + (
                     " Ranks are given as in the Metrics Shared Task of WMT: from the best metric down, metrics share a "
                     "rank until one differs significantly from any metric of that rank."
@@ -108,6 +103,11 @@ def _render_accuracies(study: Study) -> list[Markup]:
             for dimension in others
         ]
     return parts
+
+
+def _describe_tests(rows: Sequence[Comparison]) -> str:
+    tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
+    return f"Test: {tests}, two-sided{describe_families(rows)}"
 
 
 def _describe_choice(study: Study, rows: Sequence[Comparison]) -> str:
@@ -131,9 +131,8 @@ def _render_ranks(study: Study, rows: Sequence[Comparison]) -> list[Markup]:
         for row in sorted(values, key=lambda row: (ranks.get(row.metric) or 0, -(row.value or 0.0)))
         if ranks.get(row.metric) is not None
     ]
-    shown = sorted(rows, key=lambda row: (row.p_adjusted is None, row.p_adjusted or 0.0, row.p or 0.0))
     table = [render_table(["metric", "accuracy", "interval", "rank"], lines, texts=(0,))] if lines else []
-    return [*table, render_details(_title_table(len(shown)), _render_table(shown[:MAX_ROWS]))]
+    return [*table, _render_listing(rows)]
 
 
 def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, *, number: int) -> list[Markup]:
@@ -143,24 +142,23 @@ def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, 
     ranked = main_correlations(study).rank(dimension)
     compared = {metric for pair in found for metric in pair}
     metrics = [metric for metric in dict.fromkeys([*ranked, *study.rated.metrics]) if metric in compared]
-    alpha = 1 - study.confidence
     neighbours = [row for pair in pairwise(metrics) if (row := found_either.get(frozenset(pair))) is not None]
     sentences = [row.sentence for row in neighbours if row.sentence]
     tested = [row.p_adjusted for row in found.values() if row.p_adjusted is not None]
-    significant = sum(p < alpha for p in tested)
+    significant = sum(p < SIGNIFICANCE_LEVEL for p in tested)
     untested = "" if len(tested) == len(found) else f"; {len(found) - len(tested):,} gave no result"
     parts = [render_heading(f"Which metric is better: {format_dimension(dimension)}")] if number == 0 else []
     parts.append(
         render_note(
-            f"{significant:,} of {pluralize(len(found), 'pair')} differ significantly at a level of {alpha:.2g}"
-            f"{untested}. Blue and +: the row's metric agrees better with the raters; orange and −: worse; grey: no "
-            "significant difference; blank: not compared, or no result. Rows are in order of their coefficient; "
-            "columns have the rows' numbers."
+            f"{significant:,} of {pluralize(len(found), 'pair')} differ significantly at a level of "
+            f"{SIGNIFICANCE_LEVEL:g}{untested}. Blue and +: the row's metric agrees better with the raters; orange and "
+            "−: worse; grey: no significant difference; blank: not compared, or no result. Rows are in order of "
+            "their coefficient. The numbers of the columns are those of the rows."
         )
     )
     drawing = draw_winners(
         metrics,
-        _decide_winners(metrics, found, alpha),
+        _decide_winners(metrics, found),
         name=f"verdicts-{number}",
         label=f"Matrix of {len(metrics)} metrics, {format_dimension(dimension)}: which agrees better with the raters.",
     )
@@ -174,9 +172,7 @@ def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, 
         )
     if study.margin is not None:
         parts += _render_margin(study.margin, list(found.values()))
-    shown = sorted(found.values(), key=lambda row: (row.p_adjusted is None, row.p_adjusted or 0.0, row.p or 0.0))
-    parts.append(render_details(_title_table(len(shown)), _render_table(shown[:MAX_ROWS])))
-    return parts
+    return [*parts, _render_listing(list(found.values()))]
 
 
 def _render_margin(margin: float, rows: Sequence[Comparison]) -> list[Markup]:
@@ -199,21 +195,22 @@ def _render_margin(margin: float, rows: Sequence[Comparison]) -> list[Markup]:
     ]
 
 
-def _title_table(rows: int) -> str:
-    if rows <= MAX_ROWS:
-        return f"Table of {pluralize(rows, 'comparison')}"
-    return f"Table: the {MAX_ROWS} comparisons of {rows:,} with the smallest p (comparisons.csv has all)"
+def _render_listing(rows: Sequence[Comparison]) -> Markup:
+    """Return the folded table of comparisons, those with the smallest p first."""
+    shown = sorted(rows, key=lambda row: (row.p_adjusted is None, row.p_adjusted or 0.0, row.p or 0.0))
+    title = f"Table of {pluralize(len(rows), 'comparison')}"
+    if len(rows) > MAX_ROWS:
+        title = f"Table: the {MAX_ROWS} comparisons of {len(rows):,} with the smallest p (comparisons.csv has all)"
+    return render_details(title, _render_table(shown[:MAX_ROWS]))
 
 
-def _decide_winners(
-    metrics: Sequence[str], found: dict[tuple[str, str], Comparison], alpha: float
-) -> dict[tuple[int, int], int]:
+def _decide_winners(metrics: Sequence[str], found: dict[tuple[str, str], Comparison]) -> dict[tuple[int, int], int]:
     places = {metric: place for place, metric in enumerate(metrics)}
     verdicts: dict[tuple[int, int], int] = {}
     for (first, second), row in found.items():
         if row.p_adjusted is None or row.difference is None:
             continue
-        better = 0 if row.p_adjusted >= alpha else 1 if row.difference > 0 else -1
+        better = 0 if row.p_adjusted >= SIGNIFICANCE_LEVEL else 1 if row.difference > 0 else -1
         verdicts[places[first], places[second]] = better
         verdicts[places[second], places[first]] = -better
     return verdicts
@@ -257,7 +254,8 @@ def render_metric_matrix(study: Study) -> Markup:
             f"({matrix.n:,} have all), blue where it is positive, orange where it is negative; blank is undefined. "
             "Metrics whose scores go together, or in opposite directions, stand together; in the tree, the further "
             "right two branches meet, the weaker their correlations, whatever the sign (average linkage). "
-            "Columns are the rows' numbers. Metrics that nearly repeat each other are not independent evidence."
+            "The numbers of the columns are those of the rows. Metrics that nearly repeat each other are not "
+            "independent evidence."
         ),
         render_figure(drawing, f"Correlations between {pluralize(len(matrix.metrics), 'metric')}"),
         render_details("Pairs with the highest and the lowest coefficients", _render_extremes(matrix)),
@@ -275,4 +273,4 @@ def _render_extremes(matrix: MetricMatrix) -> Markup:
     few = 10
     shown = pairs if len(pairs) <= 2 * few else [*pairs[:few], *pairs[-few:]]
     lines = [[first, second, format_coefficient(value)] for value, first, second in shown]
-    return join([render_table(["metric", "metric", "coefficient"], lines, texts=(0, 1))])
+    return render_table(["metric", "metric", "coefficient"], lines, texts=(0, 1))

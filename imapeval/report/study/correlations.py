@@ -230,7 +230,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
     return join(
         [
             render_note(
-                f"{title}. Beside each coefficient: its {study.confidence:.0%} interval"
+                f"{title}. With each coefficient: its {study.confidence:.0%} interval"
                 f"{f' ({units})' if units else ''}, and n."
             ),
             *parts,

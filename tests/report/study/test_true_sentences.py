@@ -475,7 +475,7 @@ def check_family(known: Known, comparisons: str) -> bool:
 @sentence(
     r"(\d+) of 15 pairs differ significantly at a level of 0\.05; 5 gave no result\. Blue and \+: the row's metric agrees better "
     r"with the raters; orange and −: worse; grey: no significant difference; blank: not compared, or no result\. Rows are in "
-    r"order of their coefficient; columns have the rows' numbers\."
+    r"order of their coefficient\. The numbers of the columns are those of the rows\."
 )
 def check_pairs(known: Known, significant: str) -> bool:
     # Which dimension it is about is not said in the sentence. Two permutation tests may differ about one pair near .05.
@@ -589,7 +589,8 @@ def check_scatter(known: Known, metric: str, dimension: str, value: str) -> bool
     r"Spearman's ρ between the metrics' scores, each pair on the answers that both scored \(240 have all\), blue where it is "
     r"positive, orange where it is negative; blank is undefined\. Metrics whose scores go together, or in opposite directions, "
     r"stand together; in the tree, the further right two branches meet, the weaker their correlations, whatever the sign \(average "
-    r"linkage\)\. Columns are the rows' numbers\. Metrics that nearly repeat each other are not independent evidence\."
+    r"linkage\)\. The numbers of the columns are those of the rows\. Metrics that nearly repeat each other are not "
+    r"independent evidence\."
 )
 def check_matrix(known: Known) -> bool:
     matrix = known.study.matrix
@@ -942,7 +943,7 @@ SAID |= {
         "which are left out."
     ),
     "definition: cells of a table": (
-        "Spearman's ρ, within each system, then the mean. Beside each coefficient: its 95% interval (for these systems on other "
+        "Spearman's ρ, within each system, then the mean. With each coefficient: its 95% interval (for these systems on other "
         "questions), and n."
     ),
     "definition: ceiling": (
