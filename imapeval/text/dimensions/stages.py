@@ -34,23 +34,32 @@ def _list_numerals(group: str, numeral: str) -> str:
     return rf"(?P<{group}>{one}(?: ?(?:{_RANGE}|[/、,，和或与 ]|and|or) ?{one}){{0,4}})"
 
 
-_STAGE = (
-    # Some names need no word for the scale: CIN1, BI-RADS 2类, "NYHA II".
-    rf"(?:(?:\b(?:stage|(?P<class>grade|class|category))(?:e?s)?[ -]?|(?P<named>(?<=\b[CVA]IN)|(?<=\b[CVA]IN )|(?<=-RADS)|(?<=-RADS )"
-    rf"|(?<=\bNYHA )|(?<=\bECOG )|(?<=\bASA )))"
-    rf"{_list_numerals('latin', _NUMERAL)}(?![a-z\d]|\.\d|-[a-z\d])[类级]?"
-    rf"|第?{_list_numerals('chinese', _NUMERAL)}(?:期|(?P<level>级))"
-    # With digits, 度 means degrees of temperature or of an angle.
-    rf"|{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})')}度)"
-)
-_ANYWHERE = re.compile(_STAGE, re.IGNORECASE)
+def _make_stage(before: str) -> str:
+    """Return a pattern for a stage; `before` is one for what comes before a numeral without 期, 级 or 度."""
+    return (
+        rf"(?:(?:{before}){_list_numerals('latin', _NUMERAL)}(?![a-z\d]|\.\d|-[a-z\d])[类级]?"
+        rf"|第?{_list_numerals('chinese', _NUMERAL)}(?:期|(?P<level>级))"
+        # With digits, 度 means degrees of temperature or of an angle.
+        rf"|{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})')}度)"
+    )
+
+
+_WORD = r"\b(?:stage|(?P<class>grade|class|category))(?:e?s)?[ -]?"
+# Some names need no word for the scale: CIN1, BI-RADS 2类, "NYHA II".
+_IN_DISEASE = r"(?<=\b[CVA]IN)|(?<=\b[CVA]IN )"
+_NAMED = rf"(?P<named>{_IN_DISEASE}|(?<=-RADS)|(?<=-RADS )|(?<=\bNYHA )|(?<=\bECOG )|(?<=\bASA ))"
+_ANYWHERE = re.compile(_make_stage(f"{_WORD}|{_NAMED}"), re.IGNORECASE)
 _HINT = re.compile(r"stage|grade|class|category|[CVA]IN|RADS|NYHA|ECOG|ASA|[期级度]", re.IGNORECASE)
 """Words for a scale, of which a text with a stage has one; few texts do, and this search is fast."""
 _EACH = re.compile(rf"({_NUMERAL}){_PART}", re.IGNORECASE)
 _SPAN = re.compile(_RANGE, re.IGNORECASE)
 _PHASE = r"(?:早中?|中晚?|晚|初|末|终末|急性|慢性|恢复|稳定|缓解|急性加重|加重|急性发作|发作|活动|后遗症)期"
-_BEFORE = re.compile(rf"^{_STAGE} ?(?=\S)")
-_BEHIND = re.compile(rf"(?<=\S) ?(?:{_STAGE}|{_PHASE})$")
+_BEFORE = re.compile(rf"^{_make_stage(_WORD)} ?(?=\S)")
+# CIN is a disease of its own, NYHA only the name of a scale.
+_SCALE = r"(?<![a-z])(?:NYHA|ECOG|ASA) "
+_BEHIND = re.compile(
+    rf"(?<=\S) ?(?:{_make_stage(rf'(?:{_SCALE})?{_WORD}|{_SCALE}|{_IN_DISEASE}')}|{_PHASE})$", re.IGNORECASE
+)
 
 SCALES = ("stage", "grade", "degree")
 """The scales: stages (期), grades and classes (级), and degrees (度)."""
