@@ -207,7 +207,7 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
         r"|^(?:i'?m|we'?re) (?:sorry|glad|happy|here)\b|^(?:hope|hoping(?! for\b)|wish(?:ing)?)\b|^as an ai\b"
         r"|^(?:let me know|feel free|do not hesitate|don'?t hesitate|please (?:revert|let me know|feel free|do not hesitate|write back)"
         r"|revert(?! to (?!me\b|us\b))|get back|write back|for (?:more|further) (?:information|queries|details|assistance))"
-        r"|^if you have (?:any )?(?:(?:more |other |further |additional )?(?:doubts?|quer(?:y|ies)|questions?)|(?:more|other|further|additional) concerns?)\b"
+        r"|^if you have (?:any )?(?:doubts?|quer(?:y|ies)|questions?|(?:more|other|further|additional) (?:[\w-]+ )?(?:doubts?|quer(?:y|ies)|questions?|concerns?|clarifications?|information))\b"
         r"|^(?:however|also|therefore|additionally|in (?:addition|summary|conclusion|general)|overall|finally|please note|it is important to note(?: that)?|note|"
         r"here are (?:some|a few)\b.*|remember|disclaimer|yes|sure|okay|ok|so|then|well|thus|hence|otherwise|moreover|furthermore|besides"
         r"|but|and|or|if|not|etc|e\.?g|i\.?e|you|because|since|when|while)$",

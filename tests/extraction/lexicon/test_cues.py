@@ -74,6 +74,7 @@ def test_every_term_is_asked_for_in_both_languages() -> None:
         ("en", "Revert to me with the reports"),
         ("en", "If you have any further questions"),
         ("en", "If you have other concerns"),
+        ("en", "If you have any other medical queries ask a specialist online"),
         ("en", "For more information consult a specialist online"),
         ("zh", "您好"),
         ("zh", "你好"),
