@@ -2,16 +2,15 @@
 
 ENCODER is multilingual-e5-small as a BERT folder of transformers (`models/facts/README.md` says where it comes from).
 OUT becomes a folder like `models/facts`: the vocabulary, pruned to pieces that English and Chinese medical texts need,
-and three ONNX files with 8-bit weights. Takes some 20 minutes on two cores. Needs torch, transformers, tokenizers, onnx
+and three ONNX files with 8-bit weights. Takes some 27 minutes on two cores. Needs torch, transformers, tokenizers, onnx
 and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 
 Training data, all of it in this repository:
 
 - `fact_items.jsonl`: pairs of answers that language models wrote, and whose facts, as the offline extractor reads them,
-  language models related. 1,590 pairs, to 795 questions, are as people and chatbots write them, and the facts are
-  weighed as well (0, 1 or 2: how much a fact matters to the question); 1,616, to 808 questions, are a right answer in
-  other words, and one in the reference's words that reverses most facts; 640, to 320 questions, are a right answer in
-  the reference's words, and one in other words that contradicts it;
+  language models related: 1,830 pairs (915 questions) as people and chatbots write them, whose facts are weighed as
+  well (0, 1 or 2: how much a fact matters); 2,912 (1,456) with a right answer in other words, or one in the
+  reference's words that reverses most facts; 958 (479) with a right one in its words, or a wrong one in other words;
 - pairs composed of these: facts of a response that equal the reference's, and the other response to the question;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
 - `tests/matching/relation_pairs.tsv` and `free_pairs.tsv`: single pairs;
