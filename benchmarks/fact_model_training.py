@@ -2,49 +2,34 @@
 
 ENCODER is multilingual-e5-small as a BERT folder of transformers (`models/facts/README.md` says where it comes from).
 OUT becomes a folder like `models/facts`: the vocabulary, pruned to pieces that English and Chinese medical texts need,
-and three ONNX files with 8-bit weights. Takes some 27 minutes on two cores. Needs torch, transformers, tokenizers, onnx
+and three ONNX files with 8-bit weights. Takes some 30 minutes on two cores. Needs torch, transformers, tokenizers, onnx
 and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 
-Training data, all of it in this repository:
-
-- `fact_items.jsonl`: pairs of answers that language models wrote, and whose facts, as the offline extractor reads them,
-  language models related: 1,830 pairs (915 questions) as people and chatbots write them, whose facts are weighed as
-  well (0, 1 or 2: how much a fact matters); 2,912 (1,456) with a right answer in other words, or one in the
-  reference's words that reverses most facts; 958 (479) with a right one in its words, or a wrong one in other words;
-- pairs composed of these: facts of a response that equal the reference's, and the other response to the question;
-- `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
-- `tests/matching/relation_pairs.tsv` and `free_pairs.tsv`: single pairs;
-- facts of `fact_items.jsonl`, each paired with a trivially altered copy of itself: otherwise the model learns that
-  facts in nearly the same words contradict each other, as in the wrong answers above.
+The training data is described in `fact_model_data.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import random
 import time
-from collections import defaultdict
-from dataclasses import dataclass
-from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sentencepiece
 import torch
-from fact_model import HELD_OUT, ITEMS, ROOT, measure_similarities
+from fact_model_data import Item, load_items, load_pairs, load_sets, merge_pairs
 from fact_model_files import NARROW, SIZE, export, write_vocabulary
 from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 from transformers import BertModel
 
-from imapeval.fact_model import MAX_TOKENS, RELATIONS, measure_overlaps, shorten_question
+from imapeval.fact_model import MAX_TOKENS, RELATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 LAYERS = 6
 STEPS = 4500
@@ -55,42 +40,10 @@ UNWEIGHED_SHARE = 0.4
 """Share of the pairs without weights that an epoch includes: most are not like those of real answers."""
 VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
-OPENINGS = {
-    "en": (
-        "I think ",
-        "In your case, ",
-        "As I said, ",
-        "Well, ",
-        "Usually, ",
-        "Please note: ",
-        "In general, ",
-        "Of course ",
-    ),
-    "zh": ("其实", "一般", "通常", "我认为", "据您所述，", "总的来说，", "请注意，", "当然，"),
-}
-ENDINGS = {
-    "en": (" in your case", " as well", ", of course", ", as a rule", " in general", " here", " as I said"),
-    "zh": ("哦", "的", "呢", "，您这个情况", "为好", "就可以了", "吧"),
-}
-"""Words that change nothing in a fact."""
-MIN_EQUAL = 2
-"""Minimum number of facts of a response that equal the reference's for it to serve as a reference."""
-STRENGTH = ("contradiction", "belonging", "containment", "exact")
-"""Relations, so that a fact that equals several of the reference's has the last of theirs."""
+FINAL_STEPS = 500
+"""Steps at the end, a fifth as large, half of them with single pairs, and with twice as many altered copies."""
 MIRRORED = [0, 1, 3, 2, 4]
 """The place in `RELATIONS` of each relation seen from the other side."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """Two lists of facts, the relation of every pair, and how much each matters; None where nobody has weighed it."""
-
-    question: str
-    reference: list[str]
-    response: list[str]
-    relations: np.ndarray
-    importance: list[int] | None
-    features: np.ndarray
 
 
 def main() -> None:
@@ -107,7 +60,9 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(args.encoder / "tokenizer.json"))
     kept = write_vocabulary(tokenizer, args.out / "vocabulary.model")
     model = Comparer(args.encoder, kept, args.out / "vocabulary.model")
-    train(model, args.steps)
+    items, sets = load_items(), load_sets()
+    train(model, items, sets, load_pairs(VARIED), steps=args.steps)
+    train(model, items, sets, load_pairs(2 * VARIED), steps=FINAL_STEPS, rate=0.2, pairs_every=2)
     torch.save(model.state_dict(), args.out / "model.pt")
     export(model.eval(), args.out)
 
@@ -182,14 +137,22 @@ def make_head(size: int, classes: int) -> nn.Module:
     return nn.Sequential(nn.Linear(size, SIZE), nn.GELU(), nn.Dropout(0.1), nn.Linear(SIZE, classes))
 
 
-def train(model: Comparer, steps: int) -> None:
+def train(
+    model: Comparer,
+    items: Sequence[Item],
+    sets: Sequence[Item],
+    pairs: Sequence[Item],
+    *,
+    steps: int,
+    rate: float = 1.0,
+    pairs_every: int = 5,
+) -> None:
     """Train, and print the mean losses of relating and weighing now and then."""
-    items, sets, pairs = load_items(), load_sets(), load_pairs()
     print(f"{len(items)} items, {len(sets)} sets, {len(pairs)} pairs", flush=True)
     body = [one for one in model.bert.parameters() if one.requires_grad]
     heads = [one for name, one in model.named_parameters() if not name.startswith("bert.")]
     optimiser = torch.optim.AdamW(
-        [{"params": body, "lr": 1.5e-4}, {"params": heads, "lr": 1.2e-3}],
+        [{"params": body, "lr": rate * 1.5e-4}, {"params": heads, "lr": rate * 1.2e-3}],
         weight_decay=0.01,
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -200,7 +163,7 @@ def train(model: Comparer, steps: int) -> None:
     losses: list[tuple[float, float]] = []
     started = time.perf_counter()
     for step in range(steps):
-        if step % 5 == 4:
+        if step % pairs_every == 0:
             batch = random.sample(pairs, 64)
             loss = 0.5 * relate_items(model, [merge_pairs(batch)], diagonal=True)[0]
         else:
@@ -264,136 +227,6 @@ def relate_items(
     if weighed is None:
         return loss, None
     return loss, functional.cross_entropy(weighed.float(), torch.tensor(importance), label_smoothing=0.02)
-
-
-def load_items() -> list[Item]:
-    """Load the answers whose facts were related and weighed."""
-    records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
-    records += list(compose(records))
-    sides = [(record["reference"], record["response"], record["lang"]) for record in records]
-    return [
-        make_item(
-            shorten_question(record["question"]),
-            *sides[number][:2],
-            record["relations"],
-            similarities,
-            importance=[int(digit) for side in ("reference", "response") for digit in record["importance"][side]]
-            if "importance" in record
-            else None,
-        )
-        for number, (record, similarities) in enumerate(zip(records, measure_similarities(sides), strict=True))
-    ]
-
-
-def compose(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield pairs of responses to a question: facts of one that equal the reference's stand for these."""
-    questions: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        questions[record["question"], *record["reference"]].append(record)
-    for one, other in (pair for group in questions.values() for pair in permutations(group, 2)):
-        equal: dict[int, list[int]] = defaultdict(list)
-        for row, column, relation in one["relations"]:
-            if relation == "exact" and one["response"][column] != one["reference"][row]:
-                equal[column].append(row)
-        if len(equal) < MIN_EQUAL:
-            continue
-        related: dict[tuple[int, int], str] = {}
-        for number, column in enumerate(sorted(equal)):
-            found = [relation for relation in other["relations"] if relation[0] in equal[column]]
-            for _, place, relation in sorted(found, key=lambda relation: STRENGTH.index(relation[2])):
-                related[number, place] = relation
-            for place, fact in enumerate(other["response"]):
-                if fact == one["response"][column]:
-                    related[number, place] = "exact"
-        yield {
-            "lang": one["lang"],
-            "question": one["question"],
-            "reference": [one["response"][column] for column in sorted(equal)],
-            "response": other["response"],
-            "relations": [(*places, relation) for places, relation in related.items()],
-        }
-
-
-def load_sets() -> list[Item]:
-    """Load the facts that were written outright, without those held out."""
-    lines = ITEMS.with_name("relation_items.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for number, line in enumerate(lines, 1) if number % HELD_OUT]
-    sides = [
-        ([value for _, value in record["reference"]], [value for _, value in record[side]], record["lang"])
-        for record in records
-        for side in ("right", "wrong")
-    ]
-    relations = [record["relations"][side] for record in records for side in ("right", "wrong")]
-    return [
-        make_item("", *side[:2], related, similarities)
-        for side, related, similarities in zip(sides, relations, measure_similarities(sides), strict=True)
-    ]
-
-
-def load_pairs() -> list[Item]:
-    """Load the single pairs of the tests, and facts paired with altered copies of themselves."""
-    rows: list[dict[str, str]] = []
-    for path in (ROOT / "tests/matching/relation_pairs.tsv", ITEMS.with_name("free_pairs.tsv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            rows += csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-    sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]
-    relations = [row["expected"].strip() for row in rows]
-    records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
-    facts = sorted(
-        {(fact, record["lang"]) for record in records for fact in (*record["reference"], *record["response"])}
-    )
-    for fact, lang in random.sample(facts, VARIED):
-        sides.append(([fact], [vary(fact, lang)], lang))
-        relations.append("exact")
-    return [
-        make_item("", *side[:2], [[0, 0, relation]], similarities)
-        for side, relation, similarities in zip(sides, relations, measure_similarities(sides), strict=True)
-    ]
-
-
-def vary(fact: str, lang: str) -> str:
-    """Return a fact with a slight change that means nothing, or none."""
-    change = random.randrange(4)
-    if change == 0:
-        return fact
-    if change == 1:
-        return random.choice(OPENINGS[lang]) + fact
-    if change == 2:
-        return fact + random.choice(ENDINGS[lang])
-    # A slip of the keyboard: two letters in the wrong order, none of them a digit.
-    places = [place for place in range(1, len(fact) - 1) if fact[place : place + 2].isalpha()]
-    if not places:
-        return fact
-    place = random.choice(places)
-    return fact[:place] + fact[place + 1] + fact[place] + fact[place + 2 :]
-
-
-def make_item(
-    question: str,
-    reference: list[str],
-    response: list[str],
-    related: Sequence[tuple[int, int, str]],
-    similarities: np.ndarray,
-    importance: list[int] | None = None,
-) -> Item:
-    """Return an item with the relation and the features of every pair."""
-    relations = np.zeros((len(reference), len(response)), dtype=np.int64)
-    for row, column, relation in related:
-        relations[row, column] = RELATIONS.index(relation)
-    overlaps = measure_overlaps(reference, response)
-    features = np.stack([overlaps, similarities], axis=-1).astype(np.float32)
-    return Item(question, reference, response, relations, importance, features)
-
-
-def merge_pairs(pairs: Sequence[Item]) -> Item:
-    """Return single pairs as the diagonal of one item."""
-    relations = np.diag([int(pair.relations[0, 0]) for pair in pairs])
-    features = np.zeros((len(pairs), len(pairs), 2), dtype=np.float32)
-    for number, pair in enumerate(pairs):
-        features[number, number] = pair.features[0, 0]
-    reference = [pair.reference[0] for pair in pairs]
-    response = [pair.response[0] for pair in pairs]
-    return Item("", reference, response, relations, None, features)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from imapeval.graph.linking.mentions import Mention, MentionScanner
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import ends_with_negator
-from imapeval.text.phrases import annotate_pair, drop_self_contradictions, parse_phrase
+from imapeval.text.phrases import annotate_pair, parse_phrase
 from imapeval.threads import offload, run_in_thread
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
@@ -130,7 +130,7 @@ class LexiconReader:
             pairs.setdefault((label, value), pair)
             if len(pairs) == MAX_FACTS:
                 break
-        found = tuple(drop_self_contradictions(pairs.values()))
+        found = tuple(pairs.values())
         if self.facts is None:
             return AnswerImap(found)
         weights = self.facts.weigh(question_text, [pair.value for pair in found])
