@@ -32,7 +32,7 @@ def scorer() -> Any:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"reference": math.nan}, "the references are not a list but nan"),
+        ({"reference": math.nan}, "the sample has no reference"),
         ({"reference": 5}, "the references are not a list but 5"),
         ({"reference": {"text": "Rest."}}, "the references are not a list but"),
         ({"reference": ["Rest.", None]}, "a reference is empty or not a text"),
