@@ -149,7 +149,8 @@ def test_an_encoding_that_no_parser_of_xml_reads(tmp_path: Path, kind: str, root
 def test_a_row_that_cannot_be_split_is_left_out(tmp_path: Path, cell: str) -> None:
     records, source = read(tmp_path / "x.csv", "table", make("table", cell, "two").encode())
     assert texts(records) == ["two"]
-    assert source.problems.places == {"not 2 cells": ["x.csv line 2"]}
+    # Why depends on how long a cell Python's csv module may read, which is set for the whole process.
+    assert [*source.problems.places.values()] == [["x.csv line 2"]]
 
 
 def test_columns_without_a_name_are_those_of_a_spreadsheet(tmp_path: Path) -> None:
