@@ -63,6 +63,6 @@ def test_playing_for_the_score_does_not_pay(change, game: str, reader: str, lang
 @pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("reader", READERS)
-def test_a_statement_and_its_denial_count_as_neither(change, reader: str, lang: str):
+def test_no_wrong_answer_gains_by_denying_itself(change, reader: str, lang: str):
     changes = change(reader, lang, "its own denial added")
     assert fmean(gain for quality, gain in changes if quality == "wrong") <= SAME

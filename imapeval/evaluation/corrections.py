@@ -34,7 +34,7 @@ from imapeval.files import open_private
 from imapeval.metrics import registry
 from imapeval.parsing import parse_json
 from imapeval.text.phrases import annotate_pair
-from imapeval.types import Failure, Pair, Relation
+from imapeval.types import Failure, KnownRelation, Pair, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -222,22 +222,35 @@ async def apply_corrections(
     (compared,) = await matcher.match([imap], langs=[sample.lang], questions=[sample.question])
     if isinstance(compared, Failure):
         raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {compared.message}")
-    # Files do not list unmatched pairs that are not the most similar ones. Whoever decided the others decided these.
-    judge = next((match.decided_by for match in recorded.values() if match.decided_by in ("llm", "recorded")), None)
-    if judge is not None:
-        # The similarity of facts that someone has related is another one.
-        (judged,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang])
-        if not isinstance(judged, Failure):
-            compared = [replace(m, similarity=other.similarity) for m, other in zip(compared, judged, strict=True)]
+    kept = {
+        pair: replace(recorded[pair], term=match.term, other_term=match.other_term)
+        for match in compared
+        if (pair := _number_pair(match, numbers)) in recorded and new.isdisjoint(pair)
+    }
+    known = tuple(
+        KnownRelation(*facts, match.relation, match.other_term, match.decided_by)
+        for match in kept.values()
+        for facts in [(match.term, match.reference, match.response)]
+    )
+    # As the file with the corrections will be read again: it does not list all unmatched pairs.
+    (again,) = await matcher.match([replace(imap, relations=known)], langs=[sample.lang])
+    if isinstance(again, Failure):
+        raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {again.message}")
+    (plain,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang])
+    if isinstance(plain, Failure):
+        raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {plain.message}")
+    judged = any(match.decided_by in ("llm", "recorded") for match in recorded.values())
     matches: list[Match] = []
-    for match in compared:
+    for match, same, alone in zip(compared, again, plain, strict=True):
         pair = _number_pair(match, numbers)
         if pair in relations:
-            match = replace(match, relation=relations[pair], decided_by="recorded", evidence={})
-        elif pair in recorded and new.isdisjoint(pair):
-            match = replace(recorded[pair], term=match.term, other_term=match.other_term)
+            match = replace(alone, relation=relations[pair], decided_by="recorded", evidence={})
+        elif pair in kept:
+            match = kept[pair]
         elif new.isdisjoint(pair):
-            match = replace(match, relation=Relation.UNMATCHED, decided_by=judge or match.decided_by, evidence={})
+            match = same
+        elif judged:
+            match = replace(match, similarity=alone.similarity)
         matches.append(match)
     return replace(record, imap=imap, matches=tuple(matches))
 

@@ -377,7 +377,11 @@ def _select_informative(matches: Sequence[Match]) -> list[Match]:
             if key not in closest or match.similarity > closest[key].similarity:
                 closest[key] = match
     kept = {id(match) for match in closest.values() if match.similarity > 0}
-    return [match for match in matches if match.relation is not Relation.UNMATCHED or id(match) in kept]
+    return [
+        match
+        for match in matches
+        if match.relation is not Relation.UNMATCHED or match.decided_by in ("text", "graph") or id(match) in kept
+    ]
 
 
 def _describe_key(id_: str, reading: int, reference: int) -> str:

@@ -6,8 +6,9 @@
 4. text again: one value is the other preceded by words that only narrow it (`wording`, with low confidence);
 5. graph again: the values differ in one place, and the graph relates what stands there (with low confidence);
 6. text with names of the graph: names of one thing, or of something narrower, are made the same (with low confidence);
-7. fact-model: the small model (`imapeval.fact_model`) relates two facts that stand alone, and finds contradictions in
-   answers that contradict much (`imapeval.matching.learned`);
+7. fact-model: the small model (`imapeval.fact_model`) relates two facts, each the only one of its answer, unless the
+   graph knows them as two kinds of one thing, and finds contradictions in answers that contradict much
+   (`imapeval.matching.learned`);
 8. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 A fact that the reference states as well contradicts none of its other facts.
@@ -18,9 +19,9 @@ which sees the rare names that an encoder blurs. It is 0 where one affirms and t
 frame of words holds two different things (`imapeval.text.comparison.similarity.measure_wording_similarity`). Its four
 digits depend on the two values only: where vectors of a batch leave the last one open, both values are encoded alone.
 
-Where nothing decided, it is then combined with the agreement that the small model expects: the
-model knows what values mean, but relates too many pairs, so neither alone agrees with clinicians as well as both
-(docs/graph-relations.md). Values that people or a language model have related keep the first similarity.
+Where nothing decided, it is then combined with the agreement that the small model expects: the model knows what values
+mean, but relates too many pairs, so neither alone agrees with clinicians as well as both (docs/graph-relations.md).
+Values that people or a language model have related keep the first similarity.
 """
 
 from __future__ import annotations
@@ -156,28 +157,31 @@ class HybridMatcher:
     def _match_facts(self, case: _FactSets, values: _BatchValues) -> list[Match]:
         if not (case.reference and case.response):
             return []
-        matches: list[Match] = []
         sides = [v for _, v in case.reference], [w for _, w in case.response]
         similarities = values.similarities(*sides)
-        means, probabilities = similarities, None
+        probabilities = None
         if self.facts is not None and not case.judged:
             probabilities = self.facts.relate(*sides, similarities)
-            means = combine_agreement(probabilities, similarities)
-        for reference, row, mean_row in zip(case.reference, similarities, means, strict=True):
-            for response, similarity, mean in zip(case.response, row, mean_row, strict=True):
-                if case.recorded is not None:
-                    known = case.recorded.get((reference, response))
-                    decision = (known.relation, known.decided_by) if known else (Relation.UNMATCHED, case.unlisted)
-                    match = Match(*reference, response[1], decision[0], float(similarity), decision[1])
+        matches: list[Match] = []
+        for reference, row in zip(case.reference, similarities.tolist(), strict=True):
+            for response, similarity in zip(case.response, row, strict=True):
+                if case.recorded is None:
+                    match = self._match_pair(*reference, response[1], values, similarity)
                 else:
-                    match = self._match_pair(*reference, response[1], values, float(similarity))
-                if match.decided_by == "encoder":
-                    match = replace(match, similarity=float(mean))
+                    known = case.recorded.get((reference, response))
+                    match = _restore_match(*reference, response[1], known, similarity, unlisted=case.unlisted)
                 matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
-        if case.recorded is not None:
+        if case.recorded is None:
+            matches = _drop_shared_contradictions(matches)
+            if probabilities is not None:
+                matches = decide_relations(matches, probabilities)
+        if probabilities is None:
             return matches
-        matches = _drop_shared_contradictions(matches)
-        return matches if probabilities is None else decide_relations(matches, probabilities)
+        means: list[float] = combine_agreement(probabilities, similarities).ravel().tolist()
+        return [
+            replace(match, similarity=mean) if match.decided_by == "encoder" else match
+            for match, mean in zip(matches, means, strict=True)
+        ]
 
     def _match_pair(self, term: str, reference: str, response: str, values: _BatchValues, similarity: float) -> Match:
         verdict = values.verdicts[reference, response]
@@ -315,9 +319,20 @@ def _combine(
     return np.round((np.clip(cosines, 0.0, 1.0) + overlaps) / 2 * weights, 4)
 
 
+def _restore_match(
+    term: str, reference: str, response: str, known: KnownRelation | None, similarity: float, *, unlisted: Decider
+) -> Match:
+    if known is None:
+        return Match(term, reference, response, Relation.UNMATCHED, similarity, unlisted)
+    # The wording leaves a pair unmatched only where the reference states both: see `_drop_shared_contradictions`.
+    is_shared = known.relation is Relation.UNMATCHED and known.decided_by == "text"
+    return Match(term, reference, response, known.relation, 0.0 if is_shared else similarity, known.decided_by)
+
+
 def _drop_shared_contradictions(matches: list[Match]) -> list[Match]:
     """Return the matches without contradictions by facts that the reference states as well: it says both."""
-    stated = {(match.term, match.reference) for match in matches}
+    agree = (match for match in matches if match.relation is Relation.EXACT and not match.other_term)
+    stated = {(match.term, match.response) for match in agree}
     why = {"why": "the reference states both"}
     return [
         replace(match, relation=Relation.UNMATCHED, similarity=0.0, decided_by="text", evidence=why)

@@ -1,4 +1,4 @@
-"""What the small model says of pairs that wording and graph leave open: how similar they are, and which contradict."""
+"""What the small model says of pairs that wording and graph leave open: how similar they are, and how they relate."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ _MIN_PROBABILITY = 0.5
 
 _MIN_CONTRADICTION = 0.6
 """Minimum probability of a contradiction in a longer answer, where most pairs are unrelated: at .5, the model finds
-four times as many contradictions in right answers, and hardly more in wrong ones."""
+twice as many contradictions in right answers, and hardly more in wrong ones."""
+
+_MIN_LONE_CONTRADICTION = 0.9
+"""The same where the reference states one fact only: no other can then confirm the contradiction."""
 
 _MIN_CONTRADICTED = 2
 _MIN_SHARE_CONTRADICTED = 1 / 3
-"""Number and share of the reference's facts that an answer must contradict before the model decides that it does.
+"""Number and share of the reference's facts that an answer must contradict before the model decides any of them.
 
 Answers are long lists, in which hardly any pair is a contradiction: of those that the model sees in the answers of real
 systems, only one in five is one, but they are scattered, whereas those of a wrong answer come together
-(docs/graph-relations.md). Of a shorter reference, all facts must be contradicted.
+(docs/graph-relations.md). If the reference has fewer facts, all of them must be contradicted.
 """
 
 _CONTRADICTION = RELATIONS.index(Relation.CONTRADICTION.value)
@@ -58,32 +61,38 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
     """Return the matches with the relations that the model decides.
 
     It decides any relation of two facts that stand alone, as they were surely meant to be compared, and in longer
-    answers contradictions, if there are several. What a response has in common with the reference contradicts nothing.
+    answers contradictions, if there are several. A fact of the response that agrees with one of the reference
+    contradicts no other.
 
     Args:
         matches: Those of every fact of the reference with every fact of the response, in this order.
         probabilities: Of each of `RELATIONS` for every pair, shape (reference, response, 5).
     """
     relations = np.array([match.relation.value for match in matches]).reshape(probabilities.shape[:2])
-    is_open = np.array([match.decided_by == "encoder" for match in matches]).reshape(relations.shape)
+    is_open = np.array([_is_open(match) for match in matches]).reshape(relations.shape)
     if len(matches) == 1:
-        found = np.where(is_open, probabilities.argmax(axis=-1), 0)
+        found = np.where(is_open & (probabilities.max(axis=-1) >= _MIN_PROBABILITY), probabilities.argmax(axis=-1), 0)
     else:
         contradicted = relations == Relation.CONTRADICTION.value
         agree = ~contradicted & (relations != Relation.UNMATCHED.value)
-        is_open &= ~agree.any(axis=0)
-        sure = is_open & (probabilities[..., _CONTRADICTION] >= _MIN_CONTRADICTION)
-        number, total = np.count_nonzero((contradicted | sure).any(axis=1)), len(relations)
-        if number < max(min(_MIN_CONTRADICTED, total), _MIN_SHARE_CONTRADICTED * total):
+        number = len(relations)
+        least = _MIN_LONE_CONTRADICTION if number == 1 else _MIN_CONTRADICTION
+        sure = is_open & ~agree.any(axis=0) & (probabilities[..., _CONTRADICTION] >= least)
+        enough = max(min(_MIN_CONTRADICTED, number), _MIN_SHARE_CONTRADICTED * number)
+        if np.count_nonzero((contradicted | sure).any(axis=1)) < enough:
             return list(matches)
         found = np.where(sure, _CONTRADICTION, 0)
-    decided: list[Match] = []
     places: list[int] = found.ravel().tolist()
     rows: list[list[float]] = probabilities.reshape(-1, len(RELATIONS)).tolist()
-    for match, place, row in zip(matches, places, rows, strict=True):
-        is_decided = place and row[place] >= _MIN_PROBABILITY
-        decided.append(_decide(match, RELATIONS[place], row[place]) if is_decided else match)
-    return decided
+    return [
+        _decide(match, RELATIONS[place], row[place]) if place else match
+        for match, place, row in zip(matches, places, rows, strict=True)
+    ]
+
+
+def _is_open(match: Match) -> bool:
+    """Return whether nothing has decided: the graph neither relates the values, nor knows two kinds of one thing."""
+    return match.decided_by == "encoder" and match.evidence.get("reason") != "siblings"
 
 
 def _decide(match: Match, relation: str, probability: float) -> Match:

@@ -55,13 +55,18 @@ def test_of_two_facts_that_stand_alone_it_decides_any_relation(relation):
 
 def test_it_decides_nothing_that_it_holds_to_be_unlikely_or_unmatched():
     matches = make_matches(1, 1)
-    assert decide_relations(matches, make_probabilities(1, 1, [(0, 0)], EXACT, 0.49)) == matches
+    unsure = np.array([[[0.26, 0.49, 0.0, 0.25, 0.0]]])
+    assert decide_relations(matches, unsure) == matches
+    (match,) = decide_relations(matches, unsure + np.array([0, 0.02, 0, -0.02, 0]))
+    assert match.relation is EXACT
     assert decide_relations(matches, make_probabilities(1, 1)) == matches
 
 
 def test_it_overrules_nothing():
     matches = make_matches(1, 1, {(0, 0): EXACT}.items())
     assert decide_relations(matches, make_probabilities(1, 1, [(0, 0)])) == matches
+    siblings = [replace(match, evidence={"reason": "siblings"}) for match in make_matches(1, 1)]
+    assert decide_relations(siblings, make_probabilities(1, 1, [(0, 0)], EXACT)) == siblings
 
 
 def test_in_longer_answers_it_decides_contradictions_only():
@@ -72,7 +77,6 @@ def test_in_longer_answers_it_decides_contradictions_only():
 @pytest.mark.parametrize(
     ("rows", "contradicted", "enough"),
     [
-        (1, 1, True),
         (2, 1, False),  # one of two, and one is not several
         (2, 2, True),
         (3, 1, False),
@@ -80,12 +84,23 @@ def test_in_longer_answers_it_decides_contradictions_only():
         (6, 2, True),
         (7, 2, False),  # less than a third
         (7, 3, True),
+        (9, 3, True),
+        (10, 3, False),
     ],
 )
 def test_contradictions_must_be_several(rows, contradicted, enough):
     places = [(row, 0) for row in range(contradicted)]
     found = find_contradictions(decide_relations(make_matches(rows, 2), make_probabilities(rows, 2, places)))
     assert found == ({(f"r{row}", "s0") for row in range(contradicted)} if enough else set())
+
+
+@pytest.mark.parametrize(
+    ("rows", "probability", "enough"), [(2, 0.59, False), (2, 0.61, True), (1, 0.89, False), (1, 0.91, True)]
+)
+def test_contradictions_must_be_likely_and_a_single_one_nearly_certain(rows, probability, enough):
+    places = [(row, 0) for row in range(rows)]
+    probabilities = make_probabilities(rows, 2, places, probability=probability)
+    assert bool(find_contradictions(decide_relations(make_matches(rows, 2), probabilities))) is enough
 
 
 def test_contradictions_that_wording_or_graph_found_count():
@@ -134,3 +149,17 @@ async def test_what_wording_and_graph_leave_open(matcher, reference, response, l
     assert (without.relation, without.decided_by) == (UNMATCHED, "encoder")
     mirrored = {CONTAINMENT: Relation.BELONGING}.get(relation, relation)
     assert (await relate_values(matcher, response, reference, lang=lang)).relation is mirrored
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("gastric ulcer", "duodenal ulcer"),
+        ("HSV-1", "HSV-2"),
+        ("chest X-ray", "chest CT"),
+        ("renal artery", "renal vein"),
+    ],
+)
+async def test_two_kinds_of_one_thing_stay_what_the_graph_knows_them_to_be(matcher, one, other):
+    match = await relate_values(matcher, one, other, lang="en")
+    assert (match.relation, match.decided_by) == (UNMATCHED, "encoder")

@@ -130,6 +130,7 @@ class LexiconReader:
             pairs.setdefault((label, value), pair)
             if len(pairs) == MAX_FACTS:
                 break
+        # A statement and its denial are both kept: without them, a wrong answer would gain by denying itself.
         found = tuple(pairs.values())
         if self.facts is None:
             return AnswerImap(found)
