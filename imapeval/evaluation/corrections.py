@@ -18,33 +18,28 @@ The imaps of the run itself stay as they are.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from itertools import chain, count
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
+from itertools import count
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.combine import References
-from imapeval.evaluation.evaluate import evaluate
-from imapeval.evaluation.runs.reading import complete_lines, group_by_id
+from imapeval.evaluation.runs.reading import complete_lines
 from imapeval.evaluation.runs.schema import describe_validation_error
 from imapeval.files import open_private
-from imapeval.metrics import registry
 from imapeval.parsing import parse_json
 from imapeval.text.phrases import annotate_pair
 from imapeval.types import Failure, KnownRelation, Pair, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from imapeval.evaluation.imap_files import ImapRecord
-    from imapeval.evaluation.runs import Run
     from imapeval.matching.protocol import Matcher
-    from imapeval.metrics.base import Metric
-    from imapeval.types import Imap, Lang, Match, Outcome, Sample
+    from imapeval.types import Imap, Match, Sample
 
 CORRECTIONS = "corrections.jsonl"
 
@@ -133,11 +128,11 @@ def read_corrections(folder: Path) -> list[Correction]:
     Raises:
         InputError: A line is not a correction.
     """
-    return list(_read_lines(folder))
+    return list(read_numbered_corrections(folder))
 
 
-def _read_lines(folder: Path) -> dict[Correction, int]:
-    """Return the corrections with the numbers of their lines."""
+def read_numbered_corrections(folder: Path) -> dict[Correction, int]:
+    """Return the corrections of a run that hold, with the numbers of their lines; raises as `read_corrections` does."""
     path = folder / CORRECTIONS
     found: dict[tuple[str, int, int], dict[Correction, int]] = {}
     for number, line in enumerate(complete_lines(path), 1):
@@ -219,26 +214,19 @@ async def apply_corrections(
             relations[pair] = change.after
     if not imap.reference:
         return replace(record, imap=imap, matches=())
-    (compared,) = await matcher.match([imap], langs=[sample.lang], questions=[sample.question])
-    if isinstance(compared, Failure):
-        raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {compared.message}")
+    compared = await _relate(imap, sample, matcher)
     kept = {
         pair: replace(recorded[pair], term=match.term, other_term=match.other_term)
         for match in compared
         if (pair := _number_pair(match, numbers)) in recorded and new.isdisjoint(pair)
     }
-    known = tuple(
-        KnownRelation(*facts, match.relation, match.other_term, match.decided_by)
+    known = [
+        KnownRelation(match.term, match.reference, match.response, match.relation, match.other_term, match.decided_by)
         for match in kept.values()
-        for facts in [(match.term, match.reference, match.response)]
-    )
+    ]
     # As the file with the corrections will be read again: it does not list all unmatched pairs.
-    (again,) = await matcher.match([replace(imap, relations=known)], langs=[sample.lang])
-    if isinstance(again, Failure):
-        raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {again.message}")
-    (plain,) = await matcher.match([replace(imap, relations=())], langs=[sample.lang])
-    if isinstance(plain, Failure):
-        raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {plain.message}")
+    again = await _relate(replace(imap, relations=tuple(known)), sample, matcher)
+    plain = await _relate(replace(imap, relations=()), sample, matcher)
     judged = any(match.decided_by in ("llm", "recorded") for match in recorded.values())
     matches: list[Match] = []
     for match, same, alone in zip(compared, again, plain, strict=True):
@@ -253,6 +241,13 @@ async def apply_corrections(
             match = replace(match, similarity=alone.similarity)
         matches.append(match)
     return replace(record, imap=imap, matches=tuple(matches))
+
+
+async def _relate(imap: Imap, sample: Sample, matcher: Matcher) -> tuple[Match, ...]:
+    (found,) = await matcher.match([imap], langs=[sample.lang], questions=[sample.question])
+    if isinstance(found, Failure):
+        raise UsageError(f"the facts of {sample.id[:60]!r} cannot be compared: {found.message}")
+    return found
 
 
 def _list_keys(imap: Imap) -> dict[_Key, None]:
@@ -309,105 +304,3 @@ def _find_fact(imap: Imap, side: str, fact: Fact) -> int:
         if (pair.term, pair.value) == (fact.term, fact.value):
             return index
     raise UsageError(f"the {side} has no fact {fact.term}: {fact.value}. Reload the page.")
-
-
-@dataclass(frozen=True, slots=True)
-class _FixedRecords:
-    """An `Extractor` and a `Matcher` that return these imaps and their matches."""
-
-    records: Sequence[ImapRecord]
-    signature: str = "corrected"
-    concurrency: int = 1
-
-    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        del sample
-        return tuple(record.imap for record in self.records)
-
-    async def match(
-        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
-    ) -> list[tuple[Match, ...] | Failure]:
-        del langs, questions
-        return [next(record.matches or () for record in self.records if record.imap is imap) for imap in imaps]
-
-
-def find_rescored_metrics(run: Run) -> list[Metric]:
-    """Return the metrics of a run that can be computed again from imaps, without a language model, as they were."""
-    found: list[Metric] = []
-    for name, signature in run.manifest["settings"]["metrics"].items():
-        if name not in registry.names():
-            continue
-        metric = registry.get(name)
-        if "imap" in metric.requires and "llm" not in metric.requires and signature.startswith(f"{metric.signature}|"):
-            found.append(metric)
-    return found
-
-
-def find_references_option(run: Run) -> References:
-    """Return how a run combines the scores against several references."""
-    options: tuple[References, ...] = get_args(References)
-    signatures = "".join(run.manifest["settings"]["metrics"].values())
-    named: list[References] = [option for option in options if f"|references:{option}" in signatures]
-    return named[0] if named else "mean"
-
-
-async def rescore(
-    sample: Sample,
-    records: Sequence[ImapRecord],
-    *,
-    metrics: Sequence[Metric],
-    references: References,
-) -> dict[str, Outcome]:
-    """Score a sample by its corrected imaps, and return the outcomes by metric.
-
-    Args:
-        sample: The sample.
-        records: All of its imaps: of every reference and reading.
-        metrics: From `find_rescored_metrics`.
-        references: From `find_references_option`.
-    """
-    fixed = _FixedRecords(records)
-    results = await evaluate([sample], metrics=metrics, extractor=fixed, matcher=fixed, references=references)
-    return {result.metric: result.outcome for result in results}
-
-
-async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRecord], dict[str, Outcome]]]:
-    """Return the imaps and new outcomes of every sample of a run that has corrections, by id.
-
-    Raises:
-        InputError: A file of the run is broken, or a correction does not fit its imap.
-        ImapEvalError: The matcher failed.
-    """
-    path = run.folder / CORRECTIONS
-    lines: dict[tuple[str, int, int], dict[Correction, int]] = {}
-    for correction, number in _read_lines(run.folder).items():
-        lines.setdefault(correction.key, {})[correction] = number
-    ids = {id_ for id_, _, _ in lines}
-    samples = {sample.id: sample for sample in run.samples() if sample.id in ids}
-    records = group_by_id(run.find_imaps(ids))
-    known = {(r.id, r.imap.reference_index, r.imap.reading) for r in chain.from_iterable(records.values())}
-    if unknown := next((key for key in lines if key not in known or key[0] not in samples), None):
-        raise InputError(
-            f"the run has no such imap of {unknown[0][:60]!r}",
-            path=path,
-            line=min(lines[unknown].values()),
-            fix="Remove the line, or give the run that was corrected.",
-        )
-    metrics, references = find_rescored_metrics(run), find_references_option(run)
-    corrected: dict[str, tuple[list[ImapRecord], dict[str, Outcome]]] = {}
-    for id_ in samples:
-        corrected_records: list[ImapRecord] = []
-        for record in records.get(id_, []):
-            of_imap = lines.get((id_, record.imap.reference_index, record.imap.reading), {})
-            changes = [correction.change for correction in of_imap]
-            try:
-                corrected_records.append(await apply_corrections(record, changes, sample=samples[id_], matcher=matcher))
-            except UsageError as error:
-                numbers = ", ".join(map(str, of_imap.values()))
-                raise InputError(
-                    f"a correction of {id_[:60]!r} (lines: {numbers}) does not fit: {error}",
-                    path=path,
-                    fix="Remove it, or reset the corrections of that answer.",
-                ) from error
-        outcomes = await rescore(samples[id_], corrected_records, metrics=metrics, references=references)
-        corrected[id_] = corrected_records, outcomes
-    return corrected

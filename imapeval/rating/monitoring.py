@@ -161,7 +161,7 @@ def parse_stopping_rule(text: str, dimensions: Sequence[Dimension]) -> StoppingR
     """Return the rule of a text such as "answers:100", "mean:accuracy:0.4" or "icc_1_1:accuracy:0.2".
 
     Raises:
-        UsageError: It is malformed, or names a statistic or a dimension that there is not.
+        UsageError: It is malformed, or names an unknown statistic or dimension.
     """
     measure, _, rest = text.partition(":")
     dimension, _, limit = rest.rpartition(":")
@@ -170,7 +170,7 @@ def parse_stopping_rule(text: str, dimensions: Sequence[Dimension]) -> StoppingR
     try:
         rule = StoppingRule(measure=measure, dimension=dimension, limit=float(limit))
     except ValueError as error:
-        raise UsageError(f"--stop {text!r} has no number above 0 as its limit. {form}") from error
+        raise UsageError(f"--stop {text!r} needs a finite number above 0 as its limit. {form}") from error
     if measure not in ("answers", "mean", *STATISTICS):
         raise UsageError(f"--stop names {measure[:60]!r}, which is not a statistic of agreement. {form}")
     if measure == "answers":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.number_format import format_decimal, format_p
 
@@ -114,7 +115,7 @@ def judge_rater(
     flags: list[str] = []
     if failed:
         flags.append(f"{failed} of {len(checks)} attention checks failed.")
-    if p is not None and p > 0.05:
+    if p is not None and p >= SIGNIFICANCE_LEVEL:
         flags.append(f"agrees with the other raters no better than ratings in random order ({format_p(p)}).")
     if (straight := _find_straight_line(mine, dimensions)) is not None:
         flags.append(straight)

@@ -18,12 +18,10 @@ from imapeval.evaluation.corrections import (
     Mark,
     append_correction,
     apply_corrections,
-    find_references_option,
-    find_rescored_metrics,
     read_corrections,
-    rescore,
 )
 from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.rescoring import find_references_option, find_rescored_metrics, rescore
 from imapeval.evaluation.runs import Run, name_run
 from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.matching.protocol import Matcher

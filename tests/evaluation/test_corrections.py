@@ -15,13 +15,12 @@ from imapeval.evaluation.corrections import (
     RelationChange,
     append_correction,
     apply_corrections,
-    correct_run,
-    find_rescored_metrics,
     read_corrections,
 )
 from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.pipeline import Pipeline, open_extractor, open_graph, open_matcher
+from imapeval.evaluation.rescoring import correct_run, find_rescored_metrics
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.matching.protocol import Matcher
 from imapeval.metrics import registry

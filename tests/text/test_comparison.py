@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.text.comparison.similarity import measure_wording_similarity
-from imapeval.text.comparison.wordings import WordingVerdict, compare_wordings
+from imapeval.text.comparison.wordings import CONTRADICTIONS, WordingVerdict, compare_wordings
 
 SAME = [
     ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),  # uric acid weighs 168.11 g/mol: 6 mg/dL are 357 umol/L
@@ -330,6 +330,11 @@ def test_a_replaced_word_reduces_the_weight() -> None:
     ).weight == pytest.approx(2 / 3)
     assert measure_wording_similarity("hold the tooth by the crown", "hold the tooth").weight == 1
     assert measure_wording_similarity("rest", "physiotherapy").weight == 1
+
+
+def test_what_is_left_out_of_a_place_is_not_left_out() -> None:
+    assert compare_wordings("Keep it at room temperature", "Leave out at room temperature") not in CONTRADICTIONS
+    assert compare_wordings("avoid dairy", "leaves out dairy") is WordingVerdict.SAME
 
 
 def test_different_conditions_are_not_a_contradiction() -> None:

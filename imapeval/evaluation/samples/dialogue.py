@@ -37,8 +37,8 @@ def read_turns(value: Any) -> tuple[Turn, ...]:
     System turns are dropped.
 
     Raises:
-        InputError: The value is not such a list, a role is unknown, or a turn is empty that is not a final one of the
-            assistant.
+        InputError: The value is not such a list, a role is unknown, or a turn other than a final one of the
+            assistant is empty.
     """
     if isinstance(value, str):
         try:

@@ -51,7 +51,7 @@ TERMS: tuple[QueryTerm, ...] = (
         "diagnosis",
         "诊断",
         r"\bwhat (?:is|could|can|might|may) (?:it|this|that|these|be|the (?:problem|matter))|\bwhat(?:'s| is| are) wrong"
-        r"|\bwhat (?:disease|condition|illness|disorder|do i have|does (?:he|she) have|am i (?:suffering|dealing))"
+        r"|\bwhat (?:disease|condition|illness|disorder|(?:do i|does (?:he|she)) have(?! to\b)|am i (?:suffering|dealing))"
         r"|\bdiagnos\w+|\bcould (?:it|this|that|i|he|she) (?:be|have)\b|\bdo i have\b(?! to\b)|\bis (?:it|this) an?\b(?! (?:good|bad) idea\b)"
         r"|\bmost likely (?:disease|condition|explanation)\b|\bwhat (?:happened|happens|is happening|is going on)",
         r"什么病|何病|啥病|哪种病|什么疾病|哪种疾病|什么问题|诊断(?!出|为|结果|后|的)|(?:可能|会)是什么|是不是(?!需要|要|可以|应该)"
@@ -201,12 +201,12 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"^(?:hi(?!-)|hello|dear|hey|greetings|good (?:morning|evening|day|afternoon)|welcome|thanks?|thank you|regards|cheers"
         r"|(?:best|warm|kind) (?:wishes|regards)|all the best|get well(?!-)|best of luck|good luck|god bless)\b"
-        r"|^take care\b(?! (?:to|with|not|when|that|in|of(?! (?:yoursel(?:f|ves)|your health)))\b)"
+        r"|^take care(?: of (?:yoursel(?:f|ves)|your health))?(?=$|[.,!;]| (?:and|dr|dear)\b)"
         r"|^(?:can )?(?:well |fully )?understand your\b|^(?:i|we) (?:can |do |fully |completely |totally |really )*(?:well )?(?:understand|appreciate|have (?:read|gone|reviewed|noted|gone through)|went through|read"
         r"|hope|wish|am (?:glad|happy|sorry|dr)|(?:would|will) be (?:glad|happy)|hear)\b"
         r"|^(?:i'?m|we'?re) (?:sorry|glad|happy|here)\b|^(?:hope|hoping(?! for\b)|wish(?:ing)?)\b|^as an ai\b"
         r"|^(?:let me know|feel free|do not hesitate|don'?t hesitate|please (?:revert|let me know|feel free|do not hesitate|write back)"
-        r"|revert(?! to (?!me\b|us\b))|get back|write back|for (?:more|further) (?:information|queries|details|assistance))"
+        r"|revert(?=$|[.,!]| (?:back\b|with\b|to (?:me|us)\b))|get back(?=$|[.,!]| (?:with\b|to (?:me|us)\b))|write back|for (?:more|further) (?:information|queries|details|assistance))"
         r"|^if you have (?:any )?(?:doubts?|quer(?:y|ies)|questions?|(?:more|other|further|additional) (?:[\w-]+ )?(?:doubts?|quer(?:y|ies)|questions?|concerns?|clarifications?|information))\b"
         r"|^(?:however|also|therefore|additionally|in (?:addition|summary|conclusion|general)|overall|finally|please note|it is important to note(?: that)?|note|"
         r"here are (?:some|a few)\b.*|remember|disclaimer|yes|sure|okay|ok|so|then|well|thus|hence|otherwise|moreover|furthermore|besides"
@@ -215,7 +215,7 @@ _COURTESY: dict[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(
         r"^(?:[您你]们?好|大家好|好[的吧]?$|尊敬的|感谢|谢谢|祝您?|希望(?:以上|对|我|能|您|你)|欢迎|很高兴|抱歉|对不起|作为(?:一个)?(?:AI|人工智能))"
-        r"|以上(?:信息|内容|这些)|(?:^|[\s,，:：]|希望|关于|对于|根据|综合|结合|参考|针对|基于|按照|遵循|采纳|请)以上(?:是|为|建议|仅|只是|都)"
+        r"|以上(?:信息|内容|这些)|(?:^|[,，:：;；。]\s*|(?<=[^\W\d岁周月天日年次期级度分])(?<![a-zA-Z])\s|希望|关于|对于?|根据|综合|结合|参[考照]|针对|基于|按照?|遵[循从照]|采纳|请|[我您你]的)以上(?:是|为|建议|仅|只是|都)"
         r"|总之$|请注意$|需要注意的是$|注意$|此外$|另外$|同时$|最后$|首先$|其次$|^等(?:等|项目|指标|措施|方法|症状|药物|检查|方式|治疗)?$|^以下(?![肢腹颌唇背身壁叶午半]|段(?!落)|部(?![位分门]))|如下$"
         r"|如(?:果|有)?.{0,6}(?:其他|更多|任何)?(?:疑问|问题).{0,6}(?:请|可以|随时)|(?:这|这些)(?:只)?是一?些|^(?:这|以上).{0,4}[只仅]是.{0,12}(?:解释|建议|信息|方案|参考|选择)|^(?:记住|重要的是|综上所述)$"
         r"|具体(?:的)?.{0,14}(?:根据|由医生|因人而异|遵医嘱|取决于)|根据.{0,10}(?:具体|个体|个人|实际)(?:的)?(?:情况|病情)|因人而异"

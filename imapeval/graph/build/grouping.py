@@ -26,6 +26,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.graph.linking.spelling import spelling_variants
+from imapeval.text.dimensions.stages import ROMAN_NUMERALS
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -266,8 +267,8 @@ _PAIRS = (
 _OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _QUALIFIER = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
 _ROMAN_TYPE = re.compile(r"\btype ([ivx]{1,4})\b")
-_DIGITS = {"i": "1", "ii": "2"}
-"""Digits of the types in `_PAIRS`."""
+_DIGITS = {numeral: str(number) for number, numeral in enumerate(ROMAN_NUMERALS, start=1)}
+_TYPE = re.compile(r"\btype (\d+)\b")
 
 
 def list_qualifiers(name: str) -> frozenset[str]:
@@ -287,8 +288,8 @@ def have_same_qualifiers(one: str, other: str) -> bool:
     """
     if list_qualifiers(one) != list_qualifiers(other):
         return list_qualifiers(_use_digits(one)) == list_qualifiers(_use_digits(other))
-    types = [_ROMAN_TYPE.findall(name.lower()) for name in (one, other)]
-    return types[0] == types[1] or [] in types
+    types = [frozenset(_TYPE.findall(_use_digits(name))) for name in (one, other)]
+    return types[0] == types[1] or not all(types)
 
 
 def invert_qualifiers(name: str) -> tuple[str, str]:

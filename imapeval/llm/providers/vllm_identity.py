@@ -28,6 +28,10 @@ _PERFORMANCE_ARGUMENTS = frozenset(
 """Arguments that affect where and how fast the model runs, not what it computes. They are not part of the identity, so
 that completions from one GPU are not requested again on two."""
 
+_PATH_ARGUMENTS = frozenset({"chat_template", "hf_config_path", "tokenizer"})
+"""Arguments that may be a path. Others, such as a revision, are not looked up: a folder that happens to be called
+"main" would change the identity with the working directory."""
+
 _MODEL_FILES = frozenset({".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".pt", ".gguf"})
 _HASHED_WHOLE = 32 * 2**20
 _SAMPLES = 256
@@ -46,7 +50,10 @@ def identify_model(name: str, arguments: Mapping[str, Any]) -> str:
         name: Name or folder of the model.
         arguments: Arguments of `vllm.LLM`.
     """
-    telling = {key: _name_content(arguments[key]) for key in sorted(arguments.keys() - _PERFORMANCE_ARGUMENTS)}
+    telling = {
+        key: _name_content(arguments[key]) if key in _PATH_ARGUMENTS else arguments[key]
+        for key in sorted(arguments.keys() - _PERFORMANCE_ARGUMENTS)
+    }
     tail = json.dumps(telling, separators=(",", ":")) if telling else ""
     return re.sub(r"\s+", "_", f"vllm:{_name_content(name)}{tail}")
 

@@ -116,7 +116,7 @@ class CorrectionReport:
 
 
 def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], *, seed: int = 0) -> CorrectionReport:
-    """Report the corrections of a run; `outcomes` are the new ones, by id and metric (see `correct_run`).
+    """Report the corrections of a run; `outcomes` are the new ones, by id and metric (see `rescoring.correct_run`).
 
     Raises:
         InputError: A file of the run is broken.

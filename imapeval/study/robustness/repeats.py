@@ -10,6 +10,7 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs.reading import SAMPLES
 from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.samples.rows import is_missing
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Lang, Score
 
@@ -115,7 +116,7 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
 def find_original(sample: Sample) -> str | None:
     """Return the id of what the sample rewords; None if it is an original, whose cell may be empty."""
     value = sample.meta.get(ORIGINAL_COLUMN)
-    return None if value is None or value == "" else str(value)
+    return None if is_missing(value) else str(value)
 
 
 def _choose(runs: Sequence[Run], metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Wording]]:
         if (named := find_original(sample)) is not None:
             if named not in answers:
                 raise InputError(
-                    f"the sample {sample.id!r} rewords {named!r}, which is no original with a response in these runs",
+                    f"the sample {sample.id!r} rewords {named!r}, which is not an answered original in these runs",
                     path=runs[number].folder / SAMPLES,
                     fix=f"Name the run of the originals, too, and in {ORIGINAL_COLUMN!r} the id of the first wording.",
                 )
@@ -161,7 +162,8 @@ def _add(texts: dict[str, _Wording], sample: Sample, number: int, runs: Sequence
             fix="Compare runs of the same questions.",
         )
     # Runs of different systems often number their answers alike.
-    if first is not None and first.sample.id == sample.id and system_label(first.sample) != system_label(sample):
+    same_id = first is not None and first.sample.id == sample.id and first.sample.system and sample.system
+    if first is not None and same_id and system_label(first.sample) != system_label(sample):
         raise InputError(
             f"the sample {sample.id!r} is an answer by {system_label(sample)!r}, but by {system_label(first.sample)!r} "
             f"in {runs[first.scored[0][0]].folder}",

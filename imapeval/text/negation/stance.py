@@ -111,7 +111,7 @@ _DENIAL = RarePattern(
 )
 _AGAINST = RarePattern(
     r"\b(?:avoid(?:s|ed|ing|ance(?: of)?)?|refrain(?:s|ed|ing)?(?: from)?|abstain(?:s|ed|ing)?(?: from)?|abstinence(?: from)?|(?:(?<!to )|(?<=ha[sd] to )|(?<=have to )|(?<=needs to )|(?<=need to )|(?<=told to )|(?<=advised to )|(?<=asked to )|(?<=best to )|(?<=important to )|(?<=necessary to ))stop(?:s|ped|ping)?|quit(?:s|ting)?"
-    r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?|leav(?:e|ing) out"
+    r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?|(?:leav(?:es?|ing)|left) out(?! (?:of|at|in|on|to|for|overnight)\b)"
     r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
     r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bg(?:ive[sn]?|ave|iving) up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
     r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|掉|吃|喝|下)?|(?<![诊判推阻间隔])断(?=[药烟酒]|不[了掉])|远离|杜绝|拒绝|慎用|别(?!嘌)(?=["

@@ -46,3 +46,10 @@ def test_a_template_is_identified_by_its_content(tmp_path):
 @pytest.mark.parametrize("template", ["{{ messages }}" * 1000, "~{{ messages }}", "absent.jinja", "\0"], ids=len)
 def test_a_template_that_is_no_file(template):
     assert VLLMModel(f"m?chat_template={template}").identity.startswith("vllm:m{")
+
+
+def test_only_arguments_that_are_paths_are_looked_up(tmp_path, monkeypatch):
+    before = VLLMModel("m?revision=main").identity
+    (tmp_path / "main").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert VLLMModel("m?revision=main").identity == before

@@ -38,9 +38,10 @@ def corrections(
     json_output: JsonOption = False,
 ) -> None:
     """Report how often the reader erred, in what, and what corrections did to the scores."""
-    from imapeval.evaluation.corrections import CORRECTIONS, correct_run
+    from imapeval.evaluation.corrections import CORRECTIONS
     from imapeval.evaluation.imap_files import dump_record
     from imapeval.evaluation.pipeline import open_graph, open_matcher
+    from imapeval.evaluation.rescoring import correct_run
     from imapeval.evaluation.runs import Run
     from imapeval.study.robustness.corrections import report_corrections
 

@@ -45,8 +45,11 @@ SUFFIXES = tuple(f".{name}" for name in _READERS)
 
 
 def is_data_file(path: Path) -> bool:
-    """Return whether a file has the name of one of the formats, also packed, and is not hidden."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix in _SUFFIXES and not path.name.startswith(".")
+    """Return whether a file has the name of one of the formats, also packed, is not hidden, and is no file of imaps."""
+    name = path.name.lower().removesuffix(".gz")
+    # What `imapeval extract` writes may lie beside the data it was made from.
+    is_imaps = name == "imaps.jsonl" or name.endswith("-imaps.jsonl")
+    return Path(name).suffix in _SUFFIXES and not name.startswith(".") and not is_imaps
 
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"

@@ -246,7 +246,7 @@ def _find_lines(text: str, form: ReplyForm) -> Iterator[_Statement]:
 
 @cache
 def compile_key(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of the field of the score: one of these labels, perhaps with words that models add."""
+    """Return a pattern for the name of the score's field: one of these labels, perhaps with words that models add."""
     return re.compile(_name_labels(labels), re.IGNORECASE)
 
 

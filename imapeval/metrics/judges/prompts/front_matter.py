@@ -1,4 +1,4 @@
-"""Reads the front matter of a prompt file: first lines between two "---", in a subset of YAML. Pure.
+"""Reads the front matter of a prompt file: its first lines, between two "---", in a subset of YAML. Pure.
 
     ---
     name: empathy
