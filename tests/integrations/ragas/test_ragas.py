@@ -200,7 +200,7 @@ def test_a_dialogue_is_scored_by_its_last_message(metric: Any):
         ({"response": math.nan}, "there is no response"),
         ({"reference": None}, "the sample has no reference"),
         ({"reference": ""}, "the sample has no reference"),
-        ({"reference": math.nan}, "the references are not a list but nan"),
+        ({"reference": math.nan}, "the sample has no reference"),
         ({"user_input": None}, "the question is empty"),
         ({"user_input": ""}, "the question is empty"),
         ({"user_input": []}, "no user turn"),
