@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from imapeval.evaluation.imap_files import ImapRecord, dump_record, parse_record
 from imapeval.evaluation.pipeline import open_matcher
 from imapeval.fact_model import RELATIONS
 from imapeval.graph.store.graph import Graph
 from imapeval.matching.learned import decide_relations
 from imapeval.matching.protocol import relate_values
+from imapeval.metrics.imapscore import compute_credit
 from imapeval.types import Match, Relation
 
 EXACT, CONTAINMENT, UNMATCHED, CONTRADICTION = (
@@ -163,3 +165,19 @@ async def test_what_wording_and_graph_leave_open(matcher, reference, response, l
 async def test_two_kinds_of_one_thing_stay_what_the_graph_knows_them_to_be(matcher, one, other):
     match = await relate_values(matcher, one, other, lang="en")
     assert (match.relation, match.decided_by) == (UNMATCHED, "encoder")
+
+
+@pytest.mark.parametrize(
+    ("reference", "response"),
+    [
+        (["imaging of the abdomen"], ["ultrasound of the liver"]),
+        (["use a warm compress", "use a cold compress"], ["use a warm compress", "rest for weeks"]),
+        (["stop aspirin before surgery", "stay at home"], ["keep taking aspirin until surgery", "go to work at once"]),
+    ],
+)
+async def test_recorded_relations_give_the_same_matches_again(matcher, make_imap, reference, response):
+    imap = make_imap(reference, response)
+    (matches,) = await matcher.match([imap], langs=["en"])
+    line = dump_record(ImapRecord("1", imap, matches))
+    (again,) = await matcher.match([parse_record(line).imap], langs=["en"])
+    assert [compute_credit(match) for match in again] == [compute_credit(match) for match in matches]
