@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from imapeval.graph.readers.base import Source
 
+_MAX_CELL = 131_072
+"""Maximum characters of a quoted cell: the default of the csv module, whose limit the readers of samples raise."""
+
 
 def parse_header(head: bytes) -> list[str]:
     """Return the columns in the first line of a file, in lower case; [] if it is not a table."""
@@ -37,9 +40,10 @@ def split_cells(line: str, delimiter: str) -> list[str]:
     if '"' not in line:
         return line.split(delimiter)
     try:
-        return next(csv.reader([line], delimiter=delimiter), list[str]())
-    except csv.Error:  # a cell of more than 131,072 characters, or a carriage return within the line
+        cells = next(csv.reader([line], delimiter=delimiter), list[str]())
+    except csv.Error:  # a cell that is too long, or a carriage return within the line
         return []
+    return [] if len(line) > _MAX_CELL and max(map(len, cells)) > _MAX_CELL else cells
 
 
 def read_table(
