@@ -26,7 +26,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertModel
 
-from imapeval.fact_model import MAX_TOKENS, RELATIONS
+from imapeval.fact_model import MAX_TOKENS, MIRRORED, RELATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,6 @@ VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
 FINAL_STEPS = 500
 """Steps at the end, a fifth as large, half of them with single pairs, and with twice as many altered copies."""
-MIRRORED = [0, 1, 3, 2, 4]
-"""The place in `RELATIONS` of each relation seen from the other side."""
 
 
 def main() -> None:

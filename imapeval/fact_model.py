@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RELATIONS = ("unmatched", "exact", "containment", "belonging", "contradiction")
 """What the model tells apart, in the order of its output."""
 
-_MIRRORED = [0, 1, 3, 2, 4]
+MIRRORED = [0, 1, 3, 2, 4]
 """The place in `RELATIONS` of each relation seen from the other side."""
 
 AGREEMENT = (0.0, 1.0, 0.6, 0.3, 0.0)
@@ -127,7 +127,7 @@ class FactModel:
                 theirs = [encoded[response[column]] for _, column in chunk]
                 rows, columns = np.array(chunk).T
                 seen = self._compare(ours, theirs, features[rows, columns])
-                seen += self._compare(theirs, ours, features[rows, columns])[:, _MIRRORED]
+                seen += self._compare(theirs, ours, features[rows, columns])[:, MIRRORED]
                 found[rows, columns] = seen / 2
         return found
 

@@ -44,13 +44,13 @@ def combine_agreement(
 ) -> npt.NDArray[np.float64]:
     """Return the similarities of undecided pairs from the agreement that the small model expects and from their words.
 
-    Args:
-        probabilities: Of each of `RELATIONS` for every pair, shape (..., 5).
-        similarities: Of their words, shape (...).
-
     The twelfth root raises low values most: the model expects little of a rewording that it is not sure of, and many
     such facts should count for more than a few copied ones (docs/graph-relations.md). What it makes of next to nothing
     is subtracted. So an undecided pair often earns more than one that is known to be belonging.
+
+    Args:
+        probabilities: Of each of `RELATIONS` for every pair, shape (..., 5).
+        similarities: Of their words, shape (...).
     """
     expected = probabilities.astype(np.float64) @ np.array(AGREEMENT)
     credit = ((expected**2 * similarities) ** (1 / 12) - 0.2) / 0.8

@@ -150,9 +150,7 @@ def list_files(source: str, loader: str | None = None) -> list[str]:
     if source == STDIN or source.startswith(_HF_PREFIX) or (loader is not None and loader not in FILE_LOADERS):
         return [source]
     if path.is_dir():
-        # What `imapeval extract` writes may lie beside the data it was made from.
-        files = (file for file in path.iterdir() if is_data_file(file))
-        found = [str(file) for file in files if file.is_file()]
+        found = [str(file) for file in path.iterdir() if is_data_file(file) and file.is_file()]
     elif not path.exists() and glob.has_magic(source):
         found = glob.glob(source, recursive=True)  # noqa: PTH207  # a pattern may be absolute
     else:
