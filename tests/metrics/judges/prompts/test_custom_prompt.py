@@ -125,6 +125,43 @@ def test_fields_that_a_prompt_shows_may_be_in_a_reply(write):
     assert "grade" in prompt.labels
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '{"Clarity": N,\n"warmth": N}',
+        '{"why": "...", "clarity": <1-5>,\n"warmth": 1-5, "facts": N}',
+        '{"clarity": 4,\n"warmth": 2}',
+        '{"clarity": N,\n"warmth": N} {"clarity": 3, "warmth": 1}',
+        '{"score": <int>,\n"rating": <int>}',
+        '{"mine": N,\n"score": N}',
+    ],
+)
+def test_an_object_with_two_numbers_either_of_which_may_be_the_score_is_refused(write, shown):
+    with pytest.raises(InputError) as caught:
+        read_prompt(write(f"---\nscale: 1..5\n---\n{{{{response}}}}\nWrite {shown}."))
+    assert caught.value.line == 6
+    assert "mine.md" in str(caught.value)
+    first, second = re.findall(r'"([^"]+)": [^"]', shown)[:2]
+    assert repr(first.lower()) in str(caught.value)
+    assert repr(second) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '{"facts": N, "score": N}',
+        '{"facts": N, "mine": N}',
+        '{"why": ..., "grade": N}',
+        '{"why": "1-2 sentences", "grade": N}',
+        '{"age": 54, "weight": 80} and write the score alone',
+        '{"facts": N, "doses": N} and write {"grade": N}',
+        '{"facts": N, "doses": N}.\n\n- Care:',
+    ],
+)
+def test_an_object_in_which_one_number_is_the_score_is_not_refused(write, shown):
+    assert read_prompt(write(f"Care (1-5) {{{{response}}}} Read {shown}")).labels
+
+
 def test_names_of_variables_are_no_english(write):
     prompt = read_prompt(write("评分（1-5）：{{question}} {{reference}} {{response}}"))
     assert prompt.lang == "zh"
