@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
@@ -44,21 +45,26 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
     `recipes/quaero/data/local_hf_emea/test/data-00000-of-00001.arrow`, `QUAERO/emea/test-00000-of-00001.parquet`.
 
     Raises:
-        InputError: There is no copy, there are several, or it lacks columns that the task declares.
+        InputError: There is no copy, with the folder as `path`; there are several; or it lacks columns that the task
+            declares.
         MissingExtraError: pyarrow is not installed.
     """
+    # The name of the folder counts, too, which "." and ".." do not say.
+    root = folder if folder.name.strip(".") else folder.resolve()
     files = [
-        path
-        for path in folder.rglob("*")
-        if path.suffix in {".arrow", ".parquet"} and _belongs_to_task(path, folder, task)
+        path for path in root.rglob("*") if path.suffix in {".arrow", ".parquet"} and _belongs_to_task(path, root, task)
     ]
-    if len({path.parent for path in files}) != 1:
-        copies = len({path.parent for path in files})
+    copies = sorted({path.parent for path in files})
+    if not copies:
         wanted = "/".join(filter(None, (task.dataset, task.config, "test-00000-of-00001.parquet")))
         raise InputError(
-            f"holds {copies or 'no'} copies of the test data of {task.name}",
+            f"holds no copy of the test data of {task.name}",
             path=folder,
             fix=f"Save it there from {task.source}, such as {wanted}, or with save_to_disk of `datasets`.",
+        )
+    if len(copies) > 1:
+        raise InputError(
+            f"holds the test data of {task.name}, and so does {copies[0]}", path=copies[1], fix="Keep one of them."
         )
     gold: dict[str, Any] = {}
     texts: dict[str, Sequence[str]] = {}
@@ -86,8 +92,10 @@ def read_data(folder: Path, task: BenchmarkTask) -> TaskData:
 def _belongs_to_task(path: Path, folder: Path, task: BenchmarkTask) -> bool:
     *folders, name = (part.casefold() for part in path.relative_to(folder.parent).parts)
     config = task.config.casefold()
+    # Between other words, as in "local_hf_cas", but not within one, as in "cases".
+    dataset = re.compile(rf"(?<![^\W_]){re.escape(task.dataset.casefold())}(?![^\W_])")
     return (
-        any(task.dataset.casefold() in part for part in folders)
+        any(map(dataset.search, folders))
         and (not config or any(part in {config, f"local_hf_{config}"} for part in folders))
         and ("test" in folders[-1:] or name.startswith("test") or "-test." in name or "-test-" in name)
     )
@@ -108,7 +116,10 @@ def _read_columns(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, An
         rows = table.to_pylist()
     # pyarrow raises these for files that are of another format, are damaged, or lack a column.
     except (pyarrow.ArrowException, ValueError, OSError, ArithmeticError, MemoryError, KeyError) as error:
-        raise InputError(f"cannot be read ({error})", path=path, fix=f"It has to have {', '.join(columns)}.") from error
+        problem, *_ = str(error).splitlines() or [type(error).__name__]  # the other lines are pyarrow's schema
+        raise InputError(
+            f"cannot be read ({problem})", path=path, fix=f"It has to have {', '.join(columns)}."
+        ) from error
     metadata: dict[bytes, bytes] = table.schema.metadata or {}
     try:
         features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
