@@ -95,13 +95,13 @@ def find_amounts(text: str) -> Amounts:
     for found in readings:
         start, end = original(found.start, found.end)
         low, high = _round_off(found.low), _round_off(found.high)
-        items.append(
-            Amount(found.dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
-        )
+        item = Amount(found.dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
+        items.append(_read_beginning(item) if item.dimension == "age" else item)
     if any(item.dimension == _CONCENTRATION for item in items):
         masses = [mass for name, mass in MOLAR_MASSES.items() if name.search(text)]
         if len(masses) == 1:  # else it is open which of the substances is meant
             items = [_convert_concentration(item, masses[0]) for item in items]
+    items = [item for place, item in enumerate(items) if not place or not _repeats(items[place - 1], item, text)]
     kept: list[str] = []
     last = -1
     for cut in sorted(cut for reading in readings for cut in reading.cuts):
@@ -110,6 +110,22 @@ def find_amounts(text: str) -> Amounts:
             kept += [text[max(last, 0) : start], ","]
         last = max(last, end)
     return Amounts(tuple(items), "".join([*kept, text[last:]]))
+
+
+def _read_beginning(age: Amount) -> Amount:
+    """Return an age without an upper end if it is where something begins: "from 12 years", not "from 2 to 12 years"."""
+    begins = age.low == age.high and age.text.lower().startswith("from ")
+    return replace(age, high=None) if begins else age
+
+
+def _repeats(before: Amount, amount: Amount, text: str) -> bool:
+    """Return whether an amount in brackets is the one before it in other words: "above 38°C (100.4°F)"."""
+    opening, closing = text[before.span[1] : amount.span[0]].strip(), text[amount.span[1] :].lstrip()[:1]
+    if f"{opening}{closing}" not in ("()", "（）") or before.dimension != amount.dimension:
+        return False
+    # Of a limit, the brackets usually repeat only the number.
+    bound = before.low if before.high is None else before.high
+    return _same(before, amount) or (_is_limit(before) and _same(replace(before, low=bound, high=bound), amount))
 
 
 def _convert_concentration(amount: Amount, molar_mass: float) -> Amount:
@@ -187,12 +203,9 @@ def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...])
         return items
     if not (_is_limit(spans[0]) or spans[0].text.lower().startswith("from ")):
         return items
-    return tuple(
-        replace(item, dimension="age", low=item.low and item.low / _YEAR, high=item.high and item.high / _YEAR)
-        if item.dimension == "duration"
-        else item
-        for item in items
-    )
+    low, high = (end and end / _YEAR for end in (spans[0].low, spans[0].high))
+    age = _read_beginning(replace(spans[0], dimension="age", low=low, high=high))
+    return tuple(age if item is spans[0] else item for item in items)
 
 
 def _relate(a: list[Amount], b: list[Amount]) -> AmountRelation:

@@ -168,8 +168,17 @@ SAME = [
     ("120/80毫米汞柱", "120 over 80"),
     ("blood pressure below 130/80", "收缩压低于130，舒张压低于80"),
     ("16/10 kPa", "120/75 mmHg"),  # 1 kPa is 7.50062 mmHg (NIST SP 811): 120.0/75.0
+    ("from 12 years", "aged 12 or older"),
+    ("from 12 years of age", "12岁以上"),
     # Several of a kind
     ("10 mg then 20 mg", "20毫克，10毫克"),
+    # Once more in brackets
+    ("fever above 38°C (100.4°F)", "fever above 38°C"),
+    ("fever above 38°C (above 100.4°F)", "fever above 38°C"),
+    ("体温超过38.5℃（101.3℉）", "体温超过38.5℃"),
+    ("ibuprofen 0.5 g (500 mg) every 12 hours (twice a day)", "ibuprofen 500 mg twice a day"),
+    ("isolate for 7 days ( one week )", "isolate for 7 days"),
+    ("at least 70 kg (154 lb)", "at least 70 kg"),
 ]
 NARROWER_B = [
     ("several days", "5 days"),
@@ -191,6 +200,11 @@ NARROWER_B = [
     ("200-400 mg every 6 hours", "400 mg every 6 hours"),
     ("tens of mg, 10-20 mg", "15毫克"),
     ("6个月以上婴儿", "an 8-month-old"),
+    ("from 12 years", "aged 15"),
+    ("from 12 years", "aged 12"),
+    ("from 12 years of age", "aged 15"),
+    ("from 2 to 12 years", "aged 5"),
+    ("400 mg (400-800 mg)", "400 mg"),  # not the same in other words
 ]
 OVERLAPPING = [
     ("1-2 weeks", "10-20 days"),
@@ -201,10 +215,13 @@ OVERLAPPING = [
     ("30-50%", "40%～60%"),
     ("at least 200 mg for up to 5 days", "400 mg for 3-7 days"),
     ("10 mg for at least 5 days", "7 days"),
+    ("at least 5 mg (at least 10 mg)", "at least 5 mg"),
+    ("50 mg (100 mg)", "50 mg"),
 ]
 DIFFERENT = [
     ("五年生存率九成", "五年生存率不足两成"),
     ("from 3 months of age", "from 12 years"),
+    ("from 2 to 12 years", "aged 15"),
     ("a few weeks", "several months"),
     ("within an hour", "数周"),
     ("几天", "几个月"),
