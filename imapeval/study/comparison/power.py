@@ -92,7 +92,8 @@ def plan_sample_size(
     """Compute the sample size from three given correlations.
 
     Raises:
-        UsageError: A number is out of range, or the three correlations cannot occur together.
+        UsageError: A number is out of range, the three correlations cannot occur together, or more answers than
+            `sample_size.MAX_ANSWERS` are needed.
     """
     try:
         needed = required_answers(
@@ -118,7 +119,7 @@ def plan_detection(
     """Compute the sample size that shows a correlation to differ from 0.
 
     Raises:
-        UsageError: A number is out of range.
+        UsageError: A number is out of range, or more answers than `sample_size.MAX_ANSWERS` are needed.
     """
     try:
         needed = answers_to_detect(
@@ -251,7 +252,10 @@ def _plan_single(
         reason = row.reason or TOO_SMALL
         return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
     value = _predict_correlation(row.value, panels, raters)
-    needed = answers_to_detect(value, power=power, alpha=alpha, design_effect=design)
+    try:
+        needed = answers_to_detect(value, power=power, alpha=alpha, design_effect=design)
+    except ValueError as error:
+        return replace(blank, reason=f"{error}", sentence=f"{row.metric}: no number, because {error}.")
     return replace(
         blank,
         first_value=value,

@@ -19,6 +19,9 @@ from statistics import NormalDist
 
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 
+MAX_ANSWERS = 10**12
+"""The largest sample size that is given; a larger one says only that a correlation is as good as 0, or two as equal."""
+
 
 def required_answers(
     r1: float,
@@ -42,8 +45,19 @@ def required_answers(
         design_effect: Above 0; 1 for independent answers.
 
     Raises:
-        ValueError: A number is out of range, or the three correlations cannot occur together.
+        ValueError: A number is out of range, the three correlations cannot occur together, or more than `MAX_ANSWERS`
+            are needed.
     """
+    needed = _answers_for_difference(
+        r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
+    )
+    return None if needed is None else _round_up(needed)
+
+
+def _answers_for_difference(
+    r1: float, r2: float, *, between: float, power: float, alpha: float, spearman: bool, design_effect: float
+) -> float | None:
+    """Return the number before it is rounded up, which may be infinite; see `required_answers`."""
     _check(r1, r2, between, power=power, alpha=alpha, design_effect=design_effect)
     if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
         raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
@@ -51,8 +65,10 @@ def required_answers(
     difference = atanh(r1) - atanh(r2)
     if difference == 0:
         return None
-    variance = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) * design_effect
-    return ceil(3 + variance * (_quantiles(power, alpha) / difference) ** 2)
+    variance = variance_of_difference(r1, r2, r23=between)
+    if variance <= 0:
+        raise ValueError("the two metrics are the same up to scale")
+    return 3 + variance * (FIELLER if spearman else 1.0) * design_effect * _square_ratio(power, alpha, difference)
 
 
 def smallest_difference(
@@ -79,7 +95,7 @@ def smallest_difference(
     low, high = max(r1 * between - reach, -1 + 1e-9), min(r1 * between + reach, r1)
 
     def suffices(r2: float) -> bool:
-        found = required_answers(
+        found = _answers_for_difference(
             r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
         )
         return found is not None and found <= n
@@ -100,21 +116,34 @@ def answers_to_detect(r: float, *, power: float = 0.8, alpha: float = 0.05, desi
     The design effect is the variance of its Fisher z relative to 1 / (n - 3).
 
     Raises:
-        ValueError: A number is out of range.
+        ValueError: A number is out of range, or more than `MAX_ANSWERS` are needed.
     """
     _check(r, power=power, alpha=alpha, design_effect=design_effect)
-    return None if r == 0 else max(4, ceil(3 + design_effect * (_quantiles(power, alpha) / atanh(r)) ** 2))
+    return None if r == 0 else max(4, _round_up(3 + design_effect * _square_ratio(power, alpha, atanh(r))))
 
 
-def _quantiles(power: float, alpha: float) -> float:
+def _square_ratio(power: float, alpha: float, difference: float) -> float:
+    """Return the square of the two quantiles' sum over a difference of Fisher z; infinite for a tiny difference."""
     normal = NormalDist()
-    return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+    # 1 - alpha / 2 would be 1 for a tiny alpha; and a product becomes infinite where a power raises.
+    ratio = (normal.inv_cdf(power) - normal.inv_cdf(alpha / 2)) / difference
+    return ratio * ratio
+
+
+def _round_up(needed: float) -> int:
+    if needed > MAX_ANSWERS:
+        raise ValueError(
+            f"more than {MAX_ANSWERS:,} answers would be needed: the difference is too small, or the design effect too "
+            "large"
+        )
+    return ceil(needed)
 
 
 def _check(*correlations: float, power: float, alpha: float, design_effect: float) -> None:
     if not all(-1 < correlation < 1 for correlation in correlations):
         raise ValueError(f"correlations must lie above -1 and below 1: {', '.join(f'{r:g}' for r in correlations)}")
-    if not 0 < alpha < power < 1:
+    # Half of the smallest number above 0 is 0.
+    if not 0 < alpha / 2 < alpha < power < 1:
         raise ValueError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}")
     if not (design_effect > 0 and isfinite(design_effect)):
         raise ValueError(f"a design effect lies above 0, not {design_effect:g}")

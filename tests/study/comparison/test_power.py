@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,6 +80,42 @@ def test_numbers_out_of_range(r1: float, r2: float, between: float, power: float
         plan_sample_size(r1, r2, between=between, power=power)
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"r": 1e-200},
+        {"r": 1e-320},
+        {"r": -1e-20},
+        {"r": 0.3, "design_effect": 1e308},
+        {"r": 0.3, "alpha": 5e-324},
+    ],
+)
+def test_no_sample_size_shows_a_correlation_that_is_as_good_as_0(numbers: dict[str, Any]):
+    with pytest.raises(UsageError):
+        plan_detection(**numbers)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"r1": 1e-200, "r2": 0.0, "between": 0.5},
+        {"r1": 0.0, "r2": 1e-320, "between": 0.5},
+        {"r1": 0.5, "r2": 0.5000000000000002, "between": 0.9},
+        {"r1": 0.5, "r2": 0.4, "between": 0.9, "design_effect": 1e308},
+        {"r1": 0.9999999, "r2": 0.9999998, "between": 0.999999},
+    ],
+)
+def test_no_sample_size_tells_apart_what_is_as_good_as_equal(numbers: dict[str, Any]):
+    with pytest.raises(UsageError):
+        plan_sample_size(**numbers)
+
+
+def test_a_level_below_the_precision_of_numbers_near_1():
+    # z(1 - 1e-20 / 2) is 9.3364 (scipy.stats.norm.isf(5e-21)), z(.8) .8416.
+    assert answers_to_detect(0.3, alpha=1e-20) == pytest.approx(3 + ((9.3364 + 0.8416) / np.arctanh(0.3)) ** 2, abs=1)
+    assert smallest_difference(0.5, 100, between=0.5, alpha=1e-300, design_effect=1e308) is None
+
+
 def pilot(n: int, *, copies: int) -> Rated:
     """Return n answers, each of them `copies` times, as answers to one question."""
     generator = np.random.default_rng(3)
@@ -94,6 +131,19 @@ def pilot(n: int, *, copies: int) -> Rated:
         dimensions=("d",),
         ratings=ratings[rows, None],
     )
+
+
+def test_a_pilot_whose_correlation_is_0_but_for_rounding():
+    generator = np.random.default_rng(0)
+    scores, ratings = generator.normal(size=(2, 200))
+    scores, ratings = scores - scores.mean(), ratings - ratings.mean()
+    ratings -= scores * (scores @ ratings) / (scores @ scores)
+    rated = replace(pilot(200, copies=1), metrics=("a",), scores=scores[:, None], ratings=ratings[:, None])
+    (plan,) = plan_sample_size_from_pilot(rated, coefficient="pearson", level="global")
+    assert plan.first_value == pytest.approx(0, abs=1e-15)
+    assert plan.first_value != 0
+    assert plan.needed is None
+    assert plan.reason
 
 
 def test_a_pilot_with_copies_has_that_design_effect():
