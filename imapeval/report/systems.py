@@ -86,11 +86,11 @@ def explain_changes(
         for id_ in ids
     }
     reasons: dict[tuple[str, str], str] = {}
-    for number, run in enumerate(runs):
+    for run, owner in zip(runs, answers.owners or range(len(runs)), strict=True):
         rows = [
             row
             for row, sample in enumerate(answers.samples)
-            if answers.runs[row] == number and (answers.systems[answers.system[row]], sample.id) in wanted
+            if answers.runs[row] == owner and (answers.systems[answers.system[row]], sample.id) in wanted
         ]
         if not rows:
             continue
@@ -102,7 +102,8 @@ def explain_changes(
             metrics=answers.metrics,
         )
         for row, answer in zip(rows, found, strict=True):
-            reasons[answers.systems[answers.system[row]], answer.sample.id] = answer.facts
+            key = answers.systems[int(answers.system[row])], answer.sample.id
+            reasons[key] = reasons.get(key) or answer.facts
     return reasons
 
 

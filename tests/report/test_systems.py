@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imapeval.report.systems import SystemComparison, write_table
-from imapeval.study.systems.answers import SystemAnswers
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
+from imapeval.report.systems import SystemComparison, explain_changes, write_table
+from imapeval.study.systems.answers import SystemAnswers, read_systems
 from imapeval.study.systems.differences import compare_systems
-from imapeval.study.systems.ranking import rank_systems
+from imapeval.study.systems.ranking import Change, rank_systems
+from imapeval.types import Imap, Pair, Sample, Score
 
 
 @pytest.mark.parametrize(("questions", "said"), [(8, 2), (60, 0)])
@@ -32,3 +35,21 @@ def test_what_is_known_of_intervals_stands_beside_them(questions: int, said: int
     write_table(comparison, path)
     # Once for the means and once for the differences.
     assert path.read_text().count("not 95") == said
+
+
+@pytest.mark.parametrize("with_imaps", [(True, False), (False, True), (True, True), (False, False)])
+def test_facts_are_those_of_any_run_with_the_same_answers(with_imaps: tuple[bool, bool], tmp_path: Path):
+    samples = [Sample(name, "q", ("aspirin",), f"{name} says", system=name) for name in ("x", "y")]
+    for metric, has_imaps in zip(("m", "k"), with_imaps, strict=True):
+        pairs = (Pair("drug", "?"),), (), (Pair("drug", "aspirin"),), (Pair("drug", "morphine"),)
+        with RunWriter(tmp_path / metric, samples, settings=RunSettings({metric: f"{metric}|v:1"})) as writer:
+            writer.add(
+                imaps=[ImapRecord(sample.id, Imap(*pairs), ()) for sample in samples if has_imaps],
+                results=[Result(sample.id, metric, Score(0.5), f"{metric}|v:1") for sample in samples],
+            )
+            writer.finish()
+    runs = [Run(tmp_path / metric) for metric in ("m", "k")]
+    change = Change("x", "y", "q", ("x",), ("y",), 0.5, 0.5, 0.0)
+    found = explain_changes(runs, read_systems(runs), [change])
+    assert found.keys() == {("x", "x"), ("y", "y")}
+    assert {"aspirin" in facts for facts in found.values()} == {any(with_imaps)}

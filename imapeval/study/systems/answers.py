@@ -40,6 +40,7 @@ class SystemAnswers:
         scores: Shape (n, m); NaN if there is no score.
         lower_is_better: Metrics for which a low score is good.
         groups: The group of each answer by column, such as "task"; "" where the data does not say.
+        owners: For each run, the first run with the same answers, which `runs` has; empty if there is no such pair.
     """
 
     samples: tuple[Sample, ...]
@@ -51,6 +52,7 @@ class SystemAnswers:
     scores: Floats
     lower_is_better: frozenset[str]
     groups: Mapping[str, tuple[str, ...]]
+    owners: tuple[int, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -94,7 +96,8 @@ def read_systems(
     chosen = tuple(read_signatures(runs, metrics))
     contents = [run.samples() for run in runs]
     # The first run with the same answers.
-    owners = [contents.index(content) for content in contents]
+    written = [repr(content) for content in contents]  # in which NaN is NaN
+    owners = [written.index(content) for content in written]
     label = _name_systems(runs, contents, owners)
     row: dict[tuple[int, str], int] = {}
     samples: list[Sample] = []
@@ -121,6 +124,7 @@ def read_systems(
         scores=_read_scores(runs, owners, row, chosen),
         lower_is_better=find_lower_is_better(chosen),
         groups=_read_groups(samples, by),
+        owners=tuple(owners),
     )
 
 
@@ -131,7 +135,11 @@ def _name_systems(
     found = [(n, label) for n in dict.fromkeys(owners) for label in dict.fromkeys(map(system_label, contents[n]))]
     plain = {(n, label): label or runs[n].folder.resolve().name for n, label in found}
     often = Counter(plain.values())
-    return {key: name if often[name] == 1 else f"{name} ({runs[key[0]].folder})" for key, name in plain.items()}
+    names = {key: name if often[name] == 1 else f"{name} ({runs[key[0]].folder})" for key, name in plain.items()}
+    for (n, label), name in plain.items():
+        if not label and (n, name) in plain:
+            names[n, label] = f"{name} ({runs[n].folder}, without a name)"
+    return names
 
 
 def _read_scores(

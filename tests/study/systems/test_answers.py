@@ -1,4 +1,6 @@
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,19 @@ def test_runs_of_the_same_answers_with_other_metrics_are_joined(write_run: Write
     found = read_systems([write_run("a", samples, {"m": [0, 1]}), write_run("b", samples, {"k": [2, 3]})])
     assert found.systems == ("x", "y")
     np.testing.assert_allclose(found.scores, [[0, 2], [1, 3]])
+
+
+def test_runs_whose_data_has_a_number_that_is_none_are_joined(write_run: Write):
+    samples = [replace(answer("1", "p", system), id=system, meta={"age": math.nan}) for system in ("x", "y")]
+    found = read_systems([write_run("a", samples, {"m": [0, 1]}), write_run("b", samples, {"k": [2, 3]})])
+    assert found.systems == ("x", "y")
+
+
+def test_a_system_that_is_named_like_the_folder_is_not_the_one_without_a_name(write_run: Write):
+    samples = [answer("1", "p"), answer("2", "p", "run")]
+    found = read_systems([write_run("run", samples, {"m": [0, 1]})])
+    assert len(found.systems) == 2
+    np.testing.assert_allclose(found.average("m"), [[0], [1]])
 
 
 def test_the_same_answer_with_two_scores_is_refused(write_run: Write, tmp_path: Path):
