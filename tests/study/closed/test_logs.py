@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 from imapeval._optional import installed
 from imapeval.errors import InputError, MissingExtraError, UsageError
@@ -213,6 +214,36 @@ def test_a_table_as_csv(tmp_path: Path):
     path.write_text('id,system,options,answer,response,seed\n1,m,"[""x"", ""y""]",B,B,3\n', encoding="utf-8")
     (answer,) = read_logs([path])
     assert (answer.options, answer.gold, answer.right, answer.run) == (("x", "y"), {"B"}, True, "3")
+
+
+@pytest.mark.parametrize("empty", [None, float("nan"), ""])
+@pytest.mark.parametrize("column", ["id", "system", "answer"])
+def test_empty_cells_of_a_table_are_refused(column: str, empty: Any, tmp_path: Path):
+    row = {"id": 1, "system": "m", "answer": "yes", "response": "yes"}
+    with pytest.raises(InputError, match=f"'{column}'") as caught:
+        read_logs([write_lines(tmp_path / "t.jsonl", [row, row | {"id": 2} | {column: empty}])])
+    assert caught.value.line == 2
+
+
+def test_nan_in_a_table_is_a_missing_value(tmp_path: Path):
+    row = {"system": "m", "answer": "yes", "response": "yes"}
+    rows = [row | {"id": "1", "group": float("nan")}, row | {"id": "2", "response": float("nan"), "run": float("nan")}]
+    first, second = read_logs([write_lines(tmp_path / "t.jsonl", rows)])
+    assert first.group == second.run == ""
+    assert (second.text, second.choice.reading) == (None, "missing")
+
+
+def test_cells_of_excel_without_a_value_are_refused(tmp_path: Path):
+    for column, content, place in (("D", "#N/A", "D3"), ("D", "=1/2", "D3"), ("A", "=1+1", "A3")):
+        book = Workbook()
+        sheet = book.worksheets[0]
+        for cells in (["id", "system", "answer", "response"], ["q1", "m", "yes", "yes"], ["q2", "m", "yes", "no"]):
+            sheet.append(cells)
+        sheet[f"{column}3"] = content
+        book.save(tmp_path / "t.xlsx")
+        with pytest.raises(InputError, match=place) as caught:
+            read_logs([tmp_path / "t.xlsx"])
+        assert caught.value.line == 3
 
 
 def write_helm(folder: Path, **changes: Any) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns, short_repr
+from imapeval.evaluation.samples.rows import UnusableCell, is_missing, list_columns, short_repr
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
@@ -27,6 +27,8 @@ from imapeval.study.closed.logs.answers import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from imapeval.evaluation.samples.rows import Row
 
 _NAMES = {
     "id": ("id",),
@@ -45,8 +47,8 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a table.
 
     Raises:
-        InputError: The file cannot be read, a column is missing, a right answer is not among the options, or it is
-            unclear whether its position counts from 0 or 1.
+        InputError: The file cannot be read, a column is missing, a cell of one is empty or unusable, a right answer is
+            not among the options, or it is unclear whether its position counts from 0 or 1.
     """
     answers: list[ClosedAnswer] = []
     rows = list(read_file(str(path)))
@@ -62,7 +64,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 unit=row.unit,
                 fix=f"Name one of its columns so: {list_columns(row.fields)}. Or give --gold and --predicted.",
             )
-        value = {what: None if name is None else row.fields[name] for what, name in found.items()}
+        value = {what: _read_cell(row, name, what, path) for what, name in found.items()}
         words = {what: "" if value[what] is None else str(value[what]) for what in ("task", "run", "question", "group")}
         labels, options = find_options(_decode(row.fields))
         given = _decode_list(value["gold"])
@@ -71,7 +73,8 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
             gold = find_gold(given, labels, options)
         elif first is None:
             raise InputError(
-                f"{column!r} is {place}, which may count from 0 or from 1: no row has 0 or the last one's number",
+                f"{column!r} is {place}, which may count from 0 or from 1: no row has 0, or the number of "
+                "options, which would decide",
                 path=path,
                 line=row.line,
                 unit=row.unit,
@@ -115,6 +118,21 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         else:
             labels = complete_labels(tasks[answer.task])
             yield replace(answer, labels=labels, choice=choose(answer.text, labels, ()))
+
+
+def _read_cell(row: Row, name: str | None, what: str, path: Path) -> Any:
+    """Return the value of a column, None if there is none; an empty response stays a text."""
+    value = None if name is None else row.fields[name]
+    unusable = isinstance(value, UnusableCell)
+    if unusable or (what in ("id", "model", "gold") and is_missing(value)):
+        raise InputError(
+            value.problem if unusable else f"{name!r} is empty",
+            path=path,
+            line=row.line,
+            unit=row.unit,
+            fix="Write the value itself into the cell, or remove the row.",
+        )
+    return None if is_missing(value) and value != "" else value
 
 
 def _read_place(given: Any) -> int | None:
