@@ -12,6 +12,7 @@ from imapeval.evaluation.samples.rows import (
     SPREADSHEET_ERRORS,
     Row,
     UnusableCell,
+    is_blank,
     is_missing,
     list_columns,
     read_number,
@@ -210,11 +211,11 @@ class SampleBuilder:
         many = fields.get("references")
         if isinstance(many, list):
             many = [self._as_text(row, text, "reference") for text in cast("list[Any]", many)]
-        if isinstance(fields.get("reference"), list) and is_missing(many):
+        if isinstance(fields.get("reference"), list) and is_blank(many):
             reference, many = "", fields["reference"]
         else:
             reference = self._optional_text(row, fields, "reference")
-        if is_missing(many):
+        if is_blank(many):
             many = []
         if isinstance(many, str):
             try:
@@ -254,7 +255,7 @@ class SampleBuilder:
         return {
             dimension: self._rating(row, dimension, value)
             for dimension, value in ratings.items()
-            if not is_missing(value.strip() if isinstance(value, str) else value)
+            if not is_blank(value)
         }
 
     def _rating(self, row: Row, dimension: str, value: Any) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import UnusableCell, is_missing, list_columns
+from imapeval.evaluation.samples.rows import UnusableCell, is_blank, list_columns
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Columns:
         for name, columns in self.sources.items():
             values = [value for column in columns if (value := _look_up(fields, column)) is not _ABSENT]
             if len(columns) > 1:
-                sample_fields["references"] = [value for value in values if not is_missing(value)]
+                sample_fields["references"] = [value for value in values if not is_blank(value)]
             elif values:
                 sample_fields[name] = values[0]
         used = {column for columns in self.sources.values() for column in columns}.union(self.systems)

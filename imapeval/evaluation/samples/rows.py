@@ -151,6 +151,11 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value)
 
 
+def is_blank(value: Any) -> bool:
+    """Return whether a value is missing, or a text of white space alone."""
+    return is_missing(value.strip() if isinstance(value, str) else value)
+
+
 def read_number(value: Any) -> float | None:
     """Return a finite number from a number or a text; None for anything else, including booleans."""
     try:

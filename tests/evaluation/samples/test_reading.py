@@ -171,7 +171,10 @@ def test_what_stands_for_no_response_is_said_by_who_knows(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"reference": " "}, {"reference": None}, {"references": []}, {"references": ""}, {"references": "[]"}],
+    [
+        *({}, {"reference": " "}, {"reference": None}),
+        *({"references": []}, {"references": ""}, {"references": " "}, {"references": "[]"}),
+    ],
     ids=str,
 )
 def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
@@ -198,6 +201,18 @@ def test_nan_in_any_field_is_a_missing_value(tmp_path: Path):
     ]
 
 
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl"])
+def test_of_several_columns_one_with_white_space_alone_is_no_reference(tmp_path: Path, name: str):
+    cells = [("x", " "), ("\t", "y"), ("x", "y"), (" ", "\t")]
+    path = tmp_path / name
+    if name.endswith(".csv"):
+        path.write_text("question,response,a,b\n" + "".join(f"Why?,So.,{a},{b}\n" for a, b in cells))
+    else:
+        write_jsonl(path, *({"question": "Why?", "response": "So.", "a": a, "b": b} for a, b in cells))
+    samples = read(path, strict=True, columns={"reference": "a,b"})
+    assert [sample.references for sample in samples] == [("x",), ("y",), ("x", "y"), ()]
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -205,6 +220,7 @@ def test_nan_in_any_field_is_a_missing_value(tmp_path: Path):
         {"reference": "x", "references": "[]"},
         {"reference": "x", "references": NAN},
         {"reference": ["x"], "references": ""},
+        {"reference": ["x"], "references": " "},
         {"reference": " ", "references": ["x"]},
         {"reference": NAN, "references": ["x"]},
     ],
