@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 _ROWS_PER_READ = 65_536
-"""Floats32 read at a time: 130 MB at 512 dimensions."""
+"""Rows read at a time: 130 MB at 512 dimensions, as float32."""
 
 _POLL_SECONDS = 0.2
 """Seconds between two checks whether another process has finished."""
+
+_LOCK = "lock"
 
 
 class Journal(BaseModel):
@@ -88,7 +90,12 @@ class VectorCheckpoint:
         with suppress(OSError):  # a full disk was reported while writing
             self._file.close()
         if kind is None:
-            # Before the lock is released, so that a waiting process finds the folder removed (see _wait_for_lock).
+            # Before the lock is released, so that a waiting process finds the folder removed (see _wait_for_lock). The
+            # file of the lock goes last: without it another process could lock a new one, and lose what it writes.
+            with suppress(OSError):
+                for file in self.folder.iterdir():
+                    if file.name != _LOCK:
+                        file.unlink()
             shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.close()
 
@@ -118,7 +125,7 @@ class VectorCheckpoint:
         return rows[numbers].astype(np.float32)
 
     def _wait_for_lock(self) -> IO[bytes]:
-        path = self.folder / "lock"
+        path = self.folder / _LOCK
         while True:
             make_private_folder(self.folder)
             with suppress(FileNotFoundError):  # the folder was removed in between
@@ -132,6 +139,7 @@ class VectorCheckpoint:
                         return file
                 # The locked file belongs to a finished checkpoint that was removed.
                 file.close()
+            self.waited = True
 
     def _resume(self) -> None:
         try:
