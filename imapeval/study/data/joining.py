@@ -88,6 +88,13 @@ def join_ratings(
     chosen = tuple(read_signatures(runs, metrics))
     answers = _read_answers(runs)
     if ratings is None:
+        if (dimensions or scales or not unrated) and not any(sample.ratings for sample in answers.samples):
+            # A sample does not record which of its columns are empty.
+            raise UsageError(
+                "no sample of the run has a rating: its data have no columns ratings.<dimension>, or all of their "
+                "cells were empty when it was scored. Give the ratings with --ratings, or score the data again with "
+                "the columns filled in."
+            )
         given = ratings_of_samples(answers.samples, scales=scales or {})
     else:
         given = match_ids(ratings, {sample.id: sample.system for sample in answers.samples})
@@ -96,7 +103,7 @@ def join_ratings(
     rating = _align(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
     is_rated: Flags = np.isfinite(rating).sum(axis=1) > 0
     if not (unrated or is_rated.any()):
-        raise _refuse_unrated(given, answers, named, from_file=ratings is not None)
+        raise _refuse_unrated(given, answers, named)
     by_rater = {name: _align(given.split(name), place, len(answers.samples)) for name in named}
     # Raters who rated only other answers or other dimensions are left out.
     seen = [n for n in range(len(given.raters)) if any(np.isfinite(table[:, n]).any() for table in by_rater.values())]
@@ -252,12 +259,7 @@ def _align(table: Floats, place: Counts, rows: int) -> Floats:
     return spread
 
 
-def _refuse_unrated(given: Ratings, answers: _Answers, dimensions: Sequence[str], *, from_file: bool) -> UsageError:
-    if not from_file:
-        return UsageError(
-            "no sample of the run has a rating. Give them with --ratings, or score data with columns "
-            "ratings.<dimension>."
-        )
+def _refuse_unrated(given: Ratings, answers: _Answers, dimensions: Sequence[str]) -> UsageError:
     if any(id_ in answers.row for id_ in given.ids):
         return UsageError(
             f"no answer of the run is rated in {', '.join(dimensions)}. Choose other dimensions with --dimensions."

@@ -226,8 +226,14 @@ def test_ratings_come_with_the_data_of_any_run(run: Run, tmp_path: Path):
 
 def test_nothing_is_rated(tmp_path: Path, run: Run):
     bare = write(tmp_path / "bare", {"rouge1": [Score(1)]}, [replace(SAMPLES[0], ratings={})])
-    with pytest.raises(UsageError, match="no sample of the run has a rating"):
+    # The columns may be there, but empty.
+    unrated = r"ratings\.<dimension>.*empty.*--ratings"
+    with pytest.raises(UsageError, match=unrated):
         join_ratings([bare])
+    with pytest.raises(UsageError, match=unrated):
+        join_ratings([bare], dimensions=["accuracy"], unrated=True)
+    with pytest.raises(UsageError, match=unrated):
+        join_ratings([bare], scales={"accuracy": RatingScale(0, 5)}, unrated=True)
     with pytest.raises(UsageError, match=r"'z1'.*'s are such as '.*1"):
         join_ratings([run], read(tmp_path / "r.csv", "id,accuracy\nz1,1\n"))
     given = read(tmp_path / "r.csv", "id,accuracy,fluency\nx1,1,\nz9,,2\n")
