@@ -25,7 +25,6 @@ from imapeval.evaluation.samples.files.excel_parts import (
     WholeParts,
     too_large_error,
 )
-from imapeval.evaluation.samples.files.text_lines import empty_file_error
 from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, name_cells, read_header, reject_row
 from imapeval.redaction import get_logger
 
@@ -58,7 +57,7 @@ _FORMULA = re.compile(rb"[<:]f[\s/>]")
 """Bytes without which a sheet has no merged cells or formulas: XML cannot write names of elements in another way."""
 
 _Cell = dict[str, Any]
-"""`row` and `column` from 1, `value`, and `data_type`, which is "e" for an error and "f" for a formula."""
+"""`row` and `column` from 1, `value`, and `data_type`, which is "e" for an error and "f" for a formula without its value."""
 
 _SheetRow = tuple[int, dict[int, _Cell]]
 """The number of a row, from 1, and its cells by column."""
@@ -102,22 +101,18 @@ def _read_rows(
     header: list[str] = []
     number = 0
     for line, cells in rows:
-        unstored = set[int]() if formulas is None else _find_unstored(cells, next(formulas)[1])
+        if formulas is not None:
+            _mark_unstored(cells, next(formulas)[1])
         own, spread = merged.split(line, cells)
         if not header:
             if _count_texts(own) >= 2:
                 header = _read_header(own, line, areas, file)
             continue
         # A row that only continues merged cells is not a row of data.
-        if all(cell["value"] is None for cell in own.values()) and not unstored:
+        if all(cell["value"] is None and cell["data_type"] != "f" for cell in own.values()):
             continue
         shown = own | spread
-        values = [
-            UnusableCell(f"the formula in {_name_place(shown[column])} has no stored value", "")
-            if column in unstored
-            else _read_value(shown.get(column))
-            for column in range(1, max(len(header), *shown) + 1)
-        ]
+        values = [_read_value(shown.get(column)) for column in range(1, max(len(header), *shown) + 1)]
         header += [""] * (len(values) - len(header))
         number += 1
         try:
@@ -332,9 +327,11 @@ class _MergedCells:
         return own, spread
 
 
-def _find_unstored(values: Mapping[int, _Cell], formulas: Mapping[int, _Cell]) -> set[int]:
-    """Return the columns with a formula whose value is not stored, as programs other than Excel leave them."""
-    return {column for column, cell in formulas.items() if cell["data_type"] == "f" and values[column]["value"] is None}
+def _mark_unstored(values: Mapping[int, _Cell], formulas: Mapping[int, _Cell]) -> None:
+    """Mark as formulas the values that are not stored, as programs other than Excel leave them."""
+    for column, cell in formulas.items():
+        if cell["data_type"] == "f" and values[column]["value"] is None:
+            values[column]["data_type"] = "f"
 
 
 def _choose_sheet(book: _Book, title: str | None, file: SourceFile) -> str:
@@ -353,7 +350,8 @@ def _choose_sheet(book: _Book, title: str | None, file: SourceFile) -> str:
             f"several sheets have a table: {list_columns(tables)}", path=file.path, fix="Choose one with --sheet NAME."
         )
     if not tables:
-        raise empty_file_error(file.path)
+        problem = "no sheet has a row with two texts or more, which would be the header"
+        raise InputError(problem, path=file.path, fix="Give a table with the names of its columns in one row.")
     ((title, path),) = tables.items()
     if len(book.sheets) > 1:
         _log.warning("%s: read from the sheet %r, the only one with a table", file.path, title)
@@ -385,8 +383,10 @@ def _read_header(cells: Mapping[int, _Cell], line: int, areas: Iterable[_Area], 
 
 def _read_value(cell: _Cell | None) -> Any:
     value = None if cell is None else cell["value"]
-    if cell is None or value is None:
+    if cell is None or (value is None and cell["data_type"] != "f"):
         return ""
+    if value is None:
+        return UnusableCell(f"the formula in {_name_place(cell)} has no stored value", "")
     if cell["data_type"] == "e":
         return UnusableCell(f"the cell {_name_place(cell)} holds the error {value}", value)
     if isinstance(value, datetime):

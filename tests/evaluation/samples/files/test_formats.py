@@ -343,6 +343,7 @@ REFUSED: dict[str, tuple[str, Write, dict[str, Any], int | None, str]] = {
         1,
         "B1:C1",
     ),
+    "a sheet of one column": ("d.xlsx", sheet(["response"], ["Rest."]), {}, None, "header"),
     "an old Excel file": ("d.xls", content(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)), {}, None, "xlsx"),
     "a ZIP archive": ("d.csv", lambda path: ZipFile(path, "w").writestr("x", "y"), {}, None, "ZIP"),
     "text named .xlsx": ("d.xlsx", content(table()), {}, None, "not an Excel file"),

@@ -19,7 +19,7 @@ from imapeval.errors import InputError
 from imapeval.evaluation.samples import read
 from imapeval.evaluation.samples.files import delimited, excel, excel_parts, json_files, parquet, text_lines
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import Row
+from imapeval.evaluation.samples.rows import Row, UnusableCell
 
 COLUMNS = ("question", "reference", "response")
 
@@ -271,6 +271,20 @@ def test_merged_cells_are_found_where_one_chunk_ends_and_another_begins(tmp_path
 def test_formulas_without_a_value_are_found_however_they_are_written(tmp_path: Path, formula: str):
     path = write_sheet(tmp_path / "d.xlsx", MERGED, cell=f'<c r="C2">{formula}</c>')
     assert [sample.fault is None for sample in read(path)] == [False, True]
+
+
+def test_a_merged_formula_without_a_value_counts_for_each_row(tmp_path: Path):
+    path = write_sheet(tmp_path / "d.xlsx", MERGED.replace("A2:A3", "C2:C3"), cell='<c r="C2"><f>1+1</f></c>')
+    rows = list(read_file(str(path)))
+    problems = [cell.problem for row in rows for cell in row.fields.values() if isinstance(cell, UnusableCell)]
+    assert len(rows) == len(problems) == 2
+    assert all("C2" in problem for problem in problems)
+
+
+def test_a_formula_behind_a_merged_cell_does_not_count(tmp_path: Path):
+    path = write_sheet(tmp_path / "d.xlsx", MERGED.replace("A2:A3", "A2:C2"), cell='<c r="C2"><f>1+1</f></c>')
+    rows = list(read_file(str(path)))
+    assert rows[0].fields["response"] == ""
 
 
 @pytest.mark.parametrize(
