@@ -57,7 +57,7 @@ _FORMULA = re.compile(rb"[<:]f[\s/>]")
 """Bytes without which a sheet has no merged cells or formulas: XML cannot write names of elements in another way."""
 
 _Cell = dict[str, Any]
-"""`row` and `column` from 1, `value`, and `data_type`, which is "e" for an error and "f" for a formula without its value."""
+"""`row` and `column` from 1, `value`, and `data_type`: "e" for an error, "f" for a formula without its value."""
 
 _SheetRow = tuple[int, dict[int, _Cell]]
 """The number of a row, from 1, and its cells by column."""
