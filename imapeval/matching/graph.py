@@ -198,17 +198,14 @@ def _name_steps(graph: Graph, path: Sequence[str]) -> list[str]:
 
 def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[UnrelatedReason, str | None]:
     above_a, above_b = ({link.concept: 0, **graph.ancestors(link.concept)} for link in (a, b))
-    if (
-        a.concept == b.concept
-        or (a.how == "kind" and a.concept in above_b)
-        or (b.how == "kind" and b.concept in above_a)
-    ):
-        return "two kinds", None
-    for link, others in ((a, above_b), (b, above_a)):
-        if link.concept in others:
-            if graph.is_general(link.concept):
+    for above, below, concepts in ((a, b, above_b), (b, a, above_a)):
+        if above.concept in concepts:
+            if above.how == "kind" and (below.how == "kind" or above.concept != below.concept):
+                return "two kinds", None
+            if graph.is_general(above.concept):
                 return "general", None
-            return ("far" if others[link.concept] > MAX_STEPS else "types"), None
+            steps = concepts[above.concept] + (below.how == "kind")
+            return ("far" if steps > MAX_STEPS else "types"), None
     shared = sorted(above_a.keys() & above_b.keys(), key=lambda concept: (above_a[concept] + above_b[concept], concept))
     for concept in shared:
         if not graph.is_general(concept):

@@ -77,6 +77,8 @@ def relation(graph, a, b):
         (("d:ibuprofen", "kind"), ("d:nsaid", "exact"), Relation.BELONGING),
         (("d:nsaid", "kind"), ("d:ibuprofen", "exact"), None),  # ibuprofen may be another kind
         (("d:ibuprofen", "exact"), ("d:nsaid", "kind"), None),
+        (("d:ibuprofen", "mention"), ("d:ibuprofen", "mention"), Relation.EXACT),
+        (("d:ibuprofen", "mention"), ("d:nsaid", "mention"), Relation.BELONGING),
         (("x:asthma", "exact"), ("x:root", "exact"), None),  # "disease" says nothing
         (("x:asthma", "kind"), ("x:root", "exact"), None),
         (("x:root", "kind"), ("x:root", "exact"), None),
@@ -223,6 +225,12 @@ def test_heads_are_guesses_and_narrower_names_are_not(graph, score, confidence):
         (("d:ibuprofen", "exact"), ("d:aspirin", "exact"), "siblings"),
         (("d:nsaid", "kind"), ("d:ibuprofen", "exact"), "two kinds"),
         (("d:nsaid", "kind"), ("d:nsaid", "kind"), "two kinds"),
+        (("x:root", "kind"), ("x:root", "kind"), "two kinds"),
+        (("x:root", "kind"), ("x:root", "exact"), "general"),  # one of which is no kind
+        (("x:root", "exact"), ("x:root", "kind"), "general"),
+        (("x:root", "exact"), ("x:asthma", "kind"), "general"),
+        (("c:0", "kind"), (f"c:{MAX_STEPS}", "exact"), "far"),  # a kind is a step below
+        ((f"c:{MAX_STEPS}", "exact"), ("c:0", "kind"), "far"),
         (("x:asthma", "exact"), ("x:root", "exact"), "general"),
         (("c:0", "exact"), (f"c:{MAX_STEPS + 1}", "exact"), "far"),
         (("d:water", "exact"), ("s:edema", "exact"), "types"),
