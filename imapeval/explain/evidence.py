@@ -15,6 +15,7 @@ _LINK_PHRASES = {
     "exact": "is a name of",
     "brackets": "names, in or beside its brackets,",
     "core": "names, apart from words that change nothing,",
+    "mention": "contains a name of",
     "index": "is nearest to a name of",
     "treatment": "is a treatment with",
     "kind": "is read as a kind of",
@@ -132,6 +133,8 @@ def _explain_link(value: str, link: Mapping[str, Any]) -> str:
     sentence = f"“{value}” {_LINK_PHRASES[link['how']]} {_name_concept(link)} ({link['concept']})"
     if link["how"] == "kind" and link["score"] < 1:
         sentence += f", by its head “{link['name']}”"
+    elif link["how"] == "mention":
+        sentence += f", “{link['name']}”"
     elif link["how"] == "index":
         sentence += f", “{link['name']}” (rated {link['score']:.2f})"
     return sentence

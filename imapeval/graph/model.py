@@ -80,7 +80,7 @@ class Concept:
     aliases: tuple[str, ...] = ()
 
 
-LinkKind = Literal["exact", "brackets", "core", "treatment", "index", "kind"]
+LinkKind = Literal["exact", "brackets", "core", "mention", "treatment", "index", "kind"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ class Link:
             "exact": the concept itself; the value is one of its names;
             "brackets": the concept itself; its name is outside or inside the brackets of the value;
             "core": the concept itself; its name remains after removing words that do not change the meaning;
+            "mention": the concept itself; its name is a part of the value, and the rest of the value is compared by its
+                wording;
             "index": the concept itself; its name is the nearest one and close enough (misspellings, variants);
             "treatment": a treatment with the concept, which is a drug or a class of drugs;
             "kind": an unnamed kind of the concept, whose name is the head of the value or precedes narrowing brackets.

@@ -89,7 +89,7 @@ class NameRelater:
             theirs: Those in the response's value.
 
         Returns:
-            The relation and the evidence of a pair of names that are not the same, with low `confidence`. None if no
+            The relation, and as evidence that of a pair of names that was replaced, with low `confidence`. None if no
             names are replaced, or if the wordings then determine no relation.
         """
         names, others = ({normalise(mention.text) for mention in mentions} for mentions in (ours, theirs))
@@ -116,7 +116,9 @@ class NameRelater:
         relation = forward or backward
         if relation is None or (forward and backward and forward is not backward):
             return None
-        return relation, {**pairs[0][2][1], "confidence": "low"}
+        # The names that give the relation; the wording alone gives it if none do.
+        _, evidence = next((found for *_, found in pairs if found[0] is relation), pairs[0][2])
+        return relation, {**evidence, "confidence": "low"}
 
     def _relate_names(self, one: Mention, other: Mention, reference: str) -> _Related | None:
         decision = self._relate_concepts((one.text, one.concepts), (other.text, other.concepts))
@@ -130,7 +132,7 @@ def _relate_concepts(
     graph: Graph, one: tuple[str, tuple[str, ...]], other: tuple[str, tuple[str, ...]]
 ) -> _Related | None:
     ours, theirs = (
-        [Link(concept, text, "exact", 1.0, None) for concept in concepts] for text, concepts in (one, other)
+        [Link(concept, text, "mention", 1.0, None) for concept in concepts] for text, concepts in (one, other)
     )
     return relate_links(graph, ours, theirs)
 

@@ -49,6 +49,19 @@ def test_parts_and_guesses_are_told():
     )
 
 
+def test_names_within_values_are_told():
+    evidence = {
+        "reference": link(IBUPROFEN, "Brufen", "mention"),
+        "response": link(IBUPROFEN, "ibuprofen", "mention"),
+        "path": [IBUPROFEN],
+        "steps": [],
+        "confidence": "low",
+    }
+    reference, *_ = tell("Brufen at night", "ibuprofen at night", Relation.EXACT, evidence)
+    assert all(f"“{name}”" in reference for name in ("Brufen at night", "Brufen"))
+    assert "(CHEBI:5855)" in reference
+
+
 def test_one_concept_and_its_unnamed_kind():
     evidence = {
         "reference": link(NSAID, "nsaid", "kind", 0.6),

@@ -38,6 +38,24 @@ def test_relations_in_both_directions(relater, reference, response, lang, relati
 
 
 @pytest.mark.parametrize(
+    ("reference", "response", "relation", "path"),
+    [
+        ("Lasix for leg edema", "furosemide for edema", Relation.BELONGING, 2),
+        ("furosemide for edema", "Lasix for leg edema", Relation.CONTAINMENT, 2),
+        ("Lasix in the morning", "furosemide at night", Relation.CONTRADICTION, 1),
+    ],
+)
+def test_the_evidence_is_that_of_names_within_the_values_that_give_the_relation(
+    relater, reference, response, relation, path
+):
+    names = relater.find_names([reference, response], "en")
+    found, evidence = relater.relate(reference, response, names[reference], names[response])
+    assert (found, len(evidence["path"])) == (relation, path)
+    assert (evidence["reference"]["how"], evidence["response"]["how"]) == ("mention", "mention")
+    assert evidence["reference"]["name"] in reference
+
+
+@pytest.mark.parametrize(
     ("reference", "response", "lang", "contradicts"),
     [
         ("insulin lowers blood glucose", "glucagon raises blood glucose", "en", False),
