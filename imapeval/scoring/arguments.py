@@ -40,7 +40,8 @@ def choose_metrics(
     """Return the metrics in the given order: those that are named, with their options, and metric objects.
 
     Raises:
-        UsageError: A name is unknown, or two metrics have the same name; or the options are not options by metric.
+        UsageError: A name is unknown, a metric is given as its class, or two metrics have the same name; or the options
+            are not options by metric.
     """
     if options is not None and not (_has_names(options) and all(map(_has_names, options.values()))):
         raise UsageError(f"options is {options!r}. Give those of each metric: {{'METRIC': {{'OPTION': 'VALUE'}}}}.")
@@ -49,6 +50,8 @@ def choose_metrics(
         raise UsageError(f"metrics is {metrics!r}. Give names with commas between, or a list of names and metrics.")
     wanted = [name.strip() for name in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
     for item in wanted:
+        if isinstance(item, type):
+            raise UsageError(f"{item.__name__} is a class. Give an object of it: {item.__name__}().")
         # A name, or what has one.
         if not isinstance(getattr(item, "name", item), str):
             raise UsageError(f"{item!r} is neither a metric nor the name of one. `imapeval metrics` lists them.")

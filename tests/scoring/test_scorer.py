@@ -389,6 +389,7 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"options": {"rouge1": {"no-such": "1"}}, "metrics": "rouge1"}, "no-such"),
         ({"metrics": 5}, "metrics.*5"),
         ({"metrics": ["rouge1", 5]}, "5"),
+        ({"metrics": [Metric]}, r"Metric\(\)"),
         ({"relations": "LLM"}, "relations.*'LLM'.*graph, llm"),
         ({"references": "worst"}, "references.*'worst'.*best, mean, consensus"),
         ({"device": "gpu0"}, "device.*'gpu0'.*auto, cpu, cuda, mps"),
