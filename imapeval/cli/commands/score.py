@@ -305,7 +305,7 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         Column("mean", "mean", write=format_score),
         interval_column(write=write_score),
     ]
-    emit(rows, columns)
+    emit(rows, columns, width=UNLIMITED)
     for sentence in describe_mean_coverage(row.resampled for row in rows):
         echo(sentence)
     for row in rows:

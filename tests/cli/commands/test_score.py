@@ -75,6 +75,15 @@ def test_what_is_known_of_the_intervals_of_few_answers_stands_below_them(imapeva
     assert sentence not in score("Rest and fluids.", "Surgery.")
 
 
+def test_a_row_of_the_table_is_one_line_wherever_it_is_printed_to(imapeval: Command, write_data: WriteData):
+    systems = [f"{name}-of-a-hospital-in-2026" for name in ("nova", "meddy", "tiny")]
+    samples = [replace(SAMPLES[0], id=f"{n}{system}", system=system) for n in range(3) for system in systems]
+    printed = imapeval("score", write_data(samples), "--metrics", "imapscore:paper,rouge1").stdout
+    rows = [line for line in printed.splitlines() if "│" in line]
+    assert len(rows) == 2 * (len(systems) + 1)
+    assert all(any(system in row for row in rows) for system in systems)
+
+
 def test_several_readings_have_a_spread_and_flips(imapeval: Command, write_data: WriteData, tmp_path: Path):
     read = {"id": "a", "reference_index": 0, **IMAP}
     without = {**read, "reading": 1, "response": [{"term": "advice", "value": "surgery"}], "relations": []}
