@@ -260,8 +260,8 @@ def _add_result(row: Comparison, d: int, p: int, answers: ComparedAnswers, contr
     left_out = int(contrast.groups[d] - contrast.defined[d, p])
     first, second = float(contrast.first[d, p]), float(contrast.second[d, p])
     row = replace(row, first_value=first, second_value=second, difference=first - second)
-    if questions < 2:
-        return replace(row, reason="all answers share one question: there is nothing to permute")
+    if questions < 2 and row.test != "perm-systems":
+        return replace(row, reason="all answers share one question, which says nothing about others")
     notes: list[str] = []
     if left_out:
         notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
@@ -314,7 +314,7 @@ def _test_in_closed_form(
     if level == "within-question" or (level == "within-system" and groups > 1):
         return replace(row, reason=f"{test} is a test of one coefficient, not of a mean of several: use perm-inputs")
     columns = columns[there]
-    if level == "system":
+    if level == "system" and groups:
         means = np.stack([columns[systems == system].mean(axis=0) for system in range(groups)])
         columns = merge_ties(means.T, np.abs(columns).max(axis=0)[:, None]).T
     elif row.questions < n:
@@ -348,14 +348,13 @@ def write_sentence(row: Comparison, *, several: bool, margin: float | None = Non
     """Return a sentence on what a comparison found; with `several` dimensions it names the row's."""
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
     if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
-        return _capitalise_at(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")
+        return f"{over}{row.first} and {row.second} were not compared: {row.reason}."
     first, second = format_number(row.first_value), format_number(row.second_value)
     n = f"n = {row.n}" + (" systems" if row.level == "system" else "")
     p = f"{format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
-        said = _capitalise_at(
-            f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p})."
-        )
+        at = f"{over}at" if over else "At"
+        said = f"{at} {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p})."
         return said + ("" if margin is None else _write_margin(row, margin))
     better, worse, interval = f"{row.first} ({first})", f"{row.second} ({second})", "no interval"
     if row.difference < 0:
@@ -383,8 +382,3 @@ def _write_margin(row: Comparison, margin: float) -> str:
         one, other = (row.first, row.second) if row.first_as_good else (row.second, row.first)
         return f" {one} agrees at least as well as {other} {within}."
     return f" It is not shown that either agrees as well as the other {within}."
-
-
-def _capitalise_at(sentence: str) -> str:
-    """Write "At" for "at", but leave the name of a metric as it is."""
-    return "At" + sentence[2:] if sentence.startswith("at n =") else sentence

@@ -154,6 +154,23 @@ def test_closed_forms_ask_for_independent_answers(test: str):
     assert len(compare(make(per_question=1), level="global", test="williams")) == 6  # no mean over dimensions
 
 
+@pytest.mark.parametrize("test", ["williams", "steiger"])
+def test_closed_forms_of_no_answers(test: str):
+    rated = bare([[np.nan] * 4, [1, 2, 3, 4]], [1, 2, 3, 4])
+    (row,) = compare(rated, level="system", test=test)
+    assert (row.n, row.p) == (0, None)
+    assert "0 systems are fewer than 5" in row.sentence
+
+
+@pytest.mark.parametrize("level", ["system", "within-question"])
+def test_other_systems_on_one_question(level: str):
+    rated = make(n=12, systems=12, per_question=12)
+    (row,) = compare(rated, metrics=["good", "poor"], dimensions=["accuracy"], level=level, test="perm-systems")
+    assert row.questions == 1
+    assert row.p is not None
+    assert (row.low or 0) < (row.difference or 0) < (row.high or 0)
+
+
 def bare(scores: list[list[float]], ratings: list[float], *, questions: list[int] | None = None) -> Rated:
     n = len(ratings)
     codes = np.arange(n) if questions is None else np.array(questions)
