@@ -226,8 +226,9 @@ def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource
     fix = "Keep one of them" if second.rater else "Give one, or say in a column 'rater' who gave which"
     if not second.system:
         fix += "; if ids repeat between systems, name the column of the systems with --map system=<column>"
+    answer = f"{second.id[:60]!r}{f' of {second.system[:60]!r}' if second.system else ''}"
     return source.error_at(
-        f"{who} the answer {second.id[:60]!r} in {second.dimension!r} on {source.locate(first.row)} and again on "
+        f"{who} the answer {answer} in {second.dimension!r} on {source.locate(first.row)} and again on "
         f"{source.locate(second.row)}",
         second.row,
         fix=f"{fix}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -127,17 +128,14 @@ class RatingsSource:
                 row,
                 fix=f"Write {text.replace(',', '.')!r}, here and everywhere.",
             )
-        raise self.error_at(
-            f"the {self.kind} {what!r} is not a number but {short_repr(value)}",
-            row,
-            fix="Write a number or leave it empty"
-            + (
-                "; choose the columns with --dimensions, or the only one with --dimension; translate words with "
-                "--labels."
-                if self.kind == "rating"
-                else "."
-            ),
-        )
+        fix = "Write a number or leave it empty"
+        if self.kind == "rating":
+            fix += (
+                "; choose the columns with --dimensions, or the only one with --dimension; translate words with --labels"
+            )
+        if self.kind == "rating" and what in row.fields and "system" not in self.columns:
+            fix += f"; if it names the system: --map system={shlex.quote(what)}"
+        raise self.error_at(f"the {self.kind} {what!r} is not a number but {short_repr(value)}", row, fix=f"{fix}.")
 
     @property
     def _is_json(self) -> bool:

@@ -184,6 +184,11 @@ def test_scale_is_kept(write: Write):
             b"id,rater,accuracy\na,anna,1\na,ben,2\na,anna,2\n",
             "line 4.*'anna'.*'a'.*'accuracy'.*line 2.*line 4",
         ),
+        (
+            b"id,system,rater,accuracy\na,nova,anna,1\na,nova,anna,2\n",
+            "line 3.*'anna'.*'a'.*'nova'.*'accuracy'.*line 2.*line 3",
+        ),
+        (b"id,model,accuracy\na,nova,1\n", "line 2.*'model'.*'nova'.*--map system=model"),
         (b"id,rater,accuracy\na,,1\n", "line 2.*'rater'.*''"),
         (b"id,dimension,score\na,accuracy,1\n", "'rating'.*--map"),
         (b"id,dimension,rating\na,,1\n", "line 2.*''"),
