@@ -130,9 +130,8 @@ class RatingsSource:
             )
         fix = "Write a number or leave it empty"
         if self.kind == "rating":
-            fix += (
-                "; choose the columns with --dimensions, or the only one with --dimension; translate words with --labels"
-            )
+            fix += "; choose the columns with --dimensions, or the only one with --dimension; translate words with "
+            fix += "--labels"
         if self.kind == "rating" and what in row.fields and "system" not in self.columns:
             fix += f"; if it names the system: --map system={shlex.quote(what)}"
         raise self.error_at(f"the {self.kind} {what!r} is not a number but {short_repr(value)}", row, fix=f"{fix}.")
