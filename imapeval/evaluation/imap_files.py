@@ -89,6 +89,7 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
     except ValueError as error:
         raise _not_an_imap(error, path, number) from error
     reference, response = ({(p.term, p.value) for p in pairs} for pairs in (parsed.reference, parsed.response))
+    known: dict[tuple[str, ...], Relation] = {}
     for relation in parsed.relations or ():
         response_term = relation.other_term or relation.term
         if (relation.term, relation.reference) not in reference or (response_term, relation.response) not in response:
@@ -98,6 +99,15 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
                 path=path,
                 line=number,
                 fix="List both as pairs, or remove the relation.",
+            )
+        values = relation.term, relation.reference, response_term, relation.response
+        if (first := known.setdefault(values, relation.relation)) is not relation.relation:
+            raise InputError(
+                f"{relation.reference[:60]!r} and {relation.response[:60]!r} (term {relation.term[:60]!r}) have two "
+                f"relations, {first.value} and {relation.relation.value}",
+                path=path,
+                line=number,
+                fix="Keep one of them.",
             )
     return parsed.record()
 

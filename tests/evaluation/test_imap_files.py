@@ -37,6 +37,11 @@ def test_relations_are_read():
     assert record.matches == (Match("drug", "penicillin", "antibiotics", Relation.BELONGING, 0.0, "recorded"),)
 
 
+def test_one_relation_may_be_written_twice():
+    record = imap_files.parse_record(json.dumps(LINE | {"relations": [RELATION, RELATION]}))
+    assert {relation.relation for relation in record.imap.relations or ()} == {Relation.BELONGING}
+
+
 def test_written_as_the_design_says():
     match = Match("drug", "penicillin", "antibiotics", Relation.BELONGING, 0.51, "graph", {"path": ["a", "b"]})
     record = ImapRecord("a", imap_files.parse_record(json.dumps(LINE)).imap, (match,))
@@ -107,6 +112,11 @@ def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
             "relations.0.relation: Input should be 'exact'",
         ),
         (json.dumps(LINE | {"relations": [RELATION | {"reference": "x"}]}), "values that the imap does not have"),
+        (json.dumps(LINE | {"relations": [RELATION, RELATION | {"relation": "exact"}]}), "belonging and exact"),
+        (
+            json.dumps(LINE | {"relations": [RELATION, RELATION | {"other_term": "drug", "relation": "unmatched"}]}),
+            "belonging and unmatched",
+        ),
         (json.dumps(LINE | {"query": [{"term": "x", "value": "\ud800"}]}), "surrogate"),
     ],
 )
