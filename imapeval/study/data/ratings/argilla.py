@@ -107,7 +107,8 @@ def _parse(source: RatingsSource, row: Row) -> tuple[_Record, list[tuple[str, _R
         nested = [(question, one) for question, given in (record.responses or {}).items() for one in given]
         return record, nested or list(_unflatten(row.fields))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        # Of the members of a union, the one that the record fits furthest.
+        first = max(error.errors(include_url=False), key=lambda one: len(one["loc"]))
         # Pydantic's location includes the union members it tried, such as dict[str,list[_Response]]; omit them.
         place = ".".join(part for part in map(str, first["loc"]) if "[" not in part)
         raise source.error_at(

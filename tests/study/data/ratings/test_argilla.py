@@ -68,6 +68,15 @@ def test_a_question_gets_another_name_or_is_left_out(files: Path):
         ),
         ({"id": "a", "accuracy.responses": 4, "accuracy.responses.users": [ANNA]}, "not a record of Argilla: value"),
         ({"id": "a", "responses": {}}, "there are no ratings"),
+        (
+            {"id": "a", "responses": [{"user_id": 5, "values": {"accuracy": {"value": 3}}}]},
+            r"not a record of Argilla: responses\.0\.user_id: ",
+        ),
+        (
+            {"id": "a", "responses": [{"user_id": ANNA, "values": {"accuracy": 3}}]},
+            r"not a record of Argilla: responses\.0\.values\.accuracy: ",
+        ),
+        ({"id": "a", "responses": [3]}, r"not a record of Argilla: responses\.0: "),
     ],
 )
 def test_what_is_wrong_is_named(write: Write, record: dict[str, Any], problem: str):
