@@ -301,6 +301,7 @@ def _find_address(base_url: str | None) -> _Address:
     given_url = base_url or os.environ.get("OPENAI_BASE_URL")
     if not given_url:
         return _Address(OPENAI_URL)
+    given_url = given_url.strip()
     try:
         parts = urlsplit(given_url)
         host, port = parts.hostname, parts.port

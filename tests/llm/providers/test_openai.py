@@ -85,7 +85,13 @@ def test_the_address_may_come_from_the_environment(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "url", ["https://api.openai.com/v1", "https://api.openai.com/v1/", "HTTPS://API.OpenAI.com/v1"]
+    "url",
+    [
+        "https://api.openai.com/v1",
+        "https://api.openai.com/v1/",
+        "HTTPS://API.OpenAI.com/v1",
+        " https://api.openai.com/v1 ",
+    ],
 )
 @pytest.mark.parametrize("variable", [False, True])
 def test_openai_s_own_address_is_no_other_server(monkeypatch, url, variable):
@@ -108,7 +114,11 @@ def test_other_addresses_are_other_servers(url):
     assert model_identity("m", base_url=url) == f"openai:m@{url}"
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "127.0.0.1", "ftp://x/v1", "http://", "http://x:port/v1"])
+def test_space_around_an_address_is_no_part_of_it():
+    assert model_identity("m", base_url=" http://127.0.0.1:8000/v1 \n") == "openai:m@http://127.0.0.1:8000/v1"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "127.0.0.1", " ", "ftp://x/v1", "http://", "http://x:port/v1"])
 def test_an_invalid_address_is_rejected(url):
     with pytest.raises(UsageError, match="--base-url"):
         OpenAIModel("m", base_url=url)
