@@ -21,7 +21,7 @@ from imapeval.text.normalise import normalise
 from imapeval.text.phrases import is_condition, parse_phrase, split_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from imapeval.types import Lang
 
@@ -40,6 +40,18 @@ _REPEATED_QUESTION = re.compile(
 _QUESTION_END = re.compile(r"\s*[?？]")
 _HEADING_END = re.compile(r"\s*[?？:：]")
 _TOPIC_END = re.compile(r"\s*[,，]")
+# Between the alternatives of a question; 还是 also means "still".
+_OR: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(r",? or (?:else |rather )?", re.IGNORECASE),
+    "zh": re.compile(r"，?还是(?!.{0,20}(?:怎|什么|为何|如何|吗))|[和与跟](?=[^，,]{1,20}哪)"),
+}
+_COMMA = re.compile("[,，]")
+_CHOICE_REPEATED = re.compile(r"\s*(?:[?？]|,? ?or\b|，?(?:还是|或))", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+")
+_FUNCTION_WORD = re.compile(
+    r"(?:an?|the|any|some|of|in|on|at|by|with|for|from|to|is|are|be|it|i|my|his|her|your|take|use|get|have|do)"
+)
+"""A word that cannot tell two alternatives apart."""
 # What limits a yes or no in the same sentence, as in "no, unless it swells".
 _LIMIT = re.compile(
     r"[\s,，;；:：]*(?:but )?(?:(?:only |not )?(?:if|unless|when|except|provided|as long as|until)\b"
@@ -103,6 +115,8 @@ class QuestionContent:
         phrase = parse_phrase(piece.text)
         if not phrase.tokens <= self._tokens:
             return False
+        if self._chooses(piece.text):
+            return _CHOICE_REPEATED.match(answer, piece.end) is not None
         if normalise(piece.text) in self._statements or _REPEATED_QUESTION.search(piece.text):
             return True
         if phrase.stance.denies or phrase.amounts.items:
@@ -115,6 +129,19 @@ class QuestionContent:
             return True
         asked = (parse_phrase(question).tokens for _, question in self._polar_questions)
         return not any(len(phrase.tokens & tokens) >= _RESTATED_SHARE * len(tokens) > 0 for tokens in asked)
+
+    def _chooses(self, statement: str) -> bool:
+        """Return whether a statement names one of two things between which the question offers a choice."""
+        words = _split_words(statement.lower(), self._lang)
+        return any((first in words) != (second in words) for first, second in self._choices)
+
+    @cached_property
+    def _choices(self) -> list[tuple[str, str]]:
+        """For each choice that the question offers, a word of either alternative that the other one lacks."""
+        texts = [piece.text.lower() for piece in self._questions]
+        found = ((text, _OR[self._lang].search(text)) for text in texts)
+        pairs = (_tell_apart(text[: one.start()], text[one.end() :], self._lang) for text, one in found if one)
+        return [pair for pair in pairs if pair]
 
     @cached_property
     def _single_question(self) -> str | None:
@@ -150,3 +177,20 @@ class QuestionContent:
     @cached_property
     def _statements(self) -> frozenset[str]:
         return frozenset(normalise(piece.text) for piece in read_statements(self._question, self._lang))
+
+
+def _split_words(text: str, lang: Lang) -> list[str]:
+    """Return the words of an English text, the characters of a Chinese one."""
+    return list(text) if lang == "zh" else _WORD.findall(text)
+
+
+def _tell_apart(first: str, second: str, lang: Lang) -> tuple[str, str] | None:
+    """Return the word of either alternative that is nearest to the "or" and not in the other one; None if it has none.
+
+    >>> _tell_apart("does it come from a virus", "bacteria", "en"), _tell_apart("应该饭前吃", "饭后吃", "zh")
+    (('virus', 'bacteria'), ('前', '后'))
+    """
+    before, behind = _split_words(first, lang), _split_words(_COMMA.split(second)[0], lang)
+    ours = [word for word in before if word not in behind and not _FUNCTION_WORD.fullmatch(word)]
+    theirs = [word for word in behind if word not in before and not _FUNCTION_WORD.fullmatch(word)]
+    return (ours[-1], theirs[0]) if ours and theirs else None

@@ -54,6 +54,29 @@ def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: 
 @pytest.mark.parametrize(
     ("question", "answer", "statements"),
     [
+        ("Is this a cold or flu?", "This is flu.", ["flu"]),
+        ("Does it come from a virus, or from bacteria?", "It comes from bacteria.", ["It comes from bacteria"]),
+        ("Should I take iron before or after meals?", "Before meals.", ["Before meals"]),
+        ("Do I need two or four weeks of rest?", "Four weeks.", ["Four weeks"]),
+        ("Which is better, type 1 or type 2?", "Type 2.", ["Type 2"]),
+        ("扭伤应该冷敷还是热敷？", "扭伤，应热敷。", ["热敷"]),
+        ("药应该饭前吃还是饭后吃？", "饭前。", ["饭前"]),
+        ("甲亢和甲减哪个会怕冷？", "甲减。", ["甲减"]),
+        # The question again, and what stands beside the choice.
+        ("Should it be iced or heated?", "Iced or heated? Rest.", ["Rest"]),
+        ("扭伤应该冷敷还是热敷？", "冷敷还是热敷？多休息。", ["多休息"]),
+        # What was taken is no choice, and 还是 may mean "still".
+        ("I took aspirin or ibuprofen. What else helps?", "Aspirin. Rest.", ["Rest"]),
+        ("吃了药还是疼怎么办？", "疼，去医院。", ["去医院"]),
+    ],
+)
+def test_an_alternative_of_the_question_is_a_fact(question: str, answer: str, statements: list[str]):
+    assert read(question, answer) == statements
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "statements"),
+    [
         # Without a question for a yes or no, with two of them, or with a request.
         ("What helps against mastitis?", "Yes, rest.", ["rest"]),
         ("Is it cancer? Should I see a doctor?", "No.", ["No"]),
