@@ -274,10 +274,19 @@ class SampleBuilder:
     def _fail_missing(self, row: Row, name: str) -> NoReturn:
         if self._source is None:
             self._fail(row, f"there is no {name}", fix=f"Give a {name}.")
+        absent = [
+            other
+            for other in ("question", "response")
+            if other == name or not any(map(self._columns.has, (other, "turns")))
+        ]
+        options = [f"--map {other}=<column>" for other in absent]
+        more = ""
+        if len(absent) > 1 and not any(map(self._columns.has, ("reference", "references"))):
+            more = " --map reference=<column> (the reference is optional)"
         self._fail(
             row,
-            f"there is no column {name!r}; the columns are {list_columns(row.fields)}",
-            fix=f"Say which column it is with --map {name}=<column>.",
+            f"there is no column {' or '.join(map(repr, absent))}; the columns are {list_columns(row.fields)}",
+            fix=f"Say which {'they are' if len(absent) > 1 else 'column it is'} with {' '.join(options)}{more}.",
         )
 
     def _fail(self, row: Row, problem: str, *, fix: str) -> NoReturn:

@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 NAMES = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 
 _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("编号",),
     "question": ("prompt", "query", "instruction", "input", "user_input", "问题"),
     "turns": ("messages", "conversation", "conversations", "dialogue", "dialog"),
     "response": (
         *("prediction", "predicted", "predicted_answer", "output", "completion", "generation", "generated_answer"),
-        *("generated_text", "candidate", "model_output", "model_answer", "model_response", "回答"),
+        *("generated_text", "candidate", "model_output", "model_answer", "model_response", "回答", "模型回答"),
     ),
     "reference": (
         *("ground_truth", "gold", "gold_answer", "golden_answer", "reference_answer", "expected", "expected_output"),
         *("expected_answer", "target", "ideal", "correct_answer", "参考答案", "标准答案"),
     ),
     "references": ("ground_truths", "gold_answers", "reference_answers", "targets"),
-    "system": ("model", "model_name"),
+    "system": ("model", "model_name", "模型"),
 }
 """Names of the columns in other datasets, in lower case."""
 
@@ -92,7 +93,8 @@ def choose_columns(
     """
     for name in wanted:
         if name not in NAMES and not name.startswith("ratings."):
-            raise UsageError(f"cannot map to {name!r}. Columns: {', '.join(NAMES)}, ratings.<dimension>.")
+            guess = f" Did you mean --map {wanted[name]}={name}?" if wanted[name] in NAMES else ""
+            raise UsageError(f"cannot map to {name!r}. Columns: {', '.join(NAMES)}, ratings.<dimension>.{guess}")
     names = dict.fromkeys(name for row in rows for name in row)
     sources = {name: _resolve(name, text, names, rows, path) for name, text in wanted.items()}
     systems = sources.pop("response") if len(sources.get("response", ())) > 1 else ()

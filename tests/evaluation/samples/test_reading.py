@@ -110,8 +110,42 @@ def test_one_column_for_two_names(tmp_path: Path):
     assert (sample.references, sample.response, sample.meta) == (("Rest.",), "Rest.", {})
 
 
+def test_chinese_names_of_columns(tmp_path: Path):
+    row = {"编号": "z1", "问题": "怎么办？", "参考答案": "休息。", "模型回答": "多休息。", "模型": "nova"}
+    (sample,) = read(write_jsonl(tmp_path / "d.jsonl", row))
+    assert (sample.id, sample.question, sample.references, sample.response, sample.system, sample.meta) == (
+        *("z1", "怎么办？", ("休息。",), "多休息。", "nova"),
+        {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "missing", "there"),
+    [
+        (("Frage", "Muster", "KI"), ("question", "response", "reference"), ()),
+        (("question", "Muster", "KI"), ("response",), ("question", "reference")),
+        (("Frage", "reference", "KI"), ("question", "response"), ("reference",)),
+        (("turns", "Muster", "KI"), (), ("question", "response", "reference")),
+    ],
+)
+def test_all_missing_columns_are_named_at_once(
+    tmp_path: Path, names: tuple[str, ...], missing: tuple[str, ...], there: tuple[str, ...]
+):
+    turns = json.dumps([{"role": "user", "content": "What helps?"}, {"role": "assistant", "content": "Rest."}])
+    path = write_csv(tmp_path / "d.csv", list(names), [turns, "Rest.", "Sleep."])
+    if not missing:
+        assert len(read(path)) == 1
+        return
+    with pytest.raises(InputError, match=r"d\.csv, line 2") as error:
+        read(path)
+    assert all(f"--map {name}=<column>" in str(error.value) for name in missing)
+    assert not any(f"--map {name}=" in str(error.value) for name in there)
+
+
 def test_mapping_to_no_column_of_ours(tmp_path: Path):
     path = write_jsonl(tmp_path / "d.jsonl", ROW)
+    with pytest.raises(UsageError, match=r"'q'.*--map question=q"):
+        read(path, columns={"q": "question"})
     with pytest.raises(UsageError, match=r"'answer'.*id, question"):
         read(path, columns={"answer": "response"})
     with pytest.raises(InputError, match=r"'response'.*'x'.*'id'"):
