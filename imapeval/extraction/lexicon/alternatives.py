@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _INSTEAD = re.compile(
     r"\b(?:(?:instead of|in place of|rather than|in preference to|as opposed to)"
-    r"|(?P<exception>except(?:ing)?(?: for)?|other than|with the exception of))\s+"
+    r"|(?P<exception>except(?:ing)?(?: for)?|other than|with the exception of))\s++"
     r"(?!(?:just|later|merely|only|simply|the rule)\b)",
     re.IGNORECASE,
 )
@@ -65,6 +65,7 @@ class Part:
         behind: Words behind it that except it.
         opens: Whether it is rejected at the start of its sentence, before what is chosen.
         chosen: Whether it is what is chosen, so that nothing before it rejects it.
+        excepted: Whether it is an English exception, whose list goes on to an "and" or "or".
     """
 
     piece: Piece
@@ -72,6 +73,7 @@ class Part:
     behind: str = ""
     opens: bool = False
     chosen: bool = False
+    excepted: bool = False
 
     @property
     def rejected(self) -> bool:
@@ -131,7 +133,7 @@ def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | N
     if not denied and not _ALL.search(clause):
         return []
     affirmed = (denied and not _LIMIT.search(clause)) or _NORMAL.search(clause)
-    return [chosen and Part(chosen), Part(other, "" if affirmed else "not", opens=opens)]
+    return [chosen and Part(chosen), Part(other, "" if affirmed else "not", opens=opens, excepted=True)]
 
 
 def _split_chinese(item: Piece, sentence: Piece) -> list[Part | None]:

@@ -128,6 +128,7 @@ class Item:
         example: Whether it is an example of the item before it: "foods such as coffee", "NSAIDs (ibuprofen, naproxen)".
         aside: Whether it is a remark in brackets, after which the list goes on: "aspirin (a tablet) and alcohol".
         rejected: Whether it is named only to reject it: the heat of "ice instead of heat".
+        excepted: Whether it is named only to except it: the grapes of "all fruit except grapes".
     """
 
     piece: Piece
@@ -141,6 +142,7 @@ class Item:
     example: bool = False
     aside: bool = False
     rejected: bool = False
+    excepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,8 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
         contrast = bool(link.part.chosen or _CONTRAST.search(link.between) or is_reason)
         if link.part.rejected:
             rejected = replace(item.piece, text=link.part.name(lang))
-            yield Item(rejected, listed=False, after_contrast=contrast, rejected=True)
+            excepted = link.part.excepted
+            yield Item(rejected, listed=False, after_contrast=contrast, rejected=True, excepted=excepted)
         elif link.governs(item.piece.text):
             introduced = link.bare
             completed = prepend_governor(item.piece, link.governor, lang)

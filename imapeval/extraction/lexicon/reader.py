@@ -85,7 +85,7 @@ class LexiconReader:
     @property
     def signature(self) -> str:
         weights = {} if self.facts is None else {"importance": self.facts.identity}
-        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="15")
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="16")
 
     @property
     def concurrency(self) -> int:

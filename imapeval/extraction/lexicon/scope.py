@@ -154,6 +154,7 @@ class _Scope:
         single: Whether they apply to their own item and what is joined to it by a word, as in a list that began without
             them: 发热、哭时无泪、眼窝凹陷.
         affirming: Whether another negation undoes them, so that they do not apply to examples: 不必禁食蔬菜(如菠菜).
+        excepting: Whether their item is an exception, which goes on to the "and" or "or" that ends its list.
     """
 
     words: str = ""
@@ -164,6 +165,7 @@ class _Scope:
     parallel: bool = False
     single: bool = False
     affirming: bool = False
+    excepting: bool = False
 
     @classmethod
     def open(cls, item: Item, governor: str, lang: Lang, *, first: bool, denied: bool) -> _Scope:
@@ -199,10 +201,19 @@ class _Scope:
             parallel=bool(_PARALLEL.match(governor)) and not _GERUND.match(text, len(governor)),
             single=single or _VITAL.match(text, len(governor)) is not None,
             affirming=is_negated(governor) and not is_negated(text),
+            excepting=item.excepted,
         )
 
-    def reaches(self, item: Item, lang: Lang, *, past_or: bool, last: bool) -> bool:
-        """Return whether it applies to an item, given whether no "or" follows, and whether this is the last item."""
+    def reaches(self, item: Item, lang: Lang, *, past_or: bool, past_list: bool, last: bool) -> bool:
+        """Return whether it applies to an item.
+
+        Args:
+            item: The item.
+            lang: Its language.
+            past_or: Whether no "or" follows.
+            past_list: Whether the first "and" or "or" of the list has passed, or there is none.
+            last: Whether it is the last item.
+        """
         text = item.piece.text
         if not self.words or (reports_denial(self.words) and _HISTORY.match(text)):
             return False
@@ -216,7 +227,8 @@ class _Scope:
             return False
         if last and item.comma and not item.conjoined and self.words.lower() == "without":
             return False  # "Without insulin, sugar stays in the blood"
-        if self.loose and (item.comma if lang == "zh" else past_or and (item.comma or not self.rejecting)):
+        past = past_list if self.excepting else past_or
+        if self.loose and (item.comma if lang == "zh" else past and (item.comma or not self.rejecting)):
             return False
         if _OWN_FINDING.match(text) or (self.parallel and item.comma and _GERUND.match(text)):
             return False
@@ -229,6 +241,7 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
     conjoined = False
     exemplified = False
     opened = 0
+    first_conjoined = next((place for place, item in enumerate(group) if item.conjoined), -1)
     last_conjoined = max((place for place, item in enumerate(group) if item.conjoined), default=-1)
     last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
     pieces: list[Piece] = []
@@ -264,7 +277,13 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
         elif not governor and scope.words and not scope.introduced and _denies_by_itself(item, scope.words):
             # "Avoid smoking, and aspirin should not be taken"; 不宜接种流感疫苗，也不接种肺炎球菌疫苗.
             scope = _Scope()
-        elif not governor and scope.reaches(item, lang, past_or=place > last_or, last=place == len(group) - 1):
+        elif not governor and scope.reaches(
+            item,
+            lang,
+            past_or=place > last_or,
+            past_list=place > first_conjoined,
+            last=place == len(group) - 1,
+        ):
             words = _add_verb(scope.words, group[opened].piece.text, piece.text)
             piece = prepend_governor(piece, negator if own and scope.introduced and negator else words, lang)
         else:

@@ -176,12 +176,22 @@ ENGLISH = {
     "Surgery, not drugs, for most patients.": ["Surgery", "not drugs", "for most patients"],
     "All fruit except grapes is fine.": ["All fruit", "not grapes is fine"],
     "With the exception of codeine, all drugs are safe.": ["not codeine", "all drugs are safe"],
+    # An exception goes on to the "and" that ends its list.
+    "Any drug except aspirin, ibuprofen and naproxen.": ["Any drug", "not aspirin", "not ibuprofen", "not naproxen"],
+    "All fruit is allowed with the exception of figs, grapes, and kiwis, and rest.": [
+        *("All fruit is allowed", "not figs", "not grapes", "not kiwis", "rest"),
+    ],
+    "Eat anything except figs, drink plenty of water and rest.": [
+        *("Eat anything", "not figs", "drink plenty of water", "rest"),
+    ],
+    "Eat anything except figs, and fluids are fine.": ["Eat anything", "not figs", "fluids are fine"],
     "No drug other than paracetamol.": ["No drug", "paracetamol"],
     "Except for rice, do not eat anything.": ["rice", "do not eat anything"],
     "All tests were normal except a raised CRP.": ["All tests were normal", "a raised CRP"],
     # What looks like it, and rejects nothing.
     "Should I use heat instead of ice?": ["Should I use heat instead of ice"],
     "Do not use heat instead of ice.": ["Do not use heat instead of ice"],
+    "Use ice instead of  just heat.": ["Use ice instead of  just heat"],
     "See a doctor sooner rather than later.": ["See a doctor sooner rather than later"],
     "No fever except at night.": ["No fever except at night"],
     "Causes other than infection are rare.": ["Causes other than infection are rare"],
