@@ -39,7 +39,7 @@ class ScoreCell:
         mean: Mean over items and runs.
         spread: Standard deviation over runs; None with a single run, and for closed questions.
         low, high: Bounds of the mean's 95% interval; None where there is none.
-        best: Whether it is the best of several models that were all compared with it.
+        best: Whether it is the best of two or more models, and was compared with all the others.
         as_best: Whether it does not differ significantly from the best; None where it was not compared.
         majority, chance: Baselines: always the most frequent right answer, and guessing.
     """
@@ -131,7 +131,8 @@ def analyse_closed_answers(
         seed: Random seed of intervals and permutations.
 
     Raises:
-        UsageError: There is nothing but open-ended questions, no such metric or model, or one model to compare.
+        UsageError: There is nothing but open-ended questions, no such metric or model, or fewer than two models to
+            compare.
         MissingExtraError: scipy is not installed, which several runs need, or what a kind of task needs.
     """
     left_out = Counter(answer.task for answer in answers if not answer.labels)
@@ -146,7 +147,11 @@ def analyse_closed_answers(
         systems = gather_models(answers, metric=metric)
         standings = rank_systems(systems, differences, ranges=None if metric else {ACCURACY: (0.0, 1.0)}, seed=seed)
     elif against or metric or margin:
-        raise UsageError("all answers are of one model. Give the logs of another one to compare it with.")
+        raise UsageError(
+            "all answers are of one model. Give the logs of another one to compare it with."
+            if answers
+            else "there are no closed questions to compare models on. Leave out --against, --metric and --margin."
+        )
     models = summarise_models(answers)
     found = analyse_task_runs(runs)
     return ClosedFindings(
@@ -193,7 +198,7 @@ def _tabulate_choices(
             pair = pairs.get(row.model)
             yield ScoreCell(
                 *(task, metric or ACCURACY, row.model, row.items, means[row.model]),
-                best=row.model == best and None not in pairs.values(),
+                best=row.model == best and bool(pairs) and None not in pairs.values(),
                 as_best=None if pair is None else pair.better != best,
                 **({"low": row.low, "high": row.high} if metric is None else {}),
                 **({"majority": row.always_one, "chance": row.guessing} if metric is None else {}),
@@ -213,6 +218,7 @@ def _tabulate_tasks(results: Sequence[TaskResult], baselines: Sequence[Baseline]
 
 def _tabulate_open(leaderboards: Sequence[Standing]) -> Iterator[ScoreCell]:
     best = {row.metric: row for row in reversed(leaderboards) if row.rank == 1}
+    models = Counter(row.metric for row in leaderboards)
     for row in leaderboards:
         if row.mean is not None:
             first = best[row.metric]
@@ -220,6 +226,7 @@ def _tabulate_open(leaderboards: Sequence[Standing]) -> Iterator[ScoreCell]:
                 *(OPEN_FORM, row.metric, row.system, row.questions, row.mean),
                 low=row.low,
                 high=row.high,
-                best=row is first and row.shared,
+                # Without letters, some pairs were not compared.
+                best=row is first and row.shared and bool(row.groups) and models[row.metric] > 1,
                 as_best=bool(set(row.groups) & set(first.groups)) if row.groups and row is not first else None,
             )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import string
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,7 +119,7 @@ def rank_systems(
     for column, metric in enumerate(answers.metrics):
         sign = 1 if metric in answers.lower_is_better else -1
         costs = [
-            sign * float(used[metric, number].mean()) if len(used[metric, number]) else np.inf
+            sign * _find_mean(used[metric, number]) if len(used[metric, number]) else np.inf
             for number in range(len(answers.systems))
         ]
         order = sorted(range(len(costs)), key=costs.__getitem__)
@@ -145,6 +147,11 @@ def rank_systems(
     return rows
 
 
+def _find_mean(scores: Floats) -> float:
+    """Return a mean without errors of rounding, so that equal ones are equal whatever the order of the scores."""
+    return round(math.fsum(scores) / len(scores), 12)
+
+
 def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
     """Return letters by system: two share one if neither is better (Piepho 2004, compact letter displays).
 
@@ -159,12 +166,10 @@ def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) ->
     alike.add_nodes_from(systems)
     place = {system: number for number, system in enumerate(systems)}
     groups = sorted(sorted(place[system] for system in group) for group in nx.find_cliques(alike))
-    letters = string.ascii_lowercase
-    names = [letters[n % 26] * (n // 26 + 1) for n in range(len(groups))]
-    return {
-        system: "".join(name for name, group in zip(names, groups, strict=True) if place[system] in group)
-        for system in systems
-    }
+    # Behind Z come those from α on, and of other alphabets.
+    letters = chain(string.ascii_letters, filter(str.isalpha, map(chr, count(ord("α")))))
+    named = list(zip(letters, groups, strict=False))
+    return {system: "".join(letter for letter, group in named if place[system] in group) for system in systems}
 
 
 def find_metric_disagreements(answers: SystemAnswers, differences: Sequence[Difference]) -> list[MetricDisagreement]:

@@ -180,6 +180,10 @@ def test_learning_curves_have_intervals_and_only_the_end_is_compared():
     assert [(test.first, test.second) for test in found.tests] == [("a", "b")]
 
 
+def test_one_model_is_not_the_best_of_a_task():
+    assert not any(row.best for row in analyse_task_runs(simulate("a", 0.9)).results)
+
+
 def test_single_runs_are_compared_over_items_alone():
     found = analyse_task_runs([*simulate("a", 0.95, runs=1), *simulate("b", 0.6, runs=1)])
     (test,) = found.tests

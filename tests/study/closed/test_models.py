@@ -8,6 +8,8 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.comparison import compare_models, compare_runs, gather_models
+from imapeval.study.closed.drbenchmark.runs import TaskRun
+from imapeval.study.closed.drbenchmark.tasks import load_tasks
 from imapeval.study.closed.findings import analyse_closed_answers
 from imapeval.study.closed.logs import ClosedAnswer
 from imapeval.study.closed.models import measure_order_effects, summarise_models
@@ -250,6 +252,23 @@ def test_a_model_that_is_always_right_has_an_interval():
     best, _ = found.leaderboard
     # Wilson's interval of 20 in 20: 1 / (1 + z^2 / 20), with z = 1.959964 (Wilson 1927).
     assert (best.system, best.low, best.high) == ("a", pytest.approx(0.83887, abs=1e-5), 1.0)
+
+
+def test_what_only_one_model_answered_has_no_best_model():
+    half = [True, False] * 10
+    found = analyse_closed_answers([*answer_all("a", half), *answer_all("b", half, task="u")])
+    assert [row.best for row in found.scores] == [False, False]
+    both = [*answer_all("a", [True] * 20), *answer_all("b", half)]
+    found = analyse_closed_answers([*both, *answer_all("b", half, task="u")])
+    assert [(row.task, row.model) for row in found.scores if row.best] == [("t", "a")]
+
+
+def test_there_are_no_closed_questions_to_compare_models_on():
+    task = next(task for task in load_tasks() if task.name == "DEFT-2020 CLS")
+    runs = [TaskRun(task, "m", "", 1.0, {str(n): ("12"[n % 2], "1") for n in range(40)})]
+    assert len(analyse_closed_answers([], runs=runs).results) > 0
+    with pytest.raises(UsageError, match="--against"):
+        analyse_closed_answers([], runs=runs, against="m")
 
 
 def test_a_metric_of_the_log():

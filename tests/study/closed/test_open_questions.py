@@ -10,6 +10,7 @@ from scipy.cluster import hierarchy
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.study.closed.choices import Choice
+from imapeval.study.closed.findings import OPEN_FORM, analyse_closed_answers
 from imapeval.study.closed.logs import ClosedAnswer
 from imapeval.study.closed.open_metrics import analyse_open_answers, cut_clusters
 from imapeval.study.closed.open_questions import correlate_forms, count_forms, join_open_answers
@@ -35,7 +36,7 @@ def close(chosen: np.ndarray) -> list[ClosedAnswer]:
         ClosedAnswer(
             "t", model, f"q{n}", "", "", ("A", "B"), (), frozenset("A"), "", Choice("AB"[int(not right)], "read")
         )
-        for model, row in zip(MODELS, chosen, strict=True)
+        for model, row in zip(MODELS, chosen, strict=False)
         for n, right in enumerate(row)
     ]
 
@@ -170,6 +171,15 @@ def test_several_runs_hold_other_metrics_other_models_and_rewordings(tmp_path: P
     runs[2] = write_run(tmp_path / "e", {"m": one}, make_samples("one"), "v:2")
     with pytest.raises(InputError, match="v:2"):
         join_open_answers(close(chosen), runs)
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_the_best_model_of_open_answers_is_one_of_several(models: int, write_open: Callable[..., Run]):
+    chosen, scores = know(0)
+    answers = close(chosen[:models])
+    opened = analyse_open_answers(answers, [write_open(scores[:models], column="item")], metric="m", item_column="item")
+    rows = [row for row in analyse_closed_answers(answers, opened).scores if row.task == OPEN_FORM]
+    assert sum(row.best for row in rows if row.metric == "m") == models - 1
 
 
 def test_several_answers_to_an_item(tmp_path: Path):

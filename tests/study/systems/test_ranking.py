@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -39,6 +40,37 @@ def test_leaderboard_and_letters(answers: SystemAnswers):
     assert {(row.questions, row.resampled) for row in rows} == {(40, 40)}
     # Not all pairs are compared.
     assert {row.groups for row in rank_systems(answers, compare_systems(answers, against="A"))} == {""}
+
+
+def test_equal_means_share_a_rank_whatever_the_order_of_the_scores(answers: SystemAnswers):
+    scores = answers.scores.copy()
+    scores[40:80] = scores[np.random.default_rng(2).permutation(40)]
+    for scale in (1, 1e6):
+        alike = replace(answers, scores=scores * scale)
+        assert [row.rank for row in rank_systems(alike, [])] == [1, 1, 3, 1, 2, 2]
+
+
+def test_two_systems_that_differ_share_no_letter_in_any_number_of_groups(answers: SystemAnswers):
+    """Sixty systems, of which each can be told apart from all but its neighbours."""
+    names = tuple(f"s{n:02}" for n in range(60))
+    scores = np.repeat(np.arange(60.0), 2)[:, None]
+    many = replace(
+        answers,
+        samples=tuple(Sample(f"{s}{q}", f"q{q}", ("r",), "a") for s in names for q in range(2)),
+        runs=np.zeros(120, dtype=np.int64),
+        systems=names,
+        system=np.repeat(np.arange(60), 2),
+        questions=np.tile(np.arange(2), 60),
+        metrics=("up",),
+        scores=scores,
+    )
+    row = replace(compare_systems(answers)[0], metric="up", p_adjusted=0.0)
+    pairs = [
+        replace(row, first=names[a], second=names[b], better=names[b] if b > a + 1 else None)
+        for a, b in combinations(range(60), 2)
+    ]
+    letters = {int(row.system[1:]): set(row.groups) for row in rank_systems(many, pairs)}
+    assert all(bool(letters[a] & letters[b]) == (b == a + 1) for a, b in combinations(range(60), 2))
 
 
 def test_the_interval_of_a_share_resamples_nothing(answers: SystemAnswers):

@@ -49,7 +49,7 @@ class TaskResult:
         mean: Their mean.
         spread: Their standard deviation; None with a single run.
         low, high: Bounds of the mean's 95% interval, over items and runs.
-        best: Whether no other model has a higher mean on the largest share of the training data.
+        best: Whether it is the best of two or more models on the largest share of the training data.
         as_best: Whether it does not differ significantly from the best; None where it was not compared.
     """
 
@@ -139,7 +139,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
                         cut=cut[model, share],
                         reported=tuple(run.reported.get(metric) for run in cells[model, share]),
                         **result,
-                        best=share == largest and model == best,
+                        best=share == largest and model == best and len(compared) > 1,
                         as_best=None if share < largest or not differs_from_best else not differs_from_best.pop(),
                     )
                 )
