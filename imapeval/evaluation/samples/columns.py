@@ -77,7 +77,7 @@ class Columns:
 
 
 def choose_columns(
-    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], *, path: Path | None = None
+    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], *, path: Path | str | None = None
 ) -> Columns:
     """Find the columns. Those that are found by a common name are logged.
 
@@ -85,7 +85,7 @@ def choose_columns(
         rows: The fields of all rows.
         wanted: Field of a sample -> a column, a path into nested values ("answers.text", "choices.0.text"), or, for
             response and reference, several of them with commas between.
-        path: The file; None without one.
+        path: The file or its URL; None without one.
 
     Raises:
         UsageError: `wanted` names an unknown field.
@@ -115,7 +115,7 @@ def choose_columns(
 
 
 def _resolve(
-    name: str, text: str, names: Mapping[str, None], rows: Sequence[Mapping[str, Any]], path: Path | None
+    name: str, text: str, names: Mapping[str, None], rows: Sequence[Mapping[str, Any]], path: Path | str | None
 ) -> tuple[str, ...]:
     """Return the columns that a mapping names."""
 
@@ -168,7 +168,7 @@ def _step_into(value: Any, step: str) -> Any:
 class _Finder:
     """Finds columns by common names among the remaining ones."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]], left: Sequence[str], path: Path | None) -> None:
+    def __init__(self, rows: Sequence[Mapping[str, Any]], left: Sequence[str], path: Path | str | None) -> None:
         self._rows = rows
         self._left = {column: _normalise(column) for column in left}
         self._path = path

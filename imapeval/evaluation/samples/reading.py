@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from imapeval.errors import InputError
+from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.ids import IdIndex, list_first
 from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
@@ -88,9 +88,13 @@ def read(
 
     Raises:
         InputError: The content is invalid; names file, line and fix.
-        UsageError: The loader is unknown, or the mapping names an unknown column of ours.
+        UsageError: The loader is unknown, the mapping names an unknown column of ours, or `limit` or `sample` is less
+            than 1.
         MissingExtraError: The loader needs a package that is not installed.
     """
+    for name, number in (("limit", limit), ("sample", sample)):
+        if number is not None and number < 1:
+            raise UsageError(f"{name} is {number}. Give 1 or more, or None for all.")
     paths = [path] if isinstance(path, str | Path) else path
     options = ReadOptions(encoding, sheet, strict)
     with TemporaryDirectory(prefix="imapeval-", ignore_cleanup_errors=True) as folder:
@@ -101,7 +105,7 @@ def read(
     source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
-    found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=Path(source))
+    found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=source)
     builder = SampleBuilder(source, found, missing=missing)
     made = spool((replace(row, fields={}), *built) for row in rows for built in builder.build_all(row, strict=strict))
     if all(error is not None for _, _, error in made):
@@ -220,7 +224,7 @@ def _assign_ids(
             if not (numbered or error):
                 refused = InputError(
                     "this row has no id, but others have",
-                    path=source,
+                    path=row.file or source,
                     line=row.line,
                     unit=row.unit,
                     fix="Give every row an id, or none.",
@@ -228,7 +232,7 @@ def _assign_ids(
                 if strict:
                     raise refused
                 sample = replace(sample, fault=Failure("sample", "bad-input", str(refused)))
-            yield replace(sample, id=str(row.number) if numbered else f"{row.unit} {row.line}", numbered=numbered)
+            yield replace(sample, id=str(row.number) if numbered else _locate(row), numbered=numbered)
 
     samples = spool(number())
     index = index_samples(samples)
@@ -243,17 +247,23 @@ def _assign_ids(
         samples = spool(
             replace(sample, id=f"{sample.id}/{sample.system}" if sample.system else sample.id) for sample in samples
         )
-    elif repeated:
+        repeated = index_samples(samples).repeated
+    if repeated:
         first, again = (made[position][0] for position in repeated)
         id_ = samples[repeated[0]].id
         raise InputError(
-            f"the id {id_!r} is on {first.unit} {first.line} and again on {again.unit} {again.line}",
-            path=source,
+            f"the id {id_!r} is on {_locate(first)} and again on {_locate(again)}",
+            path=again.file or source,
             line=again.line,
             unit=again.unit,
             fix="Make ids unique, for example by adding the system's name.",
         )
     return samples
+
+
+def _locate(row: Row) -> str:
+    """Return where a row is, with its file if the source has several."""
+    return f"{row.file}, {row.unit} {row.line}" if row.file else f"{row.unit} {row.line}"
 
 
 def _find_repeated(samples: Sequence[Sample], index: IdIndex) -> Sequence[str]:
