@@ -70,6 +70,8 @@ SAME = [
     ("no lower back pain", "not any lower back pain"),
     ("the disorder is hereditary", "it is an inherited disorder"),
     ("nil by mouth after midnight", "nothing to eat or drink after midnight"),
+    ("nil by mouth after midnight", "do not eat or drink after midnight"),
+    ("do not eat before the test", "fast before the test"),
     ("预后良好", "预后佳"),
     ("computed  tomography", "CT"),
     ("weakness on the left side", "left-sided weakness"),

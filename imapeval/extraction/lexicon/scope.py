@@ -51,7 +51,7 @@ _DEVIATION = re.compile("[较偏][低高少多大小快慢差]$")
 # A finite or imperative verb, which makes a piece an independent clause.
 _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|has|go|make"
+        r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink(?! (?:after|before|for|from|until)\b)|keep|get|do|see|consult|apply|have|has|go|make"
         r"|as|since|because|so|due|you|which|who|improve|helps?|ease|settle)\b"
         # Not the object of a verb: "do not rub it or heat this".
         r"|^it\b|\b(?:it|this|that)(?:['’]s| (?:can|could|had|may|might|must|should|will|would|\w+s))\b"

@@ -20,7 +20,7 @@ _GOVERNOR = re.compile(
     r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
     r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
-    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there(?: (?:is|are|was|were)|['’]s) no(?! need to\b)|(?:try|tries|tried|be careful|be sure|make sure|remember|take care|(?:it['’]s|it is) (?:best|better|important)) not to(?: (?:take|use|eat|drink|give|do|have|apply|start|smoke|touch|get|skip|miss))?|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need for|(?:there(?: is|['’]s) )?no need to(?: \w+)?|no|neither|nor|without)(?=\s|$)"
+    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there(?: (?:is|are|was|were)|['’]s) no(?! need to\b)|(?:try|tries|tried|be careful|be sure|make sure|remember|take care|(?:it['’]s|it is) (?:best|better|important)) not to(?: (?:take|use|eat|drink|give|do|have|apply|start|smoke|touch|get|skip|miss))?|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need for|(?:there(?: is|['’]s) )?no need to(?: \w+)?|nothing(?: else| more)? to|no|neither|nor|without)(?=\s|$)"
     "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
     rf"(?:避免(?!{CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用于?|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力]|痰咳|脑儿|效者)|远离|停用|停止|停服|戒|别(?![的人嘌忘])|少(?=[吃喝食饮用]))"
     r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用(?!力)|有)?",
@@ -118,7 +118,7 @@ def find_governor(text: str) -> str:
 # The negator at the start of a governor: "do not" of "do not take".
 _NEGATOR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to|no need to)\b)?",
+        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to|no need to|nothing(?: else| more)? to)\b)?",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),

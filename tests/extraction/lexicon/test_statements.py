@@ -37,6 +37,9 @@ ENGLISH = {
     "Stop ibuprofen and smoking.": ["Stop ibuprofen", "Stop smoking"],
     "Quit smoking and drinking.": ["Quit smoking", "Quit drinking"],
     "Limit salt and sugar.": ["Limit salt", "Limit sugar"],
+    "Nothing to eat or drink for 6 hours.": ["Nothing to eat", "Nothing to drink for 6 hours"],
+    "No food or drink for 6 hours.": ["No food", "No drink for 6 hours"],
+    "Nothing to eat, drink or smoke.": ["Nothing to eat", "Nothing to drink", "Nothing to smoke"],
     "Refrain from alcohol and tobacco.": ["Refrain from alcohol", "Refrain from tobacco"],
     "Keep away from pollen and dust.": ["Keep away from pollen", "Keep away from dust"],
     "Do not take aspirin, ibuprofen or naproxen.": [
