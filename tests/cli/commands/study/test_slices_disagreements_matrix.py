@@ -10,6 +10,7 @@ from scipy import stats
 
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.metrics.imapscore import compute_credit
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -133,8 +134,8 @@ def test_disagreements_show_contradictions_first(imapeval: Command, tmp_path: Pa
     imap = Imap(
         (Pair("drug", "?"),),
         (),
-        (Pair("advice", "rest"), Pair("drug", "400 mg")),
-        (Pair("advice", "sleep"), Pair("dose", "200 mg"), Pair("dose", "100 mg")),
+        (Pair("advice", "rest"), Pair("drug", "400 mg"), Pair("drug", "ibuprofen")),
+        (Pair("advice", "sleep"), Pair("dose", "200 mg"), Pair("dose", "100 mg"), Pair("drug", "paracetamol")),
     )
     matches = (
         Match("advice", "rest", "sleep", Relation.CONTAINMENT, 0.2, "text"),
@@ -142,6 +143,7 @@ def test_disagreements_show_contradictions_first(imapeval: Command, tmp_path: Pa
         Match("drug", "400 mg", "sleep", Relation.UNMATCHED, 0.3, "encoder", other_term="advice"),
         Match("drug", "400 mg", "200 mg", Relation.CONTRADICTION, 0.9, "text", other_term="dose"),
         Match("drug", "400 mg", "100 mg", Relation.CONTRADICTION, 0.8, "text", other_term="dose"),
+        Match("drug", "ibuprofen", "paracetamol", Relation.UNMATCHED, 0.62, "graph"),
     )
     with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         results = [Result(str(n), "m", Score(score), "m|v:1") for n, score in enumerate((0.9, 0.1))]
@@ -153,6 +155,8 @@ def test_disagreements_show_contradictions_first(imapeval: Command, tmp_path: Pa
         ["drug / dose", "400 mg", "200 mg", "contradiction", "0.00"],
         ["drug / dose", "400 mg", "100 mg", "contradiction", "0.00"],
         ["advice", "rest", "sleep", "containment", "0.60"],
+        # As on the page of the run.
+        ["drug", "ibuprofen", "paracetamol", "soft", f"{compute_credit(matches[-1]):.2f}"],
     ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.study.subgroups.disagreements import Disagreement
-    from imapeval.types import Match, Sample
+    from imapeval.types import Sample
 
 _SHOWN = 400
 """Characters of a text that are printed: the start of a paragraph. --json has all."""
@@ -101,6 +101,7 @@ def _disagreement_to_dict(row: "Disagreement", sample: "Sample", records: "Seque
 
 
 def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> None:
+    from imapeval.explain.comparison import compare
     from imapeval.report.markdown import shorten_line
 
     echo(
@@ -110,44 +111,14 @@ def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]
     texts = [("question", sample.question), *(("reference", text) for text in sample.references)]
     for name, text in (*texts, ("response", sample.response)):
         echo(f"  {name}: {shorten_line(text, _SHOWN)}")
-    headings = ("term", "reference", "best in the response", "relation", "credit", "why")
     columns = [
-        Column(heading, lambda cells, place=place: cells[place], text=True) for place, heading in enumerate(headings)
+        Column("term", "terms", text=True),
+        Column("reference", lambda fact: fact.reference or "-", text=True),
+        Column("response", lambda fact: fact.response or "-", text=True),
+        Column("relation", "kind", text=True),
+        Column("credit", "credit", "{:.2f}".format),
+        Column("why", "why", text=True),
     ]
     for record in records:
-        emit(_list_best(record), columns, width=UNLIMITED)
+        emit(compare(record), columns, width=UNLIMITED)
     echo("" if records else "  The run has no imaps. Score with imapscore to see what matched.\n")
-
-
-def _list_best(record: "ImapRecord") -> list[tuple[str, str, str, str, str, str]]:
-    """Return a line for each value of the reference with its best match, then the other values of the response.
-
-    Contradictions come first.
-    """
-    from imapeval.explain.evidence import explain_match
-    from imapeval.explain.facts import find_best_matches
-    from imapeval.metrics.imapscore import compute_credit
-    from imapeval.types import Relation
-
-    def show(match: "Match") -> tuple[str, str, str, str, str, str]:
-        terms = f"{match.term} / {match.other_term}" if match.other_term else match.term
-        why = "; ".join(explain_match(match))
-        return terms, match.reference, match.response, match.relation, f"{compute_credit(match):.2f}", why
-
-    best = find_best_matches(record.matches or ())
-    others = dict.fromkeys((pair.term, pair.value) for pair in record.imap.response)
-    lines: list[tuple[str, str, str, str, str, str]] = []
-    for term, value in dict.fromkeys((pair.term, pair.value) for pair in record.imap.reference):
-        match = best.get(("reference", term, value))
-        if match is None:
-            lines.append((term, value, "-", "unmatched", "0.00", ""))
-        else:
-            others.pop((match.response_term, match.response), None)
-            lines.append(show(match))
-    for term, value in others:
-        match = best.get(("response", term, value))
-        if match is not None and match.relation is Relation.CONTRADICTION:
-            lines.append(show(match))
-        else:
-            lines.append((term, "-", value, "", "", ""))
-    return sorted(lines, key=lambda line: line[3] != Relation.CONTRADICTION)
