@@ -10,7 +10,7 @@ from imapeval.study.agreement.measure import describe_left_out, find_title
 from imapeval.study.correlation.coefficients import all_coefficients
 from imapeval.study.correlation.pair_counting import PairwiseAccuracy
 from imapeval.study.correlation.product_moment import Spearman
-from imapeval.study.intervals.coverage import describe_level_coverage
+from imapeval.study.intervals.coverage import describe_level_coverage, describe_open_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,6 +104,7 @@ def describe_methods(study: Study) -> list[str]:
             for interval in _list_intervals(study)
         ),
         *describe_level_coverage((row.level, row.units) for row in study.correlations if row.low is not None),
+        *describe_open_ends(study.correlations),
         "Ratings are means over the raters of an answer. An answer that a metric failed on is left out of the "
         "coefficients of that metric, and counted.",
     ]

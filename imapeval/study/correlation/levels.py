@@ -217,7 +217,7 @@ class _RowBuilder:
         return _Counts(number, len(rated) - number, questions, systems)
 
     def _find_ends(self, estimates: Estimates, clusters: Counts, systems: Counts) -> Floats:
-        """Return lows, highs, simultaneous lows and highs, and standard errors, shape (5, m, d)."""
+        """Return lows, highs, simultaneous lows and highs, standard errors and `undefined`, shape (6, m, d)."""
         confidence = self._confidence
         if estimates.lows is None:
             own = self._find_jackknife(estimates, clusters, [confidence] * clusters.shape[1])
@@ -238,7 +238,10 @@ class _RowBuilder:
         error = (
             np.sqrt(squares * clusters / np.maximum(clusters - 1, 1)) if self._level != "system" else np.nan * squares
         )
-        return np.where(few, np.nan, np.stack([*ends, error]))
+        undefined = np.full(squares.shape, np.nan)
+        if estimates.lows is not None and estimates.highs is not None:
+            undefined = (estimates.lows != estimates.highs).mean(axis=0)
+        return np.where(few | np.isnan(estimates.values), np.nan, np.stack([*ends, error, undefined]))
 
     def _find_jackknife(self, estimates: Estimates, clusters: Counts, levels: Sequence[float]) -> tuple[Floats, Floats]:
         """Return lower and upper ends, with a confidence level for each dimension."""
@@ -297,7 +300,8 @@ class _RowBuilder:
                 None if np.isnan(ends[0, number]) else self._method(column),
                 _read(ends[2, number]),
                 _read(ends[3, number]),
-                error=None if np.isnan(column.values[number, 0]) else _read(ends[4, number]),
+                error=_read(ends[4, number]),
+                undefined=_read(ends[5, number]),
             )
             self.rows[metric].append(row)
 

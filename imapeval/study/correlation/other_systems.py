@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 
-_NO_INTERVAL = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "interval"))
+_NO_INTERVAL = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "interval", "undefined"))
 
 
 def replace_intervals(

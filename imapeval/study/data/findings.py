@@ -63,6 +63,8 @@ class Correlation:
         units: What the intervals treat as the sample.
         error: Standard error over questions, by the infinitesimal jackknife; None where the value is None, with only
             one question, and at level "system".
+        undefined: Share of the resamples in which the coefficient, or one in the mean, is undefined, as where all
+            ratings drawn are equal, 0..1; None without resamples.
     """
 
     metric: str
@@ -84,6 +86,7 @@ class Correlation:
     simultaneous_high: float | None = None
     units: Units = "questions"
     error: float | None = None
+    undefined: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

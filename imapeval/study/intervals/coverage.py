@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.study.data.findings import ALL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -110,6 +112,30 @@ _LEVELS: dict[tuple[Level, Units], str] = {
 def describe_level_coverage(kinds: Iterable[tuple[Level, Units]]) -> list[str]:
     """Return sentences on the intervals of correlations, and of their differences, at levels with their units."""
     return [_LEVELS[kind] for kind in dict.fromkeys(kinds) if kind in _LEVELS]
+
+
+def describe_open_ends(rows: Iterable[Correlation]) -> list[str]:
+    """Return at most one sentence, on intervals that reach the coefficient's bound for want of different ratings."""
+    # Commands import this module before they are run.
+    from imapeval.study.correlation.coefficients import find_coefficient
+    from imapeval.study.number_format import format_percent
+
+    reached: dict[str, list[str]] = {}
+    shares: list[float] = []
+    for row in rows:
+        least, most = find_coefficient(row.coefficient).bounds
+        if row.undefined and row.value not in (least, most) and (row.low == least or row.high == most):
+            shares.append(row.undefined)
+            where = ", ".join("all" if name in ("", ALL) else name for name in (row.system, row.dimension))
+            reached.setdefault(where, []).append(row.metric)
+    if not reached:
+        return []
+    named = "; ".join(f"{where}: {', '.join(dict.fromkeys(metrics))}" for where, metrics in reached.items())
+    return [
+        "An interval that ends at the lowest or highest possible value says nothing at that end: so many ratings or "
+        f"scores are equal that in up to {format_percent(max(shares))} of the resamples all are, where the coefficient "
+        f"is undefined and could have been anything ({named})."
+    ]
 
 
 def describe_best_coverage(ranked: Sequence[Correlation]) -> list[str]:

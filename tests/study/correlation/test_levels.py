@@ -231,9 +231,11 @@ def test_questions_are_drawn_whole():
 
 
 def test_undefined_resamples_widen_the_interval():
-    """With four rows every 16th resample or so has one score only: the coefficient could be anything there."""
+    """With four rows every third resample or so has one score only: the coefficient could be anything there."""
     row = correlate(rate({"m": [1.0, 2, 2, 2]}, {"x": [1.0, 2, 3, 4]}), coefficients=["spearman"])[0]
     assert (row.low, row.high) == (-1.0, 1.0)
+    # All four draws miss the first row, or all are it.
+    assert row.undefined == pytest.approx((3 / 4) ** 4 + (1 / 4) ** 4, abs=0.03)
 
 
 def test_the_seed_decides():

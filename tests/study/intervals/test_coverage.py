@@ -12,7 +12,7 @@ from imapeval.study.closed.comparison import RunTest
 from imapeval.study.closed.drbenchmark.results import TaskResult
 from imapeval.study.closed.metrics.estimate import MetricEstimate
 from imapeval.study.closed.models import ModelResult
-from imapeval.study.data.findings import Level, Units
+from imapeval.study.data.findings import Correlation, Level, Units
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.coverage import (
     describe_accuracy_coverage,
@@ -22,6 +22,7 @@ from imapeval.study.intervals.coverage import (
     describe_difference_coverage,
     describe_level_coverage,
     describe_mean_coverage,
+    describe_open_ends,
     describe_task_coverage,
     describe_test_coverage,
 )
@@ -57,6 +58,25 @@ def test_agreement(statistic: str, n: int, count: int):
 )
 def test_levels(level: Level, units: Units, count: int):
     assert len(describe_level_coverage([(level, units), (level, units)])) == count
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "undefined", "count"),
+    [
+        (0.1, -1.0, 0.5, 0.01, 1),
+        (0.1, -0.2, 1.0, 0.01, 1),
+        (0.1, -0.2, 0.5, 0.01, 0),
+        (0.9, 0.5, 1.0, 0.0, 0),
+        (1.0, 0.5, 1.0, 0.01, 0),
+        (0.1, -1.0, 0.5, None, 0),
+        (None, None, None, None, 0),
+    ],
+)
+def test_open_ends(value: float | None, low: float | None, high: float | None, undefined: float | None, count: int):
+    row = Correlation("rouge1", "nova", "accuracy", "spearman", value, low, high, 24, 0, undefined=undefined)
+    said = describe_open_ends([row, replace(row, metric="rouge2")])
+    assert len(said) == count
+    assert all("nova, accuracy: rouge1, rouge2" in sentence and "1%" in sentence for sentence in said)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from imapeval.cli.commands.study.inputs import (
 from imapeval.cli.options import JsonOption, choose_one, expand_options, parse_names
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval, interval_column
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
-from imapeval.study.intervals.coverage import BASELINE, describe_level_coverage
+from imapeval.study.intervals.coverage import BASELINE, describe_level_coverage, describe_open_ends
 from imapeval.study.number_format import format_number, write_coefficient
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
     if "jackknife" in made and units == "questions":
         notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
     notes += describe_level_coverage((row.level, row.units) for row in rows if row.low is not None)
+    notes += describe_open_ends(rows)
     if any(row.epsilon is not None for row in rows):
         notes.append("ties: scores that differ by at most this much count as tied; chosen for the highest accuracy.")
     # The last row of a metric is the mean, which counts every answer once, or its only row.

@@ -37,7 +37,7 @@ def test_json_is_what_the_design_says(imapeval: Command, run: Path):
     rows = json.loads(done.stdout)
     first = rows[0]
     assert isinstance(first["error"], float)
-    ends = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "error"))
+    ends = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "error", "undefined"))
     assert first | ends == {
         **ends,
         "metric": "m",
