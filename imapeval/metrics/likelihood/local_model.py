@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 from imapeval.errors import ResourceError
 from imapeval.metrics.likelihood.logprobs import TokenLogprobs
 from imapeval.metrics.neural.models.inputs import batch_by_length
 from imapeval.metrics.neural.models.loading import load_model
+from imapeval.metrics.neural.models.sharing import SharedObjects
 from imapeval.metrics.neural.models.weights import identify_weights, import_packages
 from imapeval.types import Failure
 
@@ -172,13 +172,10 @@ def open_local_reader(model: str, *, device: Device) -> LocalLogprobReader:
             f"the tokenizer of {model!r} does not tell where its tokens lie in a text. Save it as tokenizer.json: "
             "AutoTokenizer.from_pretrained(..., use_fast=True).save_pretrained(FOLDER)."
         )
-    reader = _shared.get(id(loaded))
-    if reader is None:
-        reader = _shared[id(loaded)] = LocalLogprobReader(f"{identify_weights(model)}@{loaded.precision}", loaded)
-    return reader
+    return _shared.get(id(loaded), lambda: LocalLogprobReader(f"{identify_weights(model)}@{loaded.precision}", loaded))
 
 
-_shared: WeakValueDictionary[int, LocalLogprobReader] = WeakValueDictionary()
+_shared = SharedObjects[int, LocalLogprobReader]()
 """By the id of the loaded model, which the reader holds, so that no other object can have the same id."""
 
 

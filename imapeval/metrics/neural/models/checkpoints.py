@@ -8,19 +8,18 @@ its own.
 from __future__ import annotations
 
 import pickle
-import threading
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
-from weakref import WeakValueDictionary
 
 from imapeval.errors import ResourceError
 from imapeval.metrics.neural.models.loading import LoadedModel
+from imapeval.metrics.neural.models.sharing import SharedObjects
 from imapeval.metrics.neural.models.weights import find_in_cache, hash_files, import_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _CONFIG_FILES = ("*.json", "*.txt", "*.model")
 """Configuration and vocabulary of a model on the hub, as opposed to its weights."""
@@ -48,17 +47,8 @@ class Tokenizer(Protocol):
     def pad_token_id(self) -> int: ...
 
 
-_shared: WeakValueDictionary[tuple[str, ...], EncoderWithHead] = WeakValueDictionary()
-_lock = threading.Lock()
-
-
-def get_shared(key: tuple[str, ...], make: Callable[[], EncoderWithHead]) -> EncoderWithHead:
-    """Return the object for a key; the same one as long as it is in use."""
-    with _lock:
-        made = _shared.get(key)
-        if made is None:
-            made = _shared[key] = make()
-    return made
+get_shared = SharedObjects[tuple[str, ...], EncoderWithHead]().get
+"""Of all metrics, by the name of the metric, the files and the device."""
 
 
 def find_config(model: str) -> Path | None:

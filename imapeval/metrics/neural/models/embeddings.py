@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
-from weakref import WeakValueDictionary
 
 from imapeval.metrics.neural.models.inputs import batch_by_length
 from imapeval.metrics.neural.models.loading import LoadedModel, choose_device, keep_layers, load_model
+from imapeval.metrics.neural.models.sharing import SharedObjects
 from imapeval.metrics.neural.models.weights import fetch_weights, import_packages
 from imapeval.types import Lang
 
@@ -142,7 +142,7 @@ class TokenEmbedder:
         return self._torch.cat([stacked.amin(0), stacked.mean(0), stacked.amax(0)], -1)
 
 
-_shared: WeakValueDictionary[tuple[str, int | None, Pooling, str], TokenEmbedder] = WeakValueDictionary()
+_shared = SharedObjects[tuple[str, int | None, Pooling, str], TokenEmbedder]()
 
 
 def open_embedder(model: str, layers: int | None, *, pool: Pooling = "last", device: Device = "auto") -> TokenEmbedder:
@@ -160,11 +160,12 @@ def open_embedder(model: str, layers: int | None, *, pool: Pooling = "last", dev
     """
     # Before the model is loaded: one cut to a layer does not hold the whole one, which would be read from disk again.
     key = (str(fetch_weights(model).resolve()), layers, pool, choose_device(device))
-    embedder = _shared.get(key)
-    if embedder is None:
+
+    def make() -> TokenEmbedder:
         loaded = load_model(model, "encoder", device=device)
-        embedder = _shared[key] = TokenEmbedder(loaded if layers is None else keep_layers(loaded, layers), pool)
-    return embedder
+        return TokenEmbedder(loaded if layers is None else keep_layers(loaded, layers), pool)
+
+    return _shared.get(key, make)
 
 
 def group_by_language(cases: Sequence[Case]) -> Iterator[tuple[Lang, list[int]]]:

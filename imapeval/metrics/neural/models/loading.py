@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakValueDictionary
 
 from imapeval.errors import ResourceError, UsageError
+from imapeval.metrics.neural.models.sharing import SharedObjects
 from imapeval.metrics.neural.models.weights import fetch_weights, import_packages
 
 if TYPE_CHECKING:
@@ -100,12 +99,7 @@ def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedMode
     """
     path = fetch_weights(model)
     where = choose_device(device)
-    with _lock:
-        key = (str(path.resolve()), kind, where)
-        loaded = _shared.get(key)
-        if loaded is None:
-            loaded = _shared[key] = _load(model, path, kind, where)
-    return loaded
+    return _shared.get((str(path.resolve()), kind, where), lambda: _load(model, path, kind, where))
 
 
 def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
@@ -145,8 +139,7 @@ def count_layers(loaded: LoadedModel) -> int:
     return int(loaded.model.config.num_hidden_layers)
 
 
-_shared: WeakValueDictionary[tuple[str, Kind, str], LoadedModel] = WeakValueDictionary()
-_lock = threading.Lock()
+_shared = SharedObjects[tuple[str, Kind, str], LoadedModel]()
 
 
 def _load(model: str, path: Path, kind: Kind, device: str) -> LoadedModel:
