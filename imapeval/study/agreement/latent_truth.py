@@ -78,7 +78,7 @@ class LatentTruth:
 
     Attributes:
         model: The model that was fitted.
-        categories: The ratings that occur or that the scale has, lowest first.
+        categories: The ratings that occur and, in the ordinal model, those that the scale has; lowest first.
         shares: How often each is true; they sum to 1.
         raters: Errors by rater.
         ids: Ids of the rated answers.
@@ -129,11 +129,12 @@ def estimate_truth(
 ) -> LatentTruth:
     """Estimate true categories and errors of raters from ratings of shape (answers, raters), NaN if missing.
 
-    Answers without a rating are left out. Categories are the ratings that occur and the `possible` ones.
+    Answers without a rating are left out. Categories are the ratings that occur and, in the ordinal model, the
+    `possible` ones.
 
     Raises:
-        UsageError: There are fewer than three raters, fewer than two or too many categories, or too few answers with
-            two ratings.
+        UsageError: There are fewer than three raters, fewer than two or too many categories, or no answer with three
+            ratings.
         MissingExtraError: scipy is not installed, which the ordinal model needs.
     """
     given = np.isfinite(ratings)

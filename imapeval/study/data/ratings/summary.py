@@ -19,7 +19,10 @@ _BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class RatingBar:
-    """How many ratings lie from `low` to `high`, both included but `high` of all bins except the last."""
+    """How many ratings lie from `low` to `high`.
+
+    `low` is included; `high` only in the last bin, and where a bar is of a single rating.
+    """
 
     low: float
     high: float
