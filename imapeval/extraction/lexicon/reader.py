@@ -40,12 +40,23 @@ NAME_SHARE = 0.67
 """A name of the graph replaces the whole item if it has at least this share of its letters: the rest is filler. A lower
 share would lose context, and in Chinese a name may be part of a longer word (性治疗 in 支持性治疗)."""
 
+_DIGIT = r"\d一二三四五六七八九十两"
+_UNIT = "个?(?:天|周|星期|月|年)"
+_NO_DURATION = (
+    # 2019年, 2020年3月, 去年3月, 3月5日, 3月份, 十二月
+    r"\d{4}年|(?:(?<=\d{4}年)|(?<=[今去前明]年))\d{1,2}月|\d{1,2}月(?:\d{1,2}[日号]|份|[上中下]旬|初|底|末|开始|起)"
+    r"|(?:十[一二]?|[一二三四五六七八九])月(?![来余了前])"
+    # 一天三次, 一天一包, but not 发烧一天39度 and 一年三个月
+    rf"|[一1]{_UNIT}(?=[{_DIGIT}几])(?!\d+(?:\.\d+)?[度℃°]|[{_DIGIT}]+{_UNIT})"
+)
+"""Dates and frequencies, whose beginning looks like a duration."""
+
 _PERSONAL = re.compile(
     r"(?P<age>\b\d{1,3}[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b|\baged? \d{1,3}\b"
     r"|\d{1,3}\s*[个多]?(?:岁|月大|周岁))"
     r"|(?P<sex>\b(?:male|female|man|woman|boy|girl|pregnant)\b|男性|女性|男(?=[，,婴孩])|女(?=[，,婴孩])|孕妇|怀孕)"
     r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b"
-    r"|(?<![\d一二三四五六七八九十两半])[\d一二三四五六七八九十两半]++个?(?:天|周|星期|月|年)(?:来|了|前|余)?)",
+    rf"|(?<![{_DIGIT}半])(?!{_NO_DURATION})[{_DIGIT}半]++{_UNIT}(?:来|了|前|余)?)",
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}

@@ -65,6 +65,29 @@ def test_a_chinese_consultation(reader: LexiconReader) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "durations"),
+    [
+        ("我2019年确诊糖尿病，怎么办？", []),
+        ("2020年3月做的手术，去年11月复发，怎么办？", []),
+        ("我3月5日开始发烧，怎么办？", []),
+        ("每年十二月咳嗽，五月份好转，怎么办？", []),
+        ("每次吃两片，一天三次可以吗？", []),
+        ("抽烟一天一包，腹泻一周三四次，头痛一个月几次，怎么办？", []),
+        ("发烧一天39度，怎么办？", ["一天"]),
+        ("咳嗽3月余，加重1周，怎么办？", ["3月余", "1周"]),
+        ("腹痛2月，怎么办？", ["2月"]),
+        ("宝宝咳嗽三个月了，怎么办？", ["三个月了"]),
+        ("停经半月，怎么办？", ["半月"]),
+        ("高血压30年，怎么办？", ["30年"]),
+        ("失眠一年三个月，怎么办？", ["一年", "三个月"]),
+        ("失眠一年半，怎么办？", ["一年"]),
+    ],
+)
+def test_dates_and_frequencies_are_no_durations(reader: LexiconReader, question: str, durations: list[str]) -> None:
+    assert [pair.value for pair in ask(reader, question, "zh").constraint if pair.term == "病程"] == durations
+
+
+@pytest.mark.parametrize(
     ("question", "lang", "denied", "affirmed"),
     [
         ("I am 30, not pregnant, no fever, but I cough. What is it?", "en", {"not pregnant", "no fever"}, {"cough"}),
