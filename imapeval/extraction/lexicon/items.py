@@ -39,6 +39,19 @@ _SPEAKER = re.compile(
 _NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
 # Between a name and what is said of it.
 _LABEL_END = re.compile(r"[)）]?(?:[:：]|\s*[–—-]+)\s*")
+# A label that says no more than the amount behind it.
+_MEASURE = re.compile(
+    r"(?:(?:the|usual|recommended|typical|daily|adult|my) )*(?:advice|amount|course|dos(?:age|e|ing)|duration|frequency"
+    r"|how (?:long|much|often)|notes?|quantity|tim(?:e|ing)|treatment)"
+    r"|(?:常用|推荐|一般)?(?:剂量|用量|用法用?量?|疗程|频[率次]|时间|次数|治疗|建议|医嘱)",
+    re.IGNORECASE,
+)
+_LEVEL_OR_NUMBER = re.compile(
+    r"(?:(?:is|slightly|markedly|mildly|often|usually|very) )*"
+    r"(?:(?:ab)?normal|decreased|elevated|high|increased|low|negative|positive|raised|reduced)|(?:轻度|明显|显著)?(?:[偏较增升][高大]|[偏较降减][低少]|正常|异常|[阳阴]性|增多|[高低])"
+    r"|[<>≤≥~约]?\s*\d[\d.,]*(?:\s*[-–—~～至到]\s*\d[\d.,]*)?",
+    re.IGNORECASE,
+)
 _MAX_NAME_CHARACTERS = 30
 """Longest name before a verdict, in characters."""
 _CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是|同时|此外|另外|其次", re.IGNORECASE)
@@ -266,7 +279,7 @@ def _find_examples(
 
 
 def _complete_labels(found: Iterable[tuple[_Link, Item]], lang: Lang) -> Iterator[tuple[_Link, Item]]:
-    """Yield the items, and a verdict behind a list of names with each of them: "coffee and tea: avoid"."""
+    """Yield the items, and what is said behind a list of names with each of them: "coffee and tea: avoid"."""
     names: list[tuple[_Link, Item]] = []
     after_verdict = False
     for link, item in found:
@@ -288,9 +301,15 @@ def _complete_labels(found: Iterable[tuple[_Link, Item]], lang: Lang) -> Iterato
 
 
 def _read_verdict(text: str, lang: Lang) -> Callable[[Piece], Piece] | None:
-    """Return what completes a name with the verdict behind it; None if a text is no verdict."""
+    """Return what completes a name with the verdict, amount or finding behind it; None if a text is none of these.
+
+    "Ibuprofen: 200 mg" and "ferritin: low" belong together, but "dose" says nothing of its own.
+    """
     core, condition = split_condition(text)
     answer = read_verdict(text)
+    space = "" if lang == "zh" else " "
+    if answer is None and _is_detail(core):
+        return lambda name: replace(name, text=text if _MEASURE.fullmatch(name.text) else f"{name.text}{space}{text}")
     if answer is not None:
         before, behind = "" if answer else _NONE[lang], ""
     elif find_governor(core) == core:
@@ -299,8 +318,15 @@ def _read_verdict(text: str, lang: Lang) -> Callable[[Piece], Piece] | None:
         before, behind = "", text
     else:
         return None
-    space = "" if lang == "zh" else " "
     return lambda name: replace(name, text=space.join(filter(None, (before, name.text, behind))))
+
+
+def _is_detail(text: str) -> bool:
+    """Return whether a text gives an amount or a level, and does not say of what: "5 mg", "raised"."""
+    if _LEVEL_OR_NUMBER.fullmatch(text):
+        return True
+    phrase = parse_phrase(text)
+    return bool(phrase.amounts.items) and not phrase.words
 
 
 def _is_name(text: str) -> bool:

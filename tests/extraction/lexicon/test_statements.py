@@ -40,6 +40,11 @@ ENGLISH = {
     "Nothing to eat or drink for 6 hours.": ["Nothing to eat", "Nothing to drink for 6 hours"],
     "No food or drink for 6 hours.": ["No food", "No drink for 6 hours"],
     "Nothing to eat, drink or smoke.": ["Nothing to eat", "Nothing to drink", "Nothing to smoke"],
+    # A label belongs to the amount or the level behind it, unless it only says what kind of amount it is.
+    "Amoxicillin: 500 mg twice a day, ibuprofen: 200 mg.": ["Amoxicillin 500 mg twice a day", "ibuprofen 200 mg"],
+    "Adults and children: 500 mg.": ["Adults 500 mg", "children 500 mg"],
+    "Sodium: 135–145, ferritin: low.": ["Sodium 135–145", "ferritin low"],
+    "Usual dose: 500 mg.": ["500 mg"],
     "Refrain from alcohol and tobacco.": ["Refrain from alcohol", "Refrain from tobacco"],
     "Keep away from pollen and dust.": ["Keep away from pollen", "Keep away from dust"],
     "Do not take aspirin, ibuprofen or naproxen.": [
@@ -252,6 +257,8 @@ CHINESE = {
     "孕妇应避免饮酒、吸烟。": ["孕妇应避免饮酒", "孕妇应避免吸烟"],
     "不要喝咖啡、浓茶或啤酒。": ["不要喝咖啡", "不要喝浓茶", "不要喝啤酒"],
     "48小时内不要热敷、按摩或饮酒。": ["48小时内不要热敷", "48小时内不要按摩", "48小时内不要饮酒"],
+    "阿莫西林：每次500mg，每天2次；血压：升高。": ["阿莫西林每次500mg", "每天2次", "血压升高"],
+    "用法：每天2次。": ["每天2次"],
     "千万不要热敷、按摩。": ["千万不要热敷", "千万不要按摩"],
     "切勿热敷、按摩。": ["切勿热敷", "切勿按摩"],
     "没有发热、皮疹和关节痛。": ["没有发热", "没有皮疹", "没有关节痛"],
