@@ -91,16 +91,20 @@ class _WeightedRows:
     """The rows that a statistic is taken over, each with the number of its question, and its bounds.
 
     Attributes:
+        table: Scores of the answers, texts or questions that go in.
         compute: The statistic of weighted rows.
         questions: Of each row.
         bounds: Lowest and highest possible value; None where there is none or it is never undefined.
         problem: Why it is undefined, where it is.
+        empty: Why there are no rows, where there are none.
     """
 
+    table: Floats
     compute: WeightedStatistic
     questions: Counts
     bounds: tuple[float, float] | None
     problem: str
+    empty: str = "nothing has two scores"
 
 
 def measure_robustness(repeats: Repeats, *, seed: int = 0, resamples: int = RESAMPLES) -> list[Robustness]:
@@ -141,8 +145,8 @@ def _measure(repeats: Repeats, metric: str, table: Floats, *, seed: int, resampl
             value=value,
             low=low,
             high=high,
-            n=len(table),
-            scores=int((~np.isnan(table)).sum()),
+            n=len(data.table),
+            scores=int((~np.isnan(data.table)).sum()),
             missing=missing,
             reason=reason,
         )
@@ -162,13 +166,16 @@ def _reword(table: Floats, questions: Counts) -> dict[StatisticName, _WeightedRo
             return np.full(len(weights), np.nan)
         return find_coefficient("spearman").weighted(x, y, weights)
 
+    def average(values: Floats) -> _WeightedRows:
+        return _WeightedRows(table, lambda weights: weighted_mean(values, weights), of_rows, None, few)
+
     return {
-        "change": _WeightedRows(lambda weights: weighted_mean(y - x, weights), of_rows, None, few),
-        "absolute_change": _WeightedRows(lambda weights: weighted_mean(np.abs(y - x), weights), of_rows, None, few),
-        "relative_change": _WeightedRows(relate, of_rows, None, equal),
-        "spearman": _WeightedRows(order, of_rows, (-1.0, 1.0), equal),
+        "change": average(y - x),
+        "absolute_change": average(np.abs(y - x)),
+        "relative_change": _WeightedRows(table, relate, of_rows, None, "the scores of the originals are all equal"),
+        "spearman": _WeightedRows(table, order, of_rows, (-1.0, 1.0), equal),
         "reversed_pairs": _WeightedRows(
-            lambda weights: reversed_pairs_share(x, y, weights), of_rows, (0.0, 1.0), equal
+            table, lambda weights: reversed_pairs_share(x, y, weights), of_rows, (0.0, 1.0), equal
         ),
         "icc": _icc_rows(table, questions),
     }
@@ -185,16 +192,19 @@ def _repeat(table: Floats, questions: Counts, systems: Counts) -> dict[Statistic
 
     return {
         "within_sd": _WeightedRows(
-            lambda weights: within_unit_sd(table, weights), questions, None, "nothing has two scores"
+            table, lambda weights: within_unit_sd(table, weights), questions, None, "nothing has two scores"
         ),
         "icc": _icc_rows(table, questions),
-        "reversed_systems": _WeightedRows(swap, questions[whole], (0.0, 1.0), "there are not two systems to compare"),
+        "reversed_systems": _WeightedRows(
+            *(table[whole], swap, questions[whole], (0.0, 1.0), "there are not two systems to compare"),
+            empty="nothing was scored every time" if len(table) else "nothing has two scores",
+        ),
     }
 
 
 def _icc_rows(table: Floats, questions: Counts) -> _WeightedRows:
     problem = "fewer than two have several scores" if len(table) < 2 else "all scores are equal"
-    return _WeightedRows(lambda weights: weighted_icc(table, weights), questions, (-1.0, 1.0), problem)
+    return _WeightedRows(table, lambda weights: weighted_icc(table, weights), questions, (-1.0, 1.0), problem)
 
 
 def _estimate(
@@ -202,7 +212,7 @@ def _estimate(
 ) -> tuple[float | None, float | None, float | None, str | None]:
     """Return value, ends of the interval, and why there is none."""
     if not len(data.questions):
-        return None, None, None, "nothing has two scores"
+        return None, None, None, data.empty
     value = float(data.compute(np.ones((1, len(data.questions))))[0])
     if np.isnan(value):
         return None, None, None, data.problem

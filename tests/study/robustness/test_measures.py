@@ -109,6 +109,18 @@ def test_what_failed_is_counted_and_left_out():
     assert rows["change"].value == pytest.approx(np.mean(table[2:, 1] - table[2:, 0]))
 
 
+def test_systems_are_compared_over_what_was_scored_every_time():
+    table = draw(0.3, columns=3)
+    table[10:, 2] = np.nan
+    rows = by_name(measure_robustness(make("repetition", table), resamples=20))
+    counts = {name: (row.n, row.scores, row.missing) for name, row in rows.items()}
+    assert counts == {
+        "within_sd": (N, 2 * N + 10, N - 10),
+        "icc": (N, 2 * N + 10, N - 10),
+        "reversed_systems": (10, 30, N - 10),
+    }
+
+
 @pytest.mark.parametrize(
     ("table", "statistic", "why"),
     [
@@ -144,11 +156,20 @@ def test_one_system_has_nobody_to_change_places_with():
 
 
 def test_a_statistic_that_may_be_undefined_has_no_interval_rather_than_a_wrong_one():
-    table = np.array([[0.1, 0.2], [0.9, 0.8], [0.1, 0.1]])
+    table = np.array([[0.1, 0.2], [0.3, 0.4]])
     row = by_name(measure_robustness(make("rewording", table), resamples=300))["relative_change"]
     assert row.value is not None
     assert (row.low, row.high) == (None, None)
     assert "in some resamples" in str(row.reason)
+    assert "rewordings" not in str(row.reason)
+
+
+def test_without_a_complete_row_there_is_nothing_to_compare_systems_on():
+    table = np.array([[0.1, 0.2, np.nan], [np.nan, 0.3, 0.4], [0.2, 0.1, np.nan]])
+    rows = by_name(measure_robustness(make("repetition", table), resamples=20))
+    assert (rows["reversed_systems"].value, rows["reversed_systems"].n) == (None, 0)
+    assert "every time" in str(rows["reversed_systems"].reason)
+    assert rows["within_sd"].value is not None
 
 
 def test_sentences():
