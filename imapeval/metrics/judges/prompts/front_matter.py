@@ -58,7 +58,7 @@ class Entry:
         items: list[str] = []
         for line in self.lines:
             if found := _ITEM.fullmatch(line):
-                items.append(found["text"].strip())
+                items.append(_unquote(found["text"].strip()))
             elif items:
                 items[-1] = f"{items[-1]} {line}"
             else:
@@ -132,13 +132,14 @@ def _read(lines: Sequence[str], first: int, keys: Sequence[str], path: Path) -> 
 
 def _read_value(text: str) -> str:
     """Return the value in a line without quotation marks and the comment at its end."""
-    found = _QUOTED.fullmatch(text)
-    return _unquote(_COMMENT.sub("", text) if found is None else found["text"])
+    unquoted = _unquote(text)
+    return _COMMENT.sub("", text) if unquoted == text else unquoted
 
 
 def _unquote(text: str) -> str:
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if quoted else text
+    """Return what is in quotation marks, without a comment behind them; '"Good" or "bad"' stays as it is."""
+    found = _QUOTED.fullmatch(text)
+    return found["text"][1:-1] if found else text
 
 
 def _suggest_fix(keys: Sequence[str]) -> str:

@@ -230,14 +230,17 @@ def test_the_fix_of_a_scale_fits_the_problem(write):
     [
         ("'rate the # of facts'", "rate the # of facts"),
         ('"how kind" # of words', "how kind"),
+        ('"Good" or "bad" # of words', '"Good" or "bad"'),
         ("how kind # of words", "how kind"),
         ("|\n  # Care\n\n  how kind", "# Care\nhow kind"),
     ],
 )
 def test_what_is_a_comment_and_what_is_not(write, criteria, sent):
-    prompt = read_prompt(write(f"---\ncriteria: {criteria}\n# a comment\nsteps:\n  # another\n  - read\n---\n"))
+    steps = '  # another\n  - "Read: it."  # comment\n'
+    prompt = read_prompt(write(f"---\ncriteria: {criteria}\n# a comment\nsteps:\n{steps}---\n"))
     said = "\n".join(message.content for message in prompt.template.messages)
     assert f"{sent}\n" in said
+    assert "1. Read: it.\n" in said
     assert not any(comment in said for comment in ("comment", "another", "of words"))
 
 
