@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
@@ -21,7 +23,7 @@ from imapeval.text.normalise import normalise
 from imapeval.text.phrases import is_condition, parse_phrase, split_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from imapeval.types import Lang
 
@@ -36,6 +38,9 @@ _REPEATED_QUESTION = re.compile(
     r"^(?:(?:so|well|and|but|then)\b[, ]*)?(?:is|are|can|could|should|do|does|may|will|would|has|have)"
     r" (?:i|we|you|he|she|it|they|this|that|there|my|the)\b|是否|是不是|能否|能不能|可否|可不可以|吗$",
     re.IGNORECASE,
+)
+_ASKS_WHEN = re.compile(
+    r"\bwhen\b|\bin (?:what|which) cases?\b|(?:什么|啥)(?:时候|情况)|何时|哪[些种]情况", re.IGNORECASE
 )
 _QUESTION_END = re.compile(r"\s*[?？]")
 _HEADING_END = re.compile(r"\s*[?？:：]")
@@ -83,10 +88,14 @@ class QuestionContent:
     def read_statements(self, answer: str) -> Iterator[Piece]:
         """Yield the statements of an answer in plain text, without repetitions of the question.
 
+        A condition alone is a statement if the question asks when.
+
         A yes or no at the start of the answer is the statement that it stands for, unless the answer goes on to make
         that statement.
         """
         statements = [piece for piece in read_statements(answer, self._lang) if not self._repeats(piece, answer)]
+        if _ASKS_WHEN.search(self._question):
+            statements = sorted([*statements, *_find_conditions(answer, statements)], key=attrgetter("start"))
         if (verdict := self._read_verdict(answer)) is not None:
             statements = [piece for piece in statements if piece.end > verdict.end]
             phrase = parse_phrase(verdict.text)
@@ -177,6 +186,15 @@ class QuestionContent:
     @cached_property
     def _statements(self) -> frozenset[str]:
         return frozenset(normalise(piece.text) for piece in read_statements(self._question, self._lang))
+
+
+def _find_conditions(answer: str, statements: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield the sentences that consist of a condition alone: "if it bleeds" answers when to see a doctor."""
+    starts = [piece.start for piece in statements]
+    for sentence in split_sentences(answer):
+        states = any(sentence.start <= start < sentence.end for start in starts)
+        if is_condition(sentence.text) and not states and not answer.startswith((":", "："), sentence.end):
+            yield replace(sentence, text=sentence.text[:MAX_STATEMENT_CHARACTERS])
 
 
 def _split_words(text: str, lang: Lang) -> list[str]:

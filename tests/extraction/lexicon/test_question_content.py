@@ -54,6 +54,24 @@ def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: 
 @pytest.mark.parametrize(
     ("question", "answer", "statements"),
     [
+        ("When should a mole be checked?", "If it changes or bleeds.", ["If it changes or bleeds"]),
+        (
+            "When do I call?",
+            "Rest. If it bleeds. If it swells, ice it.",
+            ["Rest", "If it bleeds", "ice it (If it swells)"],
+        ),
+        ("When do I call?", "If it bleeds:\n- press", ["press"]),
+        ("What helps?", "Rest. If it bleeds.", ["Rest"]),
+        ("什么情况下要去医院？", "如果出血。", ["如果出血"]),
+    ],
+)
+def test_a_condition_answers_when(question: str, answer: str, statements: list[str]):
+    assert read(question, answer) == statements
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "statements"),
+    [
         ("Is this a cold or flu?", "This is flu.", ["flu"]),
         ("Does it come from a virus, or from bacteria?", "It comes from bacteria.", ["It comes from bacteria"]),
         ("Should I take iron before or after meals?", "Before meals.", ["Before meals"]),
