@@ -1,9 +1,9 @@
 """The offline reader: cues, clauses and the names of the graph. Deterministic; no language model, no key, no network.
 
 Queries come from cue phrases (`cues`). Constraints are the question's concept mentions, and age, sex and duration. The
-facts of an answer are its statements (`statements`), without greetings, disclaimers and repetitions of the question,
-and the statement that a yes or no stands for (`question_content`). A statement that consists of one name of the graph
-and fillers gives that name; any other gives its own wording, with its negation and its condition.
+facts of an answer are its statements (`statements`) in their own wording, with negation and condition, without
+greetings, disclaimers and repetitions of the question, and the statement that a yes or no stands for
+(`question_content`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction.lexicon.clauses import Piece, split_sentences
+from imapeval.extraction.lexicon.clauses import split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
 from imapeval.extraction.lexicon.question_content import QuestionContent, drop_doctor_turns
 from imapeval.extraction.lexicon.statements import read_items
@@ -22,7 +22,7 @@ from imapeval.graph.linking.mentions import Mention, MentionScanner
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import ends_with_negator
-from imapeval.text.phrases import annotate_pair, parse_phrase
+from imapeval.text.phrases import annotate_pair
 from imapeval.threads import offload, run_in_thread
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 MIN_IMPORTANCE = 0.001
 """An answer of facts that hardly matter is weighed too."""
-
-NAME_SHARE = 0.67
-"""A name of the graph replaces the whole item if it has at least this share of its letters: the rest is filler. A lower
-share would lose context, and in Chinese a name may be part of a longer word (性治疗 in 支持性治疗)."""
 
 _DIGIT = r"\d一二三四五六七八九十两"
 _UNIT = "个?(?:天|周|星期|月|年)"
@@ -133,12 +129,11 @@ class LexiconReader:
         for piece in content.read_statements(plain.text):
             mentions = self._scanner.scan(piece.text, lang=lang)
             term = _choose_term(piece.text, mentions, asked, lang)
-            value, place = _choose_value(piece, mentions, term)
             label = term.label(lang)
-            pair = _locate(Pair(label, value), plain, *place)
+            pair = _locate(Pair(label, piece.text), plain, piece.start, piece.end)
             if piece.possible and pair.certainty == "certain":
                 pair = replace(pair, certainty="possible")
-            pairs.setdefault((label, value), pair)
+            pairs.setdefault((label, piece.text), pair)
             if len(pairs) == MAX_FACTS:
                 break
         # A statement and its denial are both kept: without them, a wrong answer would gain by denying itself.
@@ -176,25 +171,6 @@ class LexiconReader:
 def _locate(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
     """Return a pair with its position in the original text and the fields parsed from its value."""
     return replace(annotate_pair(pair), span=plain.to_original(start, end))
-
-
-def _choose_value(piece: Piece, mentions: Sequence[Mention], term: QueryTerm) -> tuple[str, tuple[int, int]]:
-    """Return the name that a piece consists of, but for fillers, if its type fits the term; else the piece itself."""
-    fitting = [mention for mention in mentions if mention.types[0] in term.types]
-    if len(fitting) == 1:
-        name = fitting[0]
-        phrase = parse_phrase(piece.text)
-        rest = piece.text[: name.start] + piece.text[name.end :]
-        is_qualified = phrase.condition or phrase.stance.denies or any(char.isdigit() for char in rest)
-        if not is_qualified and _count_letters(name.text) >= NAME_SHARE * _count_letters(piece.text):
-            start = piece.start + name.start
-            in_place = piece.end - piece.start == len(piece.text)
-            return name.text, (start, start + len(name.text)) if in_place else (piece.start, piece.end)
-    return piece.text, (piece.start, piece.end)
-
-
-def _count_letters(text: str) -> int:
-    return sum(char.isalnum() for char in text)
 
 
 def _choose_term(text: str, mentions: Sequence[Mention], asked: Sequence[QueryTerm], lang: Lang) -> QueryTerm:

