@@ -11,7 +11,8 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.rating import Dimension
 from imapeval.rating.monitoring import Stopping, overview, parse_stopping_rule
-from imapeval.rating.records import read_records
+from imapeval.rating.rater_status import judge_rater
+from imapeval.rating.records import RatingRecord, read_records
 from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.data.rated import rated_without_scores
 from imapeval.study.data.ratings import read_ratings
@@ -120,6 +121,41 @@ def test_drift_is_the_slope_of_a_regression(sqlite_studies: Studies):
     assert (drift.low, drift.high) == pytest.approx((expected.slope - half, expected.slope + half))
     assert drift.clear == (expected.pvalue < 0.01)
     assert any(f"stricter by {-drift.change:.2f} " in flag for flag in overview(study).raters[4].flags)
+
+
+@pytest.mark.parametrize("apart", [1, 0.5, 1 / 3])
+def test_a_constant_difference_is_no_drift(apart: float):
+    def record(rater: int, place: int) -> RatingRecord:
+        values = {"accuracy": 1 + place % 3 + rater * apart}
+        return RatingRecord(
+            answer=place,
+            id=f"a{place}",
+            question_number=place,
+            kind="rating",
+            rater_id=rater,
+            rater=f"rater-{rater}",
+            saw_facts=False,
+            position=place,
+            order=place,
+            values=values,
+            cannot_judge={},
+            comment="",
+            confidence=None,
+            spans=(),
+            seconds=10.0,
+            revision=1,
+            first_saved_at="2026-11-29T12:00:00",
+            saved_at="2026-11-29T12:00:00",
+            expected={},
+        )
+
+    scale = Dimension(name="accuracy", low=0, high=5)
+    for size in range(10, 40):
+        records = [record(rater, place) for rater in (0, 1) for place in range(size)]
+        own = records[size:]
+        status = judge_rater("anna", own, records, [scale], role="rater", invited=True, left=False, total=size)
+        assert status.drift is not None
+        assert not status.drift.clear
 
 
 def test_a_run_of_equal_ratings_is_noticed(sqlite_studies: Studies):
