@@ -23,6 +23,9 @@ _NARROW = 4.0
 _WIDE = 1.1
 """Characters per token in Chinese."""
 
+_FILES = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
+"""Files of tiktoken's encodings that are named otherwise (tiktoken_ext/openai_public.py)."""
+
 _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 256, 16
 """Tokens that a chat template may add: a default system message, and control tokens around each message."""
 
@@ -79,7 +82,10 @@ def count(spec: str, texts: Iterable[str]) -> tuple[int, bool]:
 def _find_tokenizer(name: str) -> Callable[[str], int] | None:
     file = _find_tokenizer_file(name) if installed("tokenizers") else None
     if file is not None:
-        tokenizer = import_module("tokenizers").Tokenizer.from_file(str(file))
+        try:
+            tokenizer = import_module("tokenizers").Tokenizer.from_buffer(file.read_bytes())
+        except (OSError, ValueError):  # no tokenizer, such as the pointer that `git clone` leaves without LFS
+            return None
         # The file may enable padding or truncation to a fixed length.
         tokenizer.no_padding()
         tokenizer.no_truncation()
@@ -115,6 +121,6 @@ def _is_downloaded(encoding: str) -> bool:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder == "":  # disables its cache
         return False
-    url = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{_FILES.get(encoding, encoding)}.tiktoken"
     name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     return (Path(folder or Path(tempfile.gettempdir()) / "data-gym-cache") / name).is_file()

@@ -65,7 +65,17 @@ def test_a_folder_with_a_tokenizer_is_counted_with_it(tmp_path: Path):
     assert tokens.count(f"vllm:{tmp_path}", ["a b c", "a"]) == (4, True)
 
 
-def test_tiktoken_is_used_once_its_table_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_folder_with_a_file_that_is_no_tokenizer_is_estimated(tmp_path: Path):
+    pytest.importorskip("tokenizers")
+    # As `git clone` leaves it without LFS.
+    (tmp_path / "tokenizer.json").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 1\n")
+    assert tokens.count(f"local:{tmp_path}", ["four words of text", "痛风"]) == (7, False)
+
+
+@pytest.mark.parametrize(("model", "encoding"), [("gpt-4.1-mini", "o200k_base"), ("gpt-oss-20b", "o200k_harmony")])
+def test_tiktoken_is_used_once_its_table_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: str, encoding: str
+):
     tiktoken = pytest.importorskip("tiktoken")
     url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
     (tmp_path / hashlib.sha1(url.encode()).hexdigest()).touch()
@@ -75,5 +85,5 @@ def test_tiktoken_is_used_once_its_table_is_there(monkeypatch: pytest.MonkeyPatc
         def encode_ordinary(self, text: str) -> list[str]:
             return list(text)
 
-    monkeypatch.setattr(tiktoken, "get_encoding", {"o200k_base": Table()}.__getitem__)
-    assert tokens.count("openai:gpt-4.1-mini", ["abc", "d"]) == (4, True)
+    monkeypatch.setattr(tiktoken, "get_encoding", {encoding: Table()}.__getitem__)
+    assert tokens.count(f"openai:{model}", ["abc", "d"]) == (4, True)
