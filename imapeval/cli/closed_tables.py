@@ -232,7 +232,8 @@ def _print_tasks(found: "ClosedFindings") -> None:
         if items != published.get(task, items):
             echo(f"{task}: {items} test items here, {published[task]} as published.")
     for row in found.results:
-        off = [(own, said) for own, said in zip(row.runs, row.reported, strict=True) if said and abs(own - said) > _OFF]
+        pairs = zip(row.runs, row.reported, strict=True)
+        off = [(own, said) for own, said in pairs if said is not None and abs(own - said) > _OFF]
         if off:
             own, said = max(off, key=lambda pair: abs(pair[0] - pair[1]))
             said, own = (write_decimal(value, find_digits(own, said, digits=3)) for value in (said, own))

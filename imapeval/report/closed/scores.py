@@ -14,7 +14,7 @@ from imapeval.study.intervals.coverage import (
     describe_task_coverage,
     describe_test_coverage,
 )
-from imapeval.study.number_format import format_decimal, format_percent
+from imapeval.study.number_format import format_decimal, format_percent, format_signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ def render_pairs(tests: Sequence[TaskTest], results: Sequence[TaskResult]) -> Ma
             name_task(row.task),
             row.metric,
             f"{format_system(row.first)} - {format_system(row.second)}",
-            f"{row.difference:+.3f}",
+            format_signed(row.difference).replace("-", "−"),
             format_interval(row.low, row.high),
             format_p(row.p_adjusted),
             "" if row.p_over_runs is None else format_p(row.p_over_runs),

@@ -10,6 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from imapeval.cli.closed_tables import print_closed
+from imapeval.study.closed.drbenchmark.runs import TaskRun
+from imapeval.study.closed.drbenchmark.tasks import Task
+from imapeval.study.closed.findings import analyse_closed_answers
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -76,6 +81,14 @@ def test_runs_of_its_scripts(imapeval: Command, tmp_path: Path):
     assert test["p_adjusted"] < 0.01
     shown = f"{test['difference']:+.3f} │ {test['low']:+.3f} .. {test['high']:+.3f} │"
     assert shown in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("said", [0.0, 0.1])
+def test_a_file_that_reports_another_value(capsys: pytest.CaptureFixture[str], said: float):
+    task = Task(name="topic", kind="labels", metrics=("accuracy",))
+    answers = {str(n): ("a", "a" if n % 5 else "b") for n in range(100)}
+    print_closed(analyse_closed_answers([], runs=[TaskRun(task, "bert", "1", 1.0, answers, {"accuracy": said})]))
+    assert f"accuracy {said:.3f}" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default")

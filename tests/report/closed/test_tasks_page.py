@@ -1,6 +1,8 @@
 """The page of tasks that are not multiple choice, in words and in a browser."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,8 @@ from markupsafe import escape
 from playwright.sync_api import Page
 
 from imapeval.report.closed.page import render_closed, write_closed
+from imapeval.report.closed.scores import render_pairs
+from imapeval.study.closed.drbenchmark.results import TaskTest
 from imapeval.study.closed.drbenchmark.runs import TaskRun
 from imapeval.study.closed.drbenchmark.tasks import Task
 from imapeval.study.closed.findings import ClosedFindings, analyse_closed_answers
@@ -44,6 +48,12 @@ def test_one_model_and_one_run():
     page = render_closed(analyse_closed_answers([], runs=[draw("only", 1, 1.0, 0.8)]), sources=["a"])
     for absent in ("conclusions", "pairs", "curves", "accuracy", "unread", "comparisons"):
         assert f'<section id="{absent}"' not in page
+
+
+def test_a_difference_near_zero():
+    test = TaskTest("topic", "accuracy", "a", "b", 0.0004, 0.0002, 0.0006, 0.001, 0.001, None)
+    cells = re.findall("<td[^>]*>(.*?)</td>", str(render_pairs([test, replace(test, difference=-0.0004)], [])))
+    assert {"+0.0004", "−0.0004"} < set(cells)
 
 
 @pytest.mark.slow
