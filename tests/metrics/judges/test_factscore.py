@@ -188,10 +188,17 @@ def test_passages_are_found_by_their_words(passages):
     assert len(books.search("a boil is treated with squeeze for gout", most=2)) == 2
 
 
-def test_a_line_ends_where_json_lines_do(tmp_path):
-    path = tmp_path / "books.jsonl"
+@pytest.mark.parametrize("name", ["books.jsonl", "BOOKS.JSONL"])
+def test_a_line_ends_where_json_lines_do(name, tmp_path):
+    path = tmp_path / name
     path.write_bytes('{"text": "warm\u2028cloths"}\r\n{"text": "rest\u0085well"}\n'.encode())
     assert knowledge_source.load(str(path)).passages == ("warm\u2028cloths", "rest\u0085well")
+
+
+def test_the_home_of_nobody_has_no_knowledge_source():
+    with pytest.raises(InputError) as caught:
+        knowledge_source.load("~nobody-of-that-name/books.txt")
+    assert "nobody-of-that-name" in str(caught.value.path)
 
 
 def test_passages_are_ranked_as_by_bm25(tmp_path):

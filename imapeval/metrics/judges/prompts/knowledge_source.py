@@ -11,6 +11,7 @@ import hashlib
 import heapq
 import json
 import math
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -71,7 +72,8 @@ def load(path: str) -> KnowledgeSource:
     Raises:
         InputError: The file cannot be read, is not UTF-8, or has no passage; names the line.
     """
-    return _load(str(Path(path).expanduser().resolve()))
+    # `Path.expanduser` raises if there is no such user.
+    return _load(str(Path(os.path.expanduser(path)).resolve()))  # noqa: PTH111
 
 
 @lru_cache(maxsize=4)
@@ -86,7 +88,7 @@ def _load(path: str) -> KnowledgeSource:
         ) from error
     except UnicodeDecodeError as error:
         raise InputError("the knowledge source is not UTF-8", fix="Save it as UTF-8.", path=file) from error
-    lines = file.suffix in (".jsonl", ".ndjson")
+    lines = file.suffix.lower() in (".jsonl", ".ndjson")
     passages = _read_lines(text, file) if lines else [part.strip() for part in re.split(r"\n\s*\n", text)]
     passages = [passage for passage in passages if _split(passage)]
     if not passages:
