@@ -21,11 +21,11 @@ import numpy as np
 
 from imapeval.study.agreement.measure import ONLY_AVERAGES, ratings_in_dimension
 from imapeval.study.agreement.rank_ceiling import MAX_STEPS, CeilingStatistic, measure_rank_ceilings
-from imapeval.study.agreement.reliability import measure_reliability
+from imapeval.study.agreement.reliability import explain_unreliable, measure_reliability
 from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import ALL
-from imapeval.study.number_format import format_number, format_percent
+from imapeval.study.number_format import format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -188,7 +188,7 @@ def _measure(row: Ceiling, ratings: Floats, codes: Counts, names: Sequence[str],
     for name, rows in zip(names, members, strict=True):
         place = f"{name}: " if name else ""
         found = measure_reliability(ratings[rows])
-        if reason := _explain_unreliable(found):
+        if reason := explain_unreliable(found, ratings[rows]):
             value = None if isinstance(found, Undefined) or isnan(found.value) or len(names) > 1 else found.value
             return _refuse(replace(row, reliability=value), place + reason)
         if isinstance(found, AgreementStatistic):
@@ -235,19 +235,6 @@ def _mean_ceiling_along(
         for part, own in zip(parts, reliabilities, strict=True)
     ]
     return np.mean(found, axis=0)
-
-
-def _explain_unreliable(found: AgreementStatistic | Undefined) -> str | None:
-    if isinstance(found, Undefined):
-        return found.reason
-    if isnan(found.value):
-        return (
-            "the reliability of the mean rating is undefined: mean ratings do not differ, or too few answers have two "
-            "ratings"
-        )
-    if not found.value > 0:
-        return f"raters agree no better than chance (reliability of their mean {format_number(found.value)})"
-    return None
 
 
 def _find_statistics(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +15,16 @@ from imapeval.study.agreement.statistic import (
     explain_unmeasurable_or_constant,
 )
 from imapeval.study.correlation.coefficients import Undefined
+from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
 _SINGULAR = 1e-9
 """Eigenvalues below this share of the largest count as 0: strictness is identified only up to a constant."""
+
+_NEARLY_ALL = 0.75
+"""Share of equal ratings from which on a message on low reliability names them."""
 
 
 def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
@@ -80,3 +85,22 @@ def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
         mean_strictness**2,
     )
     return AgreementStatistic(np.column_stack(columns), compute, n=int(rated.sum()), raters=table.shape[1])
+
+
+def explain_unreliable(found: AgreementStatistic | Undefined, ratings: Floats) -> str | None:
+    """Return why nothing can be concluded from the reliability of ratings, shape (answers, raters); None if it can."""
+    if isinstance(found, Undefined):
+        return found.reason
+    if isnan(found.value):
+        return (
+            "the reliability of the mean rating is undefined: mean ratings do not differ, or too few answers have two "
+            "ratings"
+        )
+    if found.value > 0:
+        return None
+    values, counts = np.unique(ratings[~np.isnan(ratings)], return_counts=True)
+    place = int(counts.argmax())
+    reason = f"raters agree no better than chance (reliability of their mean {format_number(found.value)})"
+    if counts[place] >= _NEARLY_ALL * counts.sum():
+        reason += f", as {counts[place]} of {counts.sum()} ratings are {values[place]:g} and little is left to agree on"
+    return reason

@@ -88,7 +88,7 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
             )
         )
     elif ceiling is not None and ceiling.reason is not None:
-        sentences.append(f"How well a perfect metric could do is unknown: {ceiling.reason}.")
+        sentences.append(f"How well a perfect metric could do {_OVER[ceiling.level]} is unknown: {ceiling.reason}.")
     return " ".join(sentences)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.reliability import measure_reliability
+from imapeval.study.agreement.reliability import explain_unreliable, measure_reliability
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
@@ -47,19 +47,21 @@ class Panel:
         return max(-MOST, min(MOST, value * sqrt(self.predict_reliability(raters) / self.mean)))
 
 
-def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | None:
-    """Return the reliability of a pilot's ratings; None without single raters, or where it is not between 0 and 1.
+def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | Undefined:
+    """Return the reliability of a pilot's ratings, or why it is not known, as where only averages are.
 
     The level "within-system" takes the mean over systems, any other all answers together.
     """
     table = pilot.by_rater.get(dimension)
     if table is None:
-        return None
+        return Undefined("the ratings of single raters are not known")
     systems = np.array(pilot.systems) if level == "within-system" else np.zeros(len(table))
-    parts = [_measure(table[systems == system]) for system in np.unique(systems)]
-    known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
-        return None
+    known: list[Panel] = []
+    for system in np.unique(systems):
+        part = _measure(table[systems == system])
+        if isinstance(part, Undefined):
+            return Undefined(f"{system}: {part.reason}") if level == "within-system" and system else part
+        known.append(part)
     return Panel(
         mean=float(np.mean([part.mean for part in known])),
         single=float(np.mean([part.single for part in known])),
@@ -67,13 +69,16 @@ def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | None:
     )
 
 
-def _measure(table: Floats) -> Panel | None:
+def _measure(table: Floats) -> Panel | Undefined:
     found = measure_reliability(table)
-    if isinstance(found, Undefined):
-        return None
-    mean = float(found.compute(found.data, np.ones((1, len(found.data))))[0])
+    reason = explain_unreliable(found, table)
+    if reason is not None or isinstance(found, Undefined):
+        return Undefined(reason or "")
+    mean = found.value
     counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
     number = 1 / float((1 / counts[counts > 0]).mean())
-    if not 0 < mean < 1 or number <= 1:
-        return None
+    if mean >= 1:
+        return Undefined("raters always agree, so that one is worth as much as several")
+    if number <= 1:
+        return Undefined("no answer has two ratings")
     return Panel(mean, mean / (number - (number - 1) * mean), found.n)

@@ -21,7 +21,7 @@ from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
-from imapeval.study.comparison.panels import find_panel
+from imapeval.study.comparison.panels import Panel, find_panel
 from imapeval.study.comparison.pilots import (
     TOO_SMALL,
     correlate_pair,
@@ -31,6 +31,7 @@ from imapeval.study.comparison.pilots import (
     find_quantile,
     select_means,
 )
+from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.intervals.quantiles import student_quantile
@@ -38,7 +39,6 @@ from imapeval.study.intervals.quantiles import student_quantile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.study.comparison.panels import Panel
     from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
@@ -67,7 +67,8 @@ class SizePlan:
         answers: Number of rated answers needed; at level "system", of systems. None if no number is enough.
         ratings: Answers times raters; None if `raters` is None, and for systems.
         pilot: Number of answers, or systems, in the pilot.
-        reason: Why there is no number.
+        reason: Why there is no coefficient; where there is one and `raters` is None, why other numbers of raters are
+            not planned.
         second: The metric whose coefficient is subtracted from that of `metric`, so that `value` is the difference; ""
             otherwise.
     """
@@ -125,25 +126,31 @@ def plan_width(
                 known = panels[pair.dimension]
                 rows += [_plan_difference(pilot, pair, known, n, width) for n in _count_raters(known, raters)]
     for name in pilot.dimensions:
-        if (known := find_panel(pilot, name, "global")) is not None:
+        if isinstance(known := find_panel(pilot, name, "global"), Panel):
             rows += [_plan_ceiling(name, known, count, width) for count in range(2, raters + 1)]
     return rows
 
 
-def _count_raters(known: Panel | None, most: int) -> list[int | None]:
-    return [None] if known is None else list(range(1, most + 1))
+def _count_raters(known: Panel | Undefined | None, most: int) -> list[int | None]:
+    return list(range(1, most + 1)) if isinstance(known, Panel) else [None]
 
 
-def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None, width: float) -> SizePlan:
+def _plan_correlation(row: Correlation, known: Panel | Undefined | None, raters: int | None, width: float) -> SizePlan:
     blank = SizePlan(
-        metric=row.metric, dimension=row.dimension, level=row.level, raters=raters, width=width, pilot=row.n
+        metric=row.metric,
+        dimension=row.dimension,
+        level=row.level,
+        raters=raters,
+        width=width,
+        pilot=row.n,
+        reason=known.reason if isinstance(known, Undefined) else None,
     )
     design = find_design_of_correlation(row)
     if row.value is None or design is None:
         return replace(blank, reason=row.reason or TOO_SMALL)
     units = row.n if row.level == "system" else row.questions
     expected = row.value
-    if raters is not None and known is not None:
+    if raters is not None and isinstance(known, Panel):
         expected = known.predict_correlation(row.value, raters)
 
     def measure(n: int) -> float:
@@ -154,7 +161,9 @@ def _plan_correlation(row: Correlation, known: Panel | None, raters: int | None,
     return replace(blank, value=expected, answers=answers, ratings=count_ratings(answers, raters))
 
 
-def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters: int | None, width: float) -> SizePlan:
+def _plan_difference(
+    pilot: Rated, row: Comparison, known: Panel | Undefined, raters: int | None, width: float
+) -> SizePlan:
     first, second = row.second, row.first  # the other metric minus `against`
     blank = SizePlan(
         metric=first,
@@ -164,12 +173,13 @@ def _plan_difference(pilot: Rated, row: Comparison, known: Panel | None, raters:
         raters=raters,
         width=width,
         pilot=row.n,
+        reason=known.reason if isinstance(known, Undefined) else None,
     )
     between, design = correlate_pair(pilot, row), find_design_effect(pilot, row)
     if row.first_value is None or row.second_value is None or between is None or design is None:
         return replace(blank, reason=row.reason or TOO_SMALL)
     values = row.second_value, row.first_value
-    if raters is not None and known is not None:
+    if raters is not None and isinstance(known, Panel):
         values = (known.predict_correlation(value, raters) for value in values)
     one, other = values
     variance = design * variance_of_difference(one, other, r23=between)

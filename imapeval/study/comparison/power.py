@@ -24,6 +24,7 @@ from imapeval.study.comparison.pilots import (
     select_means,
 )
 from imapeval.study.comparison.sample_size import answers_to_detect, required_answers, smallest_difference
+from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
@@ -216,10 +217,10 @@ def _find_panels(pilot: Rated, level: Level) -> dict[str, list[Panel]]:
     panels: list[Panel] = []
     for name in pilot.dimensions:
         panel = find_panel(pilot, name, level)
-        if panel is None:
+        if isinstance(panel, Undefined):
             raise UsageError(
-                f"what other numbers of raters would do is not known for {name}: it takes the ratings of single raters "
-                "who agree better than chance."
+                f"what other numbers of raters would do is not known for {name}: {panel.reason}. It takes the ratings "
+                "of single raters who agree better than chance."
             )
         panels.append(panel)
     return {name: [panel] for name, panel in zip(pilot.dimensions, panels, strict=True)} | {ALL: panels}

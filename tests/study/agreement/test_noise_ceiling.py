@@ -153,6 +153,7 @@ def test_the_interval_is_of_questions(build_rated: Build):
     [
         ([[1.0, np.nan], [2.0, np.nan]], "1 rater;"),
         ([[1.0, 3.0], [3.0, 1.0], [2.0, 3.0]], "no better than chance (reliability of their mean -"),
+        ([[5.0, 5.0]] * 10 + [[5.0, 4.0], [4.0, 5.0]], "22 of 24 ratings are 5"),
         ([[1.0, 3.0], [3.0, 1.0], [2.0, 2.0]], "undefined: mean ratings do not differ"),
         ([[2.0, 2.0], [2.0, 2.0]], "all ratings are 2"),
     ],

@@ -169,6 +169,21 @@ def test_averages_alone_and_systems():
         ("system", None, None),
     ]
     assert plans[1].pilot == 8
+    # Systems have no raters, so nothing is missing there.
+    assert [plan.reason is not None for plan in plans] == [True, False]
+
+
+def test_a_system_whose_raters_do_not_agree_is_named():
+    pilot = make_pilot(120, systems=2)
+    noise = np.random.default_rng(1).normal(size=(60, 3))
+    ratings = pilot.by_rater["quality"].copy()
+    ratings[np.array(pilot.systems) == pilot.systems[0]] = noise - noise.mean(axis=1, keepdims=True)
+    plans = plan_width(replace(pilot, by_rater={"quality": ratings}), 0.2, coefficient="pearson")
+    (plan,) = [plan for plan in plans if plan.metric == "m"]
+    assert (plan.raters, plan.ratings) == (None, None)
+    assert plan.answers
+    assert plan.reason
+    assert plan.reason.startswith(f"{pilot.systems[0]}: ")
 
 
 @pytest.mark.parametrize("width", [0.0, -0.1, 2.0, float("nan")])

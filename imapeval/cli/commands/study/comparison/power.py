@@ -186,7 +186,11 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
         emit(rows, columns, title=f"{what} for a 95% interval {plans[0].width:g} wide", width=UNLIMITED)
     for row in plans:
         if row.answers is None:
-            echo(f"{_name_plan(row)}, {row.dimension}: {row.reason or 'no number of answers is enough'}.")
+            reason = row.reason if row.value is None else "no number of answers is enough"
+            echo(f"{_name_plan(row)}, {row.dimension}: {reason}.")
+    unknown = {row.dimension: row.reason for row in plans if row.value is not None and row.reason}
+    for dimension, reason in unknown.items():
+        echo(f"{dimension}: what other numbers of raters would do is not known: {reason}.")
     echo(
         "Expected: the pilot's coefficient with so many raters (Spearman and Brown). Answers: those of all systems "
         "together, with as many systems and as many answers to a question as in the pilot. The ceiling, over all "
