@@ -37,7 +37,9 @@ def _list_numerals(group: str, numeral: str, *, unit: str, word: str = "") -> st
     # Letters, as in IIIa, are ignored: a substage agrees with its stage. At most five numerals, to keep matching linear
     # on a long run of them. Each may have its own unit or word: II期或III期, "stage II or stage III".
     one = rf"{numeral}{_PART}"
-    return rf"(?P<{group}>{one}(?:(?: ?(?:{_JOINT}) ?|{unit} ?(?:(?:{_JOINT}) ?)?第?(?={one}{unit})){word}{one}){{0,4}})"
+    return (
+        rf"(?P<{group}>{one}(?:(?: ?(?:{_JOINT}) ?|{unit} ?(?:(?:{_JOINT}) ?)?第?(?={one}{unit})){word}{one}){{0,4}})"
+    )
 
 
 def _make_stage(before: str) -> str:
