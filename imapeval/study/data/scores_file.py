@@ -62,7 +62,7 @@ class ImportedScores:
 def read_scores(path: Path) -> ImportedScores:
     """Read a file of scores; see the module's docstring.
 
-    Empty cells, null and "NA" mean no score. Higher scores count as better; negate them if lower is better.
+    Empty cells, null, NaN and "NA" mean no score. Higher scores count as better; negate them if lower is better.
 
     Raises:
         InputError: It is not a file, or its content is invalid; the message names the file, line (or record) and fix.

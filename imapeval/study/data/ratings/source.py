@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.rows import Row, list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import Row, is_blank, list_columns, read_number, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,7 @@ class RatingsSource:
     def read_value(self, value: Any, row: Row, *, what: str) -> float | None:
         """Return a rating, or None if it is empty; `what` is its name in messages."""
         text = value.strip() if isinstance(value, str) else None
-        if value is None or text == "":
+        if is_blank(value):
             return None
         if text is not None and text.casefold() in _NOT_AVAILABLE:
             self.left_out[f"cells that say {text!r}"] += 1

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import is_blank, list_columns, read_number, short_repr
 from imapeval.study.data.ratings.source import COLUMN_ROLES, RatingEntry
 
 if TYPE_CHECKING:
@@ -93,13 +93,14 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
         cells = _find_cells_by_rater(source, others, by_rater) if by_rater else _find_cells(source, others, rater)
         entries = _read_wide(source, rows, cells, None if by_rater else rater)
     for entry in entries:
-        yield entry if system is None else replace(entry, system=str(entry.row.fields.get(system) or "").strip())
+        name = None if system is None else entry.row.fields.get(system)
+        yield entry if is_blank(name) else replace(entry, system=str(name).strip())
 
 
 def _find_system(source: RatingsSource, rows: list[Row], column: str) -> str | None:
     """Return the column that names the systems; None if there is none, or if it holds the ratings of a dimension."""
     values = [row.fields.get(column) for row in rows]
-    named = "system" in source.columns or any(value and read_number(value) is None for value in values)
+    named = "system" in source.columns or any(not is_blank(value) and read_number(value) is None for value in values)
     return column if named and "system" not in (source.wanted or ()) else None
 
 

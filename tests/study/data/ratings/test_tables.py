@@ -99,6 +99,26 @@ def test_ids_that_repeat_between_systems(write: Write, text: str):
     assert (found.systems, found.unread) == (("x", "y", "x"), ())
 
 
+def test_systems_that_are_numbers(write: Write):
+    rows = [{"id": "a", "model": number, "accuracy": 4} for number in (0, 1)]
+    path = write("r.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    found = read_ratings(path, columns={"system": "model"})
+    assert (found.ids, found.systems) == (("a/0", "a/1"), ("0", "1"))
+
+
+@pytest.mark.parametrize("missing", ["NaN", "null", '""'])
+def test_missing_values_of_json(write: Write, missing: str):
+    found = read_ratings(
+        write(
+            "r.jsonl",
+            '{"id": "a", "system": "x", "accuracy": 4}\n'
+            f'{{"id": "b", "system": {missing}, "accuracy": 3}}\n{{"id": "c", "system": "x", "accuracy": {missing}}}\n',
+        )
+    )
+    assert content(found) == {("a", "accuracy", ""): 4, ("b", "accuracy", ""): 3}
+    assert found.systems[:2] == ("x", "")
+
+
 def test_a_system_may_have_another_column_or_none(write: Write):
     path = write("r.csv", "id,model,accuracy\na,x,4\na,y,2\n")
     found = read_ratings(path, columns={"system": "model"})
@@ -212,7 +232,7 @@ def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
         ('{"id": "a", "accuracy": 1}\n[1]\n', "line 2"),
         ("{}\n", "line 1"),
         ('{"id": "a", "accuracy": true}', "line 1.*'accuracy'"),
-        ('{"id": "a", "accuracy": NaN}', "not a number but nan"),
+        ('{"id": "a", "accuracy": "NaN"}', "not a number but 'NaN'"),
         ('{"id": "a", "accuracy": 1e999}', "not a number but inf"),
         ('{"id": "a", "accuracy": [1]}', r"line 1.*'accuracy'.*\[1\]"),
         ('{"id": true, "accuracy": 1}', "'id'"),
