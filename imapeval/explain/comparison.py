@@ -111,10 +111,10 @@ def write_sentence(rows: Sequence[FactRow]) -> str:
     """Return a sentence on contradictions, and on the facts that the response has, may have, lacks and adds."""
     against = [row for row in rows if row.kind == _CONTRADICTION]
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
-    related = {(row.term, row.reference) for row in rows if row.kind not in (_UNMATCHED, _CONTRADICTION, SOFT_MATCH)}
-    # A contradicting fact is similar as well; only a relation shows that the response also has the fact itself.
-    settled = related.union((row.term, row.reference) for row in against)
-    similar = {(row.term, row.reference) for row in rows if row.kind == SOFT_MATCH} - settled
+    # As in imapScore, a fact that the response contradicts earns nothing, even if the response states it as well.
+    contradicted = {(row.term, row.reference) for row in against}
+    related = {(row.term, row.reference) for row in rows if row.kind not in (_UNMATCHED, SOFT_MATCH)} - contradicted
+    similar = {(row.term, row.reference) for row in rows if row.kind == SOFT_MATCH} - related - contradicted
     lacking = [row for row in rows if row.reference and not row.response]
     beyond = [row for row in rows if not row.reference]
     # Otherwise "it lacks" would look as if the response had been read and said something else.

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from imapeval import Assessment, Assessments, Failure, Imap, Match, Pair, Relation, Sample, Score
 from imapeval.evaluation.imap_files import ImapRecord, parse_record
+from imapeval.metrics.imapscore import score_graded
 from imapeval.scoring.assessment import MAX_SHOWN
 
 HOSTILE = '<img src=x onerror=alert(1)> | "a" & \\b\n\n# head'
@@ -101,17 +102,30 @@ def test_what_contradicts_comes_first():
         ("advice", "sleep well", "", "unmatched", pytest.approx(0.1**0.5)),
         ("medicine", "ibuprofen 400 mg", "ibuprofen 400 mg twice", "containment", pytest.approx(0.9**0.5)),
     ]
-    # The fact of three rows is one fact, and the response has it besides.
+    # The fact of three rows is one fact, and earns nothing, although the response has it besides.
     assert found.reason == (
         "m 0.250. It contradicts the reference on medicine: ibuprofen 400 mg against ibuprofen 200 mg; "
         "medicine / drug: ibuprofen 400 mg against no ibuprofen. "
-        "The response has 2 of 3 facts of the reference; it lacks sleep well (advice)."
+        "The response has 1 of 3 facts of the reference; it lacks sleep well (advice)."
     )
     assert "| medicine | ibuprofen 400 mg | ibuprofen 200 mg | ≠ contradiction | 0.00 |" in found.table
     contradicted, related = (found._repr_html_().split("<tr")[line] for line in (2, 4))
     assert ("≠ contradiction" in contradicted, "font-weight:bold" in contradicted) == (True, True)
     assert "font-weight:bold" not in related
     assert re.findall("solid (#[0-9a-f]+)", contradicted) != re.findall("solid (#[0-9a-f]+)", related)
+
+
+def test_a_fact_and_its_opposite_are_counted_as_in_the_score():
+    take, avoid = Pair("t", "take aspirin"), Pair("t", "do not take aspirin")
+    matches = (
+        Match("t", take.value, take.value, Relation.EXACT, 1.0, "text"),
+        Match("t", take.value, avoid.value, Relation.CONTRADICTION, 0.0, "text"),
+    )
+    found = contradict(*matches, reference=(take,), response=(take, avoid))
+    score = score_graded(found.records[0].imap, matches)
+    assert isinstance(score, Score)
+    assert score.value == 0
+    assert found.reason.endswith("The response has 0 of 1 fact of the reference.")
 
 
 def test_likeness_alone_is_not_held_against_a_contradiction():
