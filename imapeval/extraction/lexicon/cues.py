@@ -84,7 +84,7 @@ TERMS: tuple[QueryTerm, ...] = (
         r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|antibiotics?|ointments?|creams?|syrups?|drops?|painkillers?)\b",
         r"什么药|哪些药|何药|啥药|哪种药|吃药|用药|药物|药品|抗生素",
         ("drug",),
-        r"\bmedicin|\bmedicat|\bdrugs?\b|\btablets?\b|\bpills?\b|\bcapsules?\b|药|片|胶囊|颗粒",
+        r"\bmedicin|\bmedicat|\bdrugs?\b|\btablets?\b|\bpills?\b|\bcapsules?\b|药|片|胶囊|颗粒|使用$",
     ),
     _make_term(
         "test",
@@ -169,7 +169,7 @@ TERMS: tuple[QueryTerm, ...] = (
         "diet",
         "饮食",
         r"\bdiet(?:ary|s)?\b|\bfoods?\b|\beat(?:ing)?\b|\bdrink\b|\bnutrition|\bsupplements?\b",
-        r"饮食|吃什么(?!药)|能吃(?!药)|忌口|食物|食疗|喝什么|营养|水果",
+        r"饮食|吃什么(?!药)|(?<!医生说不)能吃(?!药)|忌口|食物|食疗|喝什么|营养|水果",
         ("lifestyle",),
         r"\bdiet|\bfood|\beat\b|\bdrink|\bfruit|\bvegetable|饮食|食物|多吃|少吃|忌|多喝|蔬菜|水果",
     ),

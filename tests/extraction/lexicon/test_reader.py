@@ -262,6 +262,13 @@ def test_the_doctors_questions_are_not_queries(
     assert [pair.term for pair in ask(reader, question, lang).query] == expected
 
 
+def test_what_not_to_use_is_no_diet(reader: LexiconReader) -> None:
+    question = "高血压合并痛风，医生说不能吃氢氯噻嗪，为什么？可以换什么药？"
+    found = facts(reader, question, "氢氯噻嗪会升高血尿酸，应避免使用。可以继续使用氯沙坦。", "zh")
+    assert {term for term, _ in found} == {"药物"}
+    assert len(found) == 3
+
+
 def test_facts_are_weighed_by_the_question(reader: LexiconReader) -> None:
     weighing = LexiconReader(reader.graph, open_fact_model())
     question = "**Which drug** treats a migraine attack?"
