@@ -341,6 +341,8 @@ def _insert(connection: sqlite3.Connection, *, key: str, text: str, completion: 
 
 
 def _mark_unusable(connection: sqlite3.Connection, *, key: str, text: str) -> None:
+    # From here on no other process stores a new completion, which the mark would be for.
+    connection.execute("BEGIN IMMEDIATE")
     row = connection.execute("SELECT completion FROM completion WHERE key = ?", (key,)).fetchone()
     if row and json.loads(row[0])["text"] == text:
         connection.execute("INSERT OR IGNORE INTO unusable VALUES (?, ?)", (key, time.time()))

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import gc
+import json
 import os
 import signal
 import sqlite3
@@ -104,6 +105,26 @@ async def test_later_processes_ask_again_for_an_unusable_completion(tmp_path):
     first.reject(REQUEST, unusable)
     assert (await CachedModel(model, path).complete(REQUEST)).text == "good"
     assert len(model.requests) == 3
+
+
+async def test_no_other_process_stores_a_completion_while_the_last_one_is_marked(tmp_path, monkeypatch):
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(["<html>"]), path)
+    completion = await cached.complete(REQUEST)
+    locked = []
+
+    def read_while_another_writes(text):
+        with contextlib.closing(sqlite3.connect(path, timeout=0)) as other, pytest.raises(sqlite3.OperationalError):
+            other.execute("DELETE FROM completion")
+        locked.append(True)
+        return read(text)
+
+    read = json.loads
+    monkeypatch.setattr(json, "loads", read_while_another_writes)
+    cached.reject(REQUEST, completion)
+    assert locked
+    monkeypatch.setattr(json, "loads", read)
+    assert CachedModel(ScriptedModel([]), path).get(REQUEST) is None
 
 
 async def test_a_long_lived_process_asks_again_after_a_while(tmp_path, monkeypatch):
