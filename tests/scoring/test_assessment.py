@@ -178,6 +178,16 @@ def test_markdown_keeps_hostile_values_in_their_cells():
     assert set(inside) <= {"text", "text_special"}
 
 
+def test_markdown_shows_values_as_they_are():
+    # GitHub also strikes what stands between single tildes, as in ranges.
+    values = ["&lt;5 mg", "a~~b~~", "3~5天，每天2~3次", "rest", "rarely"]
+    table = build(*values).table
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(table)
+    cells = {"".join(part.content for part in token.children or ()) for token in tokens if token.type == "inline"}
+    assert set(values) <= cells
+    assert table.count("~") == table.count("\\~")
+
+
 class Elements(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
