@@ -240,15 +240,17 @@ def _list_findings(
         record.id for record in imaps if any(match.relation is Relation.CONTRADICTION for match in record.matches or ())
     }
     if against:
-        verb = "contradicts" if len(against) == 1 else "contradict"
-        text = f"{pluralize(len(against), 'answer')} {verb} the reference"
+        text = f"In {pluralize(len(against), 'answer')}, facts were found that contradict the reference"
         counted = [row for row in rows if row.system and row.contradictions]
         if not complete:
             text += " (counting only those listed below)"
         elif counted:
             each = (f"{format_contradictions(row.contradictions)} of {row.system}" for row in counted)
             text += f" (contradictions: {', '.join(each)})"
-        found.append({"text": f"{text}.", "link": "only.outcome=contradictions"})
+        text += "."
+        if str(run.manifest["settings"].get("extractor")).startswith("lexicon"):
+            text += " The offline reader misreads some facts: look at them."
+        found.append({"text": text, "link": "only.outcome=contradictions"})
     elif imaps and complete:
         found.append({"text": "No answer was found to contradict its reference.", "link": ""})
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
@@ -17,7 +18,7 @@ from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
 from imapeval.report.run_page import describe_settings, write_report
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
-from imapeval.types import Failure, Sample, Score
+from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 
 class Page(HTMLParser):
@@ -54,6 +55,23 @@ def test_characters_that_change_what_is_seen_are_not_on_the_page(tmp_path: Path)
     page = write_report(tmp_path).read_text(encoding="utf-8")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", page)
     assert "not\ufffd safe" in page
+
+
+def test_contradictions_of_the_offline_reader_are_to_be_looked_at(tmp_path: Path):
+    match = Match("t", "rest", "do not rest", Relation.CONTRADICTION, 0.0, "text")
+    imap = Imap((Pair("t", "?"),), (), (Pair("t", "rest"),), (Pair("t", "do not rest"),))
+    said: list[str] = []
+    for extractor in ("lexicon|v:1", "llm|v:1"):
+        sample, folder = Sample("a", "Q?", ("Rest.",), "Do not rest."), tmp_path / extractor[:3]
+        with RunWriter(folder, [sample], settings=RunSettings({"m": "m|v:1"}, extractor=extractor)) as run:
+            run.add(imaps=[ImapRecord("a", imap, (match,))], results=[Result("a", "m", Score(0.5), "m|v:1")])
+            run.finish()
+        page = write_report(folder).read_text(encoding="utf-8")
+        said += re.findall(r"<li>((?:(?!</li>).)*outcome=contradictions.*?)</li>", page, flags=re.DOTALL)
+    offline, by_model = said
+    assert "1 answer" in offline
+    assert "1 answer" in by_model
+    assert len(offline) > len(by_model)
 
 
 def test_nothing_is_loaded(page: Page):
