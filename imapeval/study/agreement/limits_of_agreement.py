@@ -6,9 +6,9 @@ Lancet 327). Lin's concordance coefficient is Pearson's r lowered by differences
 always give the same (Lin 1989, "A Concordance Correlation Coefficient to Evaluate Reproducibility", Biometrics 45).
 
 Variances come from leaving out each question, with all its answers, in turn, or each of 1,000 groups of questions if
-there are more. The interval of a limit combines those of the mean and of the
-standard deviation (Zou 2013, "Confidence Interval Estimation for the Bland-Altman Limits of Agreement with Multiple
-Observations per Individual", Statistical Methods in Medical Research 22), that of the concordance is a score interval.
+there are more. The interval of a limit combines those of the mean and of the standard deviation (Zou 2013, "Confidence
+Interval Estimation for the Bland-Altman Limits of Agreement with Multiple Observations per Individual", Statistical
+Methods in Medical Research 22), that of the concordance is a score interval.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _REACH = 1.96
 """Standard deviations from the mean difference to each limit (Bland and Altman 1986)."""
 
-MIN_ANSWERS = 10
-"""Minimum number of answers: with fewer, the variance of the differences is too uncertain for intervals."""
+MIN_QUESTIONS = 10
+"""Minimum number of questions: with fewer, the variance of the differences is too uncertain for intervals."""
 
 _GROUPS = 1000
 """Maximum number of jackknife groups of questions; see `agreement.statistic`."""
@@ -126,8 +126,8 @@ def _compare(row: LimitsOfAgreement, first: Floats, second: Floats, questions: C
     both = np.isfinite(first) & np.isfinite(second)
     x, y, codes = first[both], second[both], number_clusters(questions[both])
     number, count = int(both.sum()), int(codes.max(initial=-1)) + 1
-    if count < MIN_ANSWERS:
-        reason = f"{number} answers to {count} questions were rated by both; fewest: {MIN_ANSWERS} questions"
+    if count < MIN_QUESTIONS:
+        reason = f"{number} answers to {count} questions were rated by both; fewest: {MIN_QUESTIONS} questions"
         return replace(row, n=number, reason=reason)
     # Centred to avoid cancellation in the sums of squares.
     x, y = x - second[both].mean(), y - second[both].mean()
