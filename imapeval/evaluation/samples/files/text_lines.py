@@ -198,9 +198,9 @@ def read_lines(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[
 
     Args:
         file: The file, at its beginning.
-        encoding: Its encoding. None takes UTF-8; UTF-16 by byte-order mark or zero bytes; UTF-32 by byte-order mark; and
-            GB 18030 (which includes GBK and GB 2312) if the text before is ASCII, and the rest is not UTF-8 but common
-            Chinese characters. An encoding other than UTF-8 is logged.
+        encoding: Its encoding. None takes UTF-8; UTF-16 by byte-order mark or zero bytes; UTF-32 by byte-order mark;
+            and GB 18030 (which includes GBK and GB 2312) if the text before is ASCII, and the rest is not UTF-8 but
+            common Chinese characters. An encoding other than UTF-8 is logged.
 
     Raises:
         UsageError: There is no such encoding.
