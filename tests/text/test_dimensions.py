@@ -34,6 +34,8 @@ def test_the_search_finds_what_all_patterns_find():
         ("community-acquired pneumonia", 0),
         ("左肾结石", 1),
         ("左右下肢均肿胀", 2),
+        ("100% blocked artery", 2),
+        ("let in some fresh air", 0),
     ],
 )
 def test_words_are_sides_only_where_they_mean_one(text, sides):

@@ -12,7 +12,7 @@ TIMES_OF_DAY = (
     r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早[上间起]|早(?=餐|饭|[晚饭]|[一二两三半\d]|各|中晚)"
     r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|晨服|晨间|睡醒后|上午",
     r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚"
-    r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时|中午饭",
+    r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时",
     r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]"
     r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
 )
@@ -78,7 +78,7 @@ CONTRARIES = (
     ),
     (
         r"\boral(?:ly)?\b|口服"
-        r"|\b(?:by mouth|p\.o\.|per os|drinkable|swallowed)\b|内服|经口(?=服|给)|吃的药",
+        r"|\b(?:by mouth|per os|drinkable|swallowed)\b|内服|经口(?=服|给)|吃的药",
         r"\bintravenous(?:ly)?\b|\bIV\b|静脉(?:注射|滴注|给药|输注|输液|点滴|推注)?"
         r"|\b(?:(?:via|by|on|with|as) (?:a |an )?(?:drip|infusion)|into (?:a|the) vein|infus(?:ed|ions?)|intravenous drip|iv drip)\b|打点滴|输液|吊瓶|吊针|挂水|静滴|静注|静推|静点|打吊",
         r"\btopical(?:ly)?\b|外用|局部"
@@ -131,7 +131,7 @@ CONTRARIES = (
         r"\b(?:partial(?:ly)?|incomplete(?:ly)?)\b|部分(?!人)"
         r"|\b(?:partly|in part)\b|不全(?=性|流产|骨折|梗阻)|部分性",
         r"\b(?:complete(?:ly)?|total(?:ly)?)\b|(?<!不)完全|全部"
-        r"|\b(?:entire(?:ly)?|wholly|in full|100 ?%)\b|彻底|完全性",
+        r"|\b(?:entire(?:ly)?|wholly|in full)\b|\b100 ?%|彻底|完全性",
     ),
     (
         r"\b(?:systemic(?:ally)?|generali[sz]ed|whole body)\b|全身|弥漫性?|泛发性?",
@@ -239,7 +239,7 @@ STANDALONE = (
     (
         r"\b(?:remov\w+|tak(?:e|en|ing) (?:it |them )?out|extract\w*|excis\w+|pull(?:ed|ing)? out)\b|拔除|取出|摘除|切除|拔出|拔掉|拆除"
         r"|\b(?:tak(?:e|en|ing) (?:the |your |that )?(?:stitches|sutures|staples|coil|iud|tooth|teeth|plate|screws?|drain|tube|catheter|tick|splinter|stone|implant) out|com(?:e|es|ing) out|pull(?:ed|ing)? (?:the |your |that )?(?:tick|tube|object|splinter|knife)(?: out)?|pull(?:ed|ing)?(?= (?:the |your |that |a )?(?:tooth|teeth)\b)|tick removal|whipped out|clear(?:ed)? out|dug out|take off)\b|拔(?=牙|管|智齿|了|下)|拆(?=线|石膏|掉|了|钉)|取(?=环|掉|下|钉|钢|异物|支架|管)|摘(?=掉|环|下)|夹(?=出|掉|走)|挖(?=出|掉)|剔除|去除(?!率)|割(?=掉|除|了)|清除异物|抠出|抽出(?=异|刀)|切掉",
-        r"\b(?:lef?t (?:it |them )?in(?: place)?|leave (?:it |them )?in(?: place)?|in place|in situ|leav(?:e|ing)(?=.{1,30}\bin (?:place|situ))|retain\w*|preserv\w+|sav(?:e|ed|ing)(?= the| your| his| her))\b|保留|留置|留在(?:原位|原处)?"
+        r"\b(?:left (?:it |them )?in(?: place)?|leave (?:it |them )?in(?: place)?|in place|in situ|leav(?:e|ing)(?=.{1,30}\bin (?:place|situ))|retain\w*|preserv\w+|sav(?:e|ed|ing)(?= the| your| his| her))\b|保留|留置|留在(?:原位|原处)?"
         r"|\b(?:(?:stay|stays|staying|remain|remains|remaining|kept|keep|keeping) (?:it |them |the \w+ |your \w+ )?(?:in place|in situ|in position|put)|(?:leave|left|leaving) (?:it|them|the \w+|your \w+) (?:where (?:it is|they are))|keep(?:ing)? an eye on|(?:leave|leaving|left|keep)(?= (?:the|your) \w+ in(?: place)?$)|keep(?= (?:the|your) (?:tooth|teeth|coil|iud|gallbladder|implant|appendix|tonsils|uterus)\b)|keep (?:the|your) stitches)\b|留着|留下(?=牙|环|智齿)|留(?=在体内|在原|住)|继续(?=戴环|留置|放置)|原位(?=保|固定)|保牙|保住|放着|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
     (
@@ -267,7 +267,7 @@ STANDALONE = (
     ),
     (
         r"\b(?:refrigerat\w+|in (?:(?:the|a) )?(?:fridge|refrigerator))\b|冷藏(?:保存|室)?|冰箱|(?<!\d)2\s*(?:°C|℃)?\s*(?:-|–|~|～|to|至|到)\s*8\s*(?:°C|℃|摄氏度)"
-        r"|\b(?:(?:keep|kept|store|stored) (?:it |them )?(?:cool|cold|chilled)|chilled|cold chain|cold storage)\b|冷处|低温(?=保存|存放)|放冰箱|冷藏",
+        r"|\b(?:(?:keep|kept|store|stored) (?:it |them )?(?:cool|cold|chilled)|chilled|cold chain|cold storage)\b|冷处|低温(?=保存|存放)|放冰箱",
         r"\b(?:at )?room temperature\b|(?:常温|室温)(?:保存)?"
         r"|\b(?:out of the (?:fridge|refrigerator)|unrefrigerated|in (?:a|the) (?:cupboard|cabinet|drawer)|(?:below|under|up to|at) (?:25|30) ?(?:°|℃|degrees|c\b))|常温|阴凉(?=干燥|处|通风)|(?:10|15|20)\s*(?:-|~|～|至|到)\s*(?:25|30)\s*(?:℃|度|°C)",
         r"\b(?:fr(?:ee|o)z\w+|in (?:the|a) freezer)\b|冷冻"
@@ -293,7 +293,7 @@ STANDALONE = (
     (
         r"\bintact\b|\b(?:leav(?:e|ing)|left|keep(?:ing)?|kept)(?= (?:the |a |any |your |it |them )*(?:blisters? )?(?:intact|unbroken|unpopped)\b)|完好|完整"
         r"|\b(?:unbroken|unpopped|(?<=blister )(?:alone|be)|(?<=blisters )(?:alone|be))\b|完整无损|保持原样|未破"
-        r"|\b(?:unbroken|unruptured|in one piece)\b|连续性好",
+        r"|\b(?:unruptured|in one piece)\b|连续性好",
         r"\b(?:torn|ruptured?|burst(?! blisters? (?:can|may|is|are|should|must|need))|pop(?:ped|ping)?|perforat\w+|punctur\w+|lanc(?:e|ed|ing))\b|撕裂|断裂|破裂|穿孔|[刺挑戳弄]破"
         r"|\b(?:prick(?:ed|ing)?(?! test)|squeez(?:e|ed|ing)(?= (?:the |a |your |pimples?|spots?|blisters?|it))|drain(?:ed|ing)? (?:the )?blisters?)\b|[挑剪]开|抠破|扎破|捅破|剪破|挤破|挤(?=痘|青春痘|粉刺|脓)|破皮"
         r"|\bbroke(?= (?:open|through))|\b(?:waters?|membranes) (?:have |has )?(?:broke|gone)\b|破水|断了|破了|裂(?:了|开)",
@@ -301,10 +301,10 @@ STANDALONE = (
     (
         r"\b(?:gradual(?:ly)?|slow(?:ly)?|step by step|taper\w*)\b|逐渐|逐步|缓慢|慢慢"
         r"|\b(?:wean(?:ed|ing)?|phas(?:e|ed|ing) out|bit by bit|little by little|a little at a time|in (?:small )?(?:steps|stages)|stepwise|over (?:several|a few|some) (?:days|weeks|months)|by degrees|incremental(?:ly)?)\b|渐渐|一点点(?=[减撤停加])|阶梯式|递减|循序渐进|分(?:次|步|阶段)(?=[减撤停])|缓缓|慢(?=减|停|撤)"
-        r"|\b(?:insidious(?:ly)?|little by little|bit by bit|creeps? up|over (?:the course of )?(?:several |many |a few )?(?:weeks|months|years)(?= |$)(?! old))\b|隐匿(?=起病|发病|性)|起病隐匿|隐袭|渐渐|日渐|一点一点|渐进性|(?:起|发)病(?:较|很|比较)?[缓慢]",
+        r"|\b(?:insidious(?:ly)?|creeps? up|over (?:the course of )?(?:several |many |a few )?(?:weeks|months|years)(?= |$)(?! old))\b|隐匿(?=起病|发病|性)|起病隐匿|隐袭|日渐|一点一点|渐进性|(?:起|发)病(?:较|很|比较)?[缓慢]",
         r"\b(?:abrupt(?:ly)?|sudden(?:ly)?|all at once)\b|突然|骤然|(?<!步)骤(?!停)"
         r"|\b(?:cold turkey|in one go|overnight(?= (?:stop|withdraw))|from one day to the next|on your own initiative)\b|一下子|一下(?=[停减撤])|猛然|贸然|擅自|自行(?=停|减|加|增|换|调)|直接(?=停|撤|断)|立马停|一次性?(?=停|撤)|说停就"
-        r"|\b(?:out of the blue|out of nowhere|in an instant|(?:with|within|in) (?:seconds|minutes)(?= |$)|rapid[- ]onset|acute[- ]onset)\b|突发(?!性耳聋|事件|公共|奇)|一下子|猛然|忽然|突如其来|(?:起|发)病(?:很|较|比较|非常)?急|急性起病|说来就来",
+        r"|\b(?:out of the blue|out of nowhere|in an instant|(?:with|within|in) (?:seconds|minutes)(?= |$)|rapid[- ]onset|acute[- ]onset)\b|突发(?!性耳聋|事件|公共|奇)|忽然|突如其来|(?:起|发)病(?:很|较|比较|非常)?急|急性起病|说来就来",
     ),
     (
         r"\b(?:vaginal (?:delivery|birth)|natural birth|natural delivery)\b|(?:具备|符合|有)?顺产(?:的?(?:条件|指征))?|自然分娩|阴道分娩"
@@ -368,7 +368,7 @@ STANDALONE_COMPLEMENTS = (
 )
 START = (
     r"\b(?:start\w*|begin\w*|initiat\w+|continu\w+|resum\w+|restart\w*|tak(?:e|es|ing)|give|use)\b|开始|继续|恢复(?=[服用使])"
-    r"|\b(?:carry(?:ing)? on(?: with| taking| using)?|(?:keep|go) (?:on )?(?:taking|using|giving)|(?:stay|remain|kept|keep|stays)(?: him| her)? on(?= (?!(?:a |the )?(?:side|back|alert|feet|hold)\b))|go(?:ing)? back (?:on|to taking)|restart\w*|recommenc\w+|commenc\w+|stick with|persist with|put (?:him|her|you|the patient) on|introduc(?:e|ed|ing)|prescrib(?:e|ed|ing)|go ahead with|maintain(?:ed|ing)?)\b|坚持(?=[服用吃打使治])|接着(?=[服用吃打])|照常(?=[服用吃使])|照旧(?=[服用吃])|维持(?=用药|服药|治疗|原方案)|启用|重新(?=[服用吃开使])|启动(?=治疗|用药|抗)|开(?=始[服用吃])|起用|用上|服上|终身服|一直[服用吃]|长期[服用吃]",
+    r"|\b(?:carry(?:ing)? on(?: with| taking| using)?|(?:keep|go) (?:on )?(?:taking|using|giving)|(?:stay|remain|kept|keep|stays)(?: him| her)? on(?= (?!(?:a |the )?(?:side|back|alert|feet|hold)\b))|go(?:ing)? back (?:on|to taking)|recommenc\w+|commenc\w+|stick with|persist with|put (?:him|her|you|the patient) on|introduc(?:e|ed|ing)|prescrib(?:e|ed|ing)|go ahead with|maintain(?:ed|ing)?)\b|坚持(?=[服用吃打使治])|接着(?=[服用吃打])|照常(?=[服用吃使])|照旧(?=[服用吃])|维持(?=用药|服药|治疗|原方案)|启用|重新(?=[服用吃开使])|启动(?=治疗|用药|抗)|开(?=始[服用吃])|起用|用上|服上|终身服|一直[服用吃]|长期[服用吃]",
     r"\b(?:hold|suspend\w*|paus\w+|interrupt\w*)\b|中断"
     r"|\b(?:on hold|(?:take|have|taking) a break from|treatment (?:break|holiday)|drug holiday|temporar(?:y|ily) (?:suspension|interruption)|hold(?:ing)? (?:the|this|your)|withheld|terminat(?:e|ed|ing|ion)(?! pregnan| of (?:the )?pregnan)|lay(?:ing)? off|cut(?:ting)? out|done away with|abandon\w*)\b|中止|终止(?!妊娠|密码)|撤(?=药|掉|除)|搁置|先缓",
 )
