@@ -33,8 +33,9 @@ _COLOURS = {
 _KIND_PREFIXES = {_CONTRADICTION: "≠ "}
 """Marks kinds that must not be overlooked where there are no colours."""
 
-_MARKUP = re.compile(r"[\\|<&`*~\[]")
-"""Characters that would end a cell, or be read as HTML, code, emphasis, struck text or a link."""
+_MARKUP = re.compile(r"[\\|&`*~\[]|<(?![\d\s=][^@<\s]*(?:[<\s]|\Z))")
+"""Characters that would end a cell, or be read as HTML, code, emphasis, struck text or a link. "<7%" is no tag, nor,
+without @, an address."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,16 @@ def test_markdown_shows_values_as_they_are():
     assert table.count("~") == table.count("\\~")
 
 
+@pytest.mark.parametrize("value", ["<7%", "< 7 mmol/L", "a<=7", "<1@example.org>"])
+def test_markdown_shows_amounts_as_they_are(value: str):
+    table = contradict(reference=(Pair("t", value),), response=()).table
+    assert (f"| {value} |" in table) is ("@" not in value)
+    tokens = MarkdownIt("commonmark").enable("table").parse(table)
+    shown = ["".join(part.content for part in token.children) for token in tokens if token.children]
+    assert value in shown
+    assert {part.type for token in tokens for part in token.children or ()} <= {"text", "text_special"}
+
+
 class Elements(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
