@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # A sentence ends at a line break, at full-width or unambiguous ASCII punctuation, or at a full stop that is followed by
 # white space and does not belong to a list marker ("1.") or a common abbreviation.
 _SENTENCE_END = re.compile(
-    r"\n+|[。！？；;!?…]+|\*\*+|(?<!\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
+    r"\n+|[。！？；;!?…]+|\*\*+|(?<!(?<!['’])\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
     r"(?<!\bi\.e)(?<!\bNo(?=\.\s?\d))(?<!^\d)(?<!^\d\d)\.(?=\s|$|[A-Z])",
     re.MULTILINE,
 )

@@ -69,6 +69,8 @@ _POINTED = re.compile(
 )
 """What a heading may say behind its negation where it points to its list: "avoid the following triggers"."""
 _EXPLANATION = re.compile(r"\s*[:：]\s*(?:it|this|that|they|there|the|you|we|I)\b", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:it|they|he|she|you|we|I|these|those|that|this)\b", re.IGNORECASE)
+_STATEMENT = re.compile(r"\s*[:：][^,;:.!?]*?\b(?:is|are|was|were|has|have|can|will)\b", re.IGNORECASE)
 # What precedes a heading: "during the treatment, avoid the following".
 _SETTING = re.compile(
     r"^(?:after|as|at|because|before|during|following|for|in|on|since|throughout|to|until|while|with)\b|[中时后前内间]$",
@@ -284,7 +286,10 @@ def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading
             continue
         if governor := find_list_governor(item.text, lang):
             if find_governor(item.text) == item.text:
-                return Heading(item, governor)
+                # "They can't: a cold is viral" is an answer and its reason, "they can't: smoke, drink" begins a list.
+                return (
+                    None if _ANSWER.match(item.text) and _STATEMENT.match(text, item.end) else Heading(item, governor)
+                )
             set_off = place == 0 or is_condition(items[place - 1].text) or _SETTING.search(items[place - 1].text)
             if set_off and not _EXPLANATION.match(text, item.end):
                 return Heading(item, governor)

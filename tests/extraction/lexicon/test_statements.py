@@ -45,6 +45,9 @@ ENGLISH = {
     "Adults and children: 500 mg.": ["Adults 500 mg", "children 500 mg"],
     "Sodium: 135–145, ferritin: low.": ["Sodium 135–145", "ferritin low"],
     "Usual dose: 500 mg.": ["500 mg"],
+    "You can't. The drug is toxic.": ["can't", "The drug is toxic"],
+    "They don't: a cold is viral.": ["don't", "a cold is viral"],
+    "You can't: smoke, drink.": ["can't smoke", "can't drink"],
     "Refrain from alcohol and tobacco.": ["Refrain from alcohol", "Refrain from tobacco"],
     "Keep away from pollen and dust.": ["Keep away from pollen", "Keep away from dust"],
     "Do not take aspirin, ibuprofen or naproxen.": [
