@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.study.agreement.measure import STATISTICS
 from imapeval.study.correlation.coefficients import find_coefficient
-from imapeval.study.number_format import format_interval, format_number, format_percent
+from imapeval.study.number_format import format_interval, format_number, format_percent, format_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,8 @@ def describe_agreement(
 ) -> list[str]:
     """Return one to three sentences per dimension: how far raters agree, and how far a metric could.
 
-    The ceiling is that of this level and coefficient, if there is one.
+    The ceiling is that of this level and coefficient, if there is one. Nothing is said of a dimension whose statistics
+    no sentence quotes.
     """
     sentences: list[str] = []
     unknown: dict[str, list[str]] = {}
@@ -46,7 +47,8 @@ def describe_agreement(
             continue
         wanted = (dimension, level, coefficient)
         ceiling = next((row for row in ceilings if (row.dimension, row.level, row.coefficient) == wanted), None)
-        sentences.append(_describe(rated, dimension, rows, ceiling))
+        if said := _describe(rated, dimension, rows, ceiling):
+            sentences.append(f"{dimension}: {said}")
     for reasons, dimensions in unknown.items():
         sentences.append(f"{', '.join(dimensions)}: agreement among raters cannot be measured: {reasons}.")
     return sentences
@@ -66,11 +68,11 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
         if name in rows and (share := rows[name].value) is not None
     ]
     if shares:
-        sentences.append(f"{dimension}: two raters {' and '.join(shares)}.")
-    elif "mad" in rows and rows["mad"].value is not None:
+        sentences.append(f"two raters {' and '.join(shares)}.")
+    elif "mad" in rows and (apart := rows["mad"].value) is not None:
         scale = rated.scales.get(dimension)
         among = "" if scale is None else f" on a scale from {scale.low:g} to {scale.high:g}"
-        sentences.append(f"{dimension}: two raters differ by {rows['mad'].value:.2g} on average{among}.")
+        sentences.append(f"two raters differ by {format_score(apart)} on average{among}.")
     headline = find_headline(rows.values())
     if headline is not None and headline.value is not None:
         sentences.append(
