@@ -1,6 +1,7 @@
 """`imapeval batch`: runs through files of requests, for servers that answer many requests later."""
 
 import asyncio
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -149,10 +150,11 @@ def _print_export(exported: "BatchExport", waiting: dict[str, int], folder: Path
         echo(f"         {exported.further} of them need another stage: export again after the import")
     for kind, count in exported.failed.most_common():
         echo(f"         {count} failed: {kind}", err=True)
+    pasted = shlex.quote(str(folder))
     if exported.files or exported.waiting:
-        echo(f"next:    submit the files, then run: imapeval batch import {folder} RESULTS.jsonl")
+        echo(f"next:    submit the files, then run: imapeval batch import {pasted} RESULTS.jsonl")
     else:
-        echo(f"next:    nothing is missing: run `imapeval score` with the same options and --batch {folder}")
+        echo(f"next:    nothing is missing: run `imapeval score` with the same options and --batch {pasted}")
 
 
 def _print_import(taken: "ImportReport", waiting: dict[str, int], folder: Path) -> None:

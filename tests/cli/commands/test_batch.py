@@ -4,6 +4,7 @@ import hashlib
 import json
 import random
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -301,6 +302,14 @@ def test_no_key_is_needed_to_write_requests(imapeval: Command, tmp_path: Path):
     assert (line["body"]["model"], "max_completion_tokens" in line["body"]) == ("gpt-4.1-mini", True)
     done = imapeval("score", data, "--llm", "openai:gpt-4.1-mini", "--dry-run", "--json")
     assert json.loads(done.stdout)["usd"] > 0
+
+
+def test_the_next_command_can_be_pasted_for_a_folder_with_a_space(imapeval: Command, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    done = imapeval(
+        "batch", "export", data, "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1", "--out", "my batch"
+    )
+    assert "my batch" in shlex.split(done.stdout.splitlines()[-1])
 
 
 def test_batch_of_another_model_is_refused(imapeval: Command, tmp_path: Path):
