@@ -104,6 +104,7 @@ def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
             raise ValueError("an empty tag")
         return named
     if isinstance(value, str):  # letters of right options together, as in "abe"
+        value = value.strip()
         return frozenset(value if set(value) <= set(known) else {value} if value else ())
     if not isinstance(value, (list, tuple)):
         raise ValueError("no list of labels")
