@@ -243,9 +243,9 @@ def _describe_invalid_request(error: RequestValidationError) -> HttpError:
     location = ".".join(str(part) for part in first["loc"][1:])
     if first["type"] == "json_invalid":
         return HttpError(400, "bad-json", f"The body is not valid JSON (at character {location}). Send an object.")
-    said = f"{location}: {first['msg']}" if location else f"{first['msg']}: the body"
-    more = f" There are {len(errors) - 1} more errors." if len(errors) > 1 else ""
-    return HttpError(422, "bad-field", f"{said}.{more} See /docs for the fields.")
+    others = len(errors) - 1
+    more = f" There {'is 1 more error' if others == 1 else f'are {others} more errors'}." if others else ""
+    return HttpError(422, "bad-field", f"{location or 'the body'}: {first['msg']}.{more} See /docs for the fields.")
 
 
 def _to_fields(answer: schema.Answer) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def test_the_message_names_the_field_and_not_what_it_holds(server: Running):
     told = server.post("/score", {"response": ["patient Smith"], "refernce": "Smith"}).json["error"]["message"]
     assert told.startswith("response: Input should be a valid string")
     assert "Smith" not in told
+    assert server.ask("POST", "/score", b"", JSON).json["error"]["message"].startswith("the body: ")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"])
