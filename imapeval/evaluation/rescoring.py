@@ -94,7 +94,7 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
     for correction, number in read_numbered_corrections(run.folder).items():
         lines.setdefault(correction.key, {})[correction] = number
     ids = {id_ for id_, _, _ in lines}
-    samples = {sample.id: sample for sample in run.samples() if sample.id in ids}
+    samples = {sample.id: sample for sample in run.open_samples() if sample.id in ids}
     records = group_by_id(run.find_imaps(ids))
     known = {(r.id, r.imap.reference_index, r.imap.reading) for r in chain.from_iterable(records.values())}
     if unknown := next((key for key in lines if key not in known or key[0] not in samples), None):

@@ -103,7 +103,7 @@ def write_comparisons(study: Study) -> str:
         f"{study.confidence:.0%} intervals in brackets; p two-sided{f' ({tests})' if tests else ''}, after Holm's "
         "correction."
     )
-    heads = ["First", "Second", "First", "Second", "Difference", "$p$", "$n$"]
+    heads = ["First metric", "Second metric", "First", "Second", "Difference", "$p$", "$n$"]
     return render_table(
         heads, lines, columns="llrrlrr", caption=caption, label="comparisons", note=_describe_draws(study)
     )

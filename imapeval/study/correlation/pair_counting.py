@@ -197,8 +197,8 @@ def _sum_drawn_pairs(compared: Sequence[Float32s], drawn: WholeNumbers, codes: C
     at_once = max(1, MAX_CELLS // flat.shape[1])
     parts: list[Floats] = []
     for start in range(0, len(drawn), at_once):
-        # Single precision halves memory and time, and is exact here: the sums are whole numbers below 2**24 for
-        # fewer than 4,096 rows.
+        # Single precision halves memory and time. Sums of whole numbers are exact in it up to 2**24: for up to 4,096
+        # rows drawn, 2,896 in `PairsInOrder`, whose pairs count up to 2; for more, to seven digits.
         weights = drawn[start : start + at_once].astype(np.float32)
         by_row = (weights @ flat).reshape(len(weights), len(compared), clusters)
         parts.append((by_row @ weights[:, :, None])[:, :, 0].astype(np.float64))

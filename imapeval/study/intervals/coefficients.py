@@ -97,8 +97,8 @@ def jackknife_intervals(
     """Return the ends of intervals from standard errors by the infinitesimal jackknife, on Fisher's scale.
 
     The coefficient, brought to -1..1, is mapped by arctanh (for shares this is half the log odds), where its spread
-    hardly depends on its value; the interval is symmetric there, with Student's quantile of clusters - 1. Where no
-    cluster has an influence it is Wilson's. The arguments and the result are those of `bca_intervals`.
+    hardly depends on its value; the interval is symmetric there, with `small_sample_quantile`. Where no cluster has an
+    influence it is Wilson's. The arguments and the result are those of `bca_intervals`.
     """
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
     scaled = (values - middle) / half

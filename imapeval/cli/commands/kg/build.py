@@ -54,10 +54,10 @@ def index(
     """
     from imapeval.evaluation.pipeline import open_graph
     from imapeval.graph.encoder import open_encoder
-    from imapeval.graph.index.names import NameIndex
+    from imapeval.graph.index.names import INDEX_FILE, NameIndex
 
     with open_graph(kg) as graph, show_indexing(quiet=json_output) as progress:
-        path = graph.path.with_name("names.faiss")
+        path = graph.path.with_name(INDEX_FILE)
         made = NameIndex.build(graph, open_encoder(encoder), path, progress=progress)
         found = {"path": str(path), "names": len(made), "bytes": path.stat().st_size, "encoder": made.encoder.identity}
     if json_output:
@@ -72,15 +72,15 @@ def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
     """Yield a function that shows a progress bar for each stage."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
     with Progress(console=Console(stderr=True), disable=quiet) as bar:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def advance(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(escape(what), total=total)
-            bar.update(bar.task_ids[tasks[what]], completed=done, total=total)
+            bar.update(tasks[what], completed=done, total=total)
 
         yield advance
 
