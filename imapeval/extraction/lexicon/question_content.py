@@ -48,10 +48,10 @@ _TOPIC_END = re.compile(r"\s*[,，]")
 # Between the alternatives of a question; 还是 also means "still".
 _OR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r",? or (?:else |rather )?", re.IGNORECASE),
-    "zh": re.compile(r"，?还是(?!.{0,20}(?:怎|什么|为何|如何|吗))|[和与跟](?=[^，,]{1,20}哪)"),
+    "zh": re.compile(r"，?还是(?!.{0,20}(?:怎|什么|为何|如何|吗))|[和与跟](?=[^，,]{1,20}(?:哪[一个种项样类科]|谁))"),
 }
 _COMMA = re.compile("[,，]")
-_CHOICE_REPEATED = re.compile(r"\s*(?:[?？]|,? ?or\b|，?(?:还是|或))", re.IGNORECASE)
+_CHOICE_REPEATED = re.compile(r"\s*(?:[?？:：]|,? ?or\b|，?(?:还是|或))", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 _FUNCTION_WORD = re.compile(
     r"(?:an?|the|any|some|of|in|on|at|by|with|for|from|to|is|are|be|it|i|my|his|her|your|take|use|get|have|do)"
