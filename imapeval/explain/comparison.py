@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from imapeval.explain.evidence import explain_match
-from imapeval.explain.facts import SOFT_MATCH, find_best_matches, match_kind
+from imapeval.explain.facts import SOFT_MATCH, find_best_matches, is_near, match_kind
 from imapeval.metrics.imapscore import compute_credit
 from imapeval.types import Relation
 
@@ -50,6 +50,8 @@ class FactRow:
         credit: The credit of the pair in 0..1.
         why: How the relation was decided, in words.
         other_term: The term of the response's value if it differs; else "".
+        nearest: The other answer's value that earned the credit of an unmatched one, where the two are rather similar;
+            else "".
     """
 
     term: str
@@ -59,11 +61,17 @@ class FactRow:
     credit: float
     why: str
     other_term: str = ""
+    nearest: str = ""
 
     @property
     def terms(self) -> str:
         """The term, or both terms if they differ."""
         return f"{self.term} / {self.other_term}" if self.other_term else self.term
+
+    def show(self, side: Literal["reference", "response"]) -> str:
+        """Return the value of a side as tables show it: where there is none, the nearest one in brackets, or a dash."""
+        value = self.reference if side == "reference" else self.response
+        return value or (f"(nearest: {self.nearest})" if self.nearest else "–")
 
 
 def compare(record: ImapRecord) -> list[FactRow]:
@@ -83,10 +91,12 @@ def compare(record: ImapRecord) -> list[FactRow]:
         match = best.get((side, term, value))
         if match is None or match_kind(match) == _UNMATCHED:
             values = (value, "") if side == "reference" else ("", value)
-            earned, why = (
-                (0.0, nothing[side]) if match is None else (compute_credit(match), "; ".join(explain_match(match)))
-            )
-            return FactRow(term, *values, _UNMATCHED, earned, why)
+            if match is None:
+                return FactRow(term, *values, _UNMATCHED, 0.0, nothing[side])
+            why = "; ".join(explain_match(match))
+            other = match.response if side == "reference" else match.reference
+            nearest = other if is_near(match) else ""
+            return FactRow(term, *values, _UNMATCHED, compute_credit(match), why, nearest=nearest)
         shown.add(id(match))
         why = "; ".join(explain_match(match))
         return FactRow(
@@ -103,7 +113,8 @@ def write_markdown(rows: Sequence[FactRow]) -> str:
     """Return the rows as a Markdown table."""
     lines = ["| term | reference | response | relation | credit |", "|---|---|---|---|---|"]
     for row in rows:
-        cells = (row.terms, row.reference or "–", row.response or "–", _display_kind(row.kind), f"{row.credit:.2f}")
+        texts = row.terms, row.show("reference"), row.show("response"), _display_kind(row.kind)
+        cells = (*texts, f"{row.credit:.2f}")
         lines.append(f"| {' | '.join(map(_escape_cell, cells))} |")
     return "\n".join(lines)
 
@@ -116,16 +127,22 @@ def write_sentence(rows: Sequence[FactRow]) -> str:
     contradicted = {(row.term, row.reference) for row in against}
     related = {(row.term, row.reference) for row in rows if row.kind not in (_UNMATCHED, SOFT_MATCH)} - contradicted
     similar = {(row.term, row.reference) for row in rows if row.kind == SOFT_MATCH} - related - contradicted
-    lacking = [row for row in rows if row.reference and not row.response]
+    missing = [row for row in rows if row.reference and not row.response]
+    lacking, unsure = [row for row in missing if not row.nearest], [row for row in missing if row.nearest]
     beyond = [row for row in rows if not row.reference]
     # Otherwise "it lacks" would look as if the response had been read and said something else.
     sentence = "" if any(row.response for row in rows) else "No fact was read in the response. "
     sentence += f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
-    sentence += f"The response has {len(related)} of {_count_facts(len(expected))} of the reference"
-    if similar:
-        sentence += f" and something similar to {len(similar)} more"
+    whole = f"{_count_facts(len(expected))} of the reference"
+    if similar and not related:
+        sentence += f"The response has something similar to {len(similar)} of {whole}, but none for certain"
+    else:
+        sentence += f"The response has {len(related)} of {whole}"
+        sentence += f" and something similar to {len(similar)} more" if similar else ""
     if lacking:
         sentence += f"; it lacks {_list_facts(lacking)}"
+    if unsure:
+        sentence += f"; it may lack {_list_facts(unsure)}"
     if beyond:
         sentence += f". Of its own facts {len(beyond)} {'is' if len(beyond) == 1 else 'are'} not in the reference"
         sentence += f": {_list_facts(beyond)}"
@@ -140,7 +157,7 @@ def write_html(rows: Sequence[FactRow]) -> str:
     body = "".join(
         f'<tr title="{escape(row.why)}">'
         f'<td style="{cell};border-left:.3em solid {_COLOURS[row.kind]}">{escape(row.terms)}</td>'
-        f'<td style="{cell}">{escape(row.reference) or "–"}</td><td style="{cell}">{escape(row.response) or "–"}</td>'
+        f'<td style="{cell}">{escape(row.show("reference"))}</td><td style="{cell}">{escape(row.show("response"))}</td>'
         f'<td style="{cell};font-weight:{"bold" if row.kind == _CONTRADICTION else "normal"}">'
         f"{escape(_display_kind(row.kind))}</td>"
         f'<td style="{cell};text-align:right">{row.credit:.2f}</td></tr>'
@@ -167,7 +184,12 @@ _MAX_NAMED = 5
 
 
 def _list_facts(rows: Sequence[FactRow]) -> str:
-    named = [f"{row.reference or row.response} ({row.term})" for row in rows[:_MAX_NAMED]]
+    named = [
+        f"{row.reference} ({row.term}; nearest: {row.nearest})"
+        if row.reference and row.nearest
+        else f"{row.reference or row.response} ({row.term})"
+        for row in rows[:_MAX_NAMED]
+    ]
     more = len(rows) - len(named)
     return ", ".join([*named, f"{more} more"] if more else named)
 

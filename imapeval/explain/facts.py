@@ -127,6 +127,11 @@ def match_kind(match: Match | None) -> str:
     return match.relation.value
 
 
+def is_near(match: Match) -> bool:
+    """Return whether an unmatched pair is so similar that one would not say that the fact is missing."""
+    return match.similarity >= _MIN_SIMILARITY and compute_credit(match) >= CREDITS[Relation.BELONGING]
+
+
 def list_qualifiers(pair: Pair) -> list[tuple[str, str]]:
     """Return the qualifiers of a value as (kind, text).
 

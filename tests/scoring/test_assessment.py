@@ -140,6 +140,30 @@ def test_likeness_alone_is_not_held_against_a_contradiction():
     assert found.reason.endswith("The response has 0 of 1 fact of the reference.")
 
 
+def test_the_nearest_fact_stands_beside_credit_that_is_not_small():
+    found = contradict(
+        Match("t", "paracetamol is preferred", "use acetaminophen", Relation.UNMATCHED, 0.49, "encoder"),
+        Match("t", "no alcohol", "use acetaminophen", Relation.UNMATCHED, 0.2, "encoder"),
+        Match("t", "rest", "use acetaminophen", Relation.CONTRADICTION, 0.9, "text"),
+        reference=(Pair("t", "paracetamol is preferred"), Pair("t", "no alcohol"), Pair("t", "rest")),
+        response=(Pair("t", "use acetaminophen"),),
+    )
+    nearest = {row.reference: row.nearest for row in found.rows}
+    assert nearest == {"paracetamol is preferred": "use acetaminophen", "no alcohol": "", "rest": ""}
+    assert "| paracetamol is preferred | (nearest: use acetaminophen) | unmatched | 0.70 |" in found.table
+    assert "| no alcohol | – | unmatched | 0.45 |" in found.table
+    assert "paracetamol is preferred (t; nearest: use acetaminophen)" in found.reason
+    assert "no alcohol (t)" in found.reason
+    assert "(nearest: use acetaminophen)" in found._repr_html_()
+
+
+def test_similar_facts_are_not_counted_beside_the_whole():
+    facts = [Pair("t", name) for name in ("a", "b")]
+    alike = [Match("t", name, f"{name} so", Relation.UNMATCHED, 0.7, "encoder") for name in ("a", "b")]
+    response = tuple(Pair("t", f"{name} so") for name in ("a", "b"))
+    assert "2 of 2 facts" in contradict(*alike, reference=tuple(facts), response=response).reason
+
+
 def test_many_contradictions_are_counted():
     facts = [f"{number} mg" for number in range(7)]
     found = contradict(

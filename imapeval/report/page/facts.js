@@ -25,8 +25,11 @@ function factRows(imap) {
       const other = side === "reference" ? "response" : "reference";
       const nearest = matches.filter((match) => match[side] === number).sort((a, b) => b.credit - a.credit)[0];
       const group = side === "response" ? "added" : asked.has(term) ? "asked" : "missing";
-      const why = imap[other].length ? `nothing in the ${other} comes close` : `the ${other} states no fact`;
-      rows.push({ [side]: number, kind: "unmatched", credit: nearest?.credit ?? 0, why, group, others: [] });
+      // As in `imapeval.explain.facts.is_near`.
+      const near = nearest && nearest.similarity >= 0.3 && nearest.credit >= 0.3 ? nearest : null;
+      const why = near ? near.why : imap[other].length ? `nothing in the ${other} comes close` : `the ${other} states no fact`;
+      const { decider, similarity } = near ?? {};
+      rows.push({ [side]: number, kind: "unmatched", credit: nearest?.credit ?? 0, decider, similarity, why, group, others: [], nearest: near?.[other] });
     });
   }
   const counted = new Set(rows.map(({ reference, response }) => `${reference} ${response}`));
@@ -61,8 +64,8 @@ function drawPath(path) {
   return fold({ class: "way" }, "in the graph", make("ol", { class: "path" }, steps));
 }
 
-function drawFact(imap, side, number) {
-  if (number === undefined) return "\u2013";
+function drawFact(imap, side, number, nearest) {
+  if (number === undefined) return nearest === undefined ? "\u2013" : make("small", null, `nearest: ${text(imap[side][nearest][1])}`);
   const [term, value, , , , , labels] = imap[side][number];
   return make("div", null, make("span", { class: "term" }, `${text(term)}: `), text(value), drawLabels(labels));
 }
@@ -84,8 +87,8 @@ function drawOthers(others, imap) {
 
 function drawFactRow(row, imap, lang) {
   const cells = [
-    [{ lang }, drawFact(imap, "reference", row.reference)],
-    [{ lang }, drawFact(imap, "response", row.response)],
+    [{ lang }, drawFact(imap, "reference", row.reference, row.nearest)],
+    [{ lang }, drawFact(imap, "response", row.response, row.nearest)],
     [{}, tag(row.kind)],
     [{ class: "number" }, row.credit.toFixed(2)],
     [{ class: "why" }, make("div", null, describeMatch(row), drawPath(row.path), drawOthers(row.others, imap), drawCorrect(imap, row))],

@@ -113,8 +113,8 @@ def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]
         echo(f"  {name}: {shorten_line(text, _SHOWN)}")
     columns = [
         Column("term", "terms", text=True),
-        Column("reference", lambda fact: fact.reference or "-", text=True),
-        Column("response", lambda fact: fact.response or "-", text=True),
+        Column("reference", lambda fact: fact.show("reference"), text=True),
+        Column("response", lambda fact: fact.show("response"), text=True),
         Column("relation", "kind", text=True),
         Column("credit", "credit", "{:.2f}".format),
         Column("why", "why", text=True),
