@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from imapeval.text.amounts.vocabulary import CALENDAR_UNITS, MOLAR_MASSES, UNIT_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+_DOSE_FORMS = frozenset({"tablets", "sachets", "puffs"})
+"""What is counted, and has a dose each: "2 tablets of 250 mg". "2 x 250 mg" may also mean twice a day."""
 _PER_DAY = " per duration"
 _YEAR = 365.25
 _CONCENTRATION = "substance per volume"
@@ -102,6 +105,7 @@ def find_amounts(text: str) -> Amounts:
         if len(masses) == 1:  # else it is open which of the substances is meant
             items = [_convert_concentration(item, masses[0]) for item in items]
     items = [item for place, item in enumerate(items) if not place or not _repeats(items[place - 1], item, text)]
+    items = [*items[:1], *(_multiply_by_number(item, before, text) for before, item in pairwise(items))]
     kept: list[str] = []
     last = -1
     for cut in sorted(cut for reading in readings for cut in reading.cuts):
@@ -110,6 +114,15 @@ def find_amounts(text: str) -> Amounts:
             kept += [text[max(last, 0) : start], ","]
         last = max(last, end)
     return Amounts(tuple(items), "".join([*kept, text[last:]]))
+
+
+def _multiply_by_number(dose: Amount, before: Amount, text: str) -> Amount:
+    """Return the whole dose of "2 tablets of 250 mg", which is 500 mg."""
+    counted = before.dimension in _DOSE_FORMS and before.low == before.high
+    if dose.dimension != "mass" or not counted or text[before.span[1] : dose.span[0]].strip().lower() != "of":
+        return dose
+    low, high = (_round_off(end and end * (before.low or 1)) for end in (dose.low, dose.high))
+    return replace(dose, low=low, high=high)
 
 
 def _read_beginning(age: Amount) -> Amount:

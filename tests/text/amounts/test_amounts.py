@@ -20,6 +20,7 @@ HOUR = 1 / 24
 MINUTE = HOUR / 60
 
 SAME = [
+    ("2 tablets of 250 mg", "2 tablets of 0.25 g"),
     ("pulse 64 per minute", "pulse 64 bpm"),
     ("七成", "70%"),
     # Doses
@@ -219,6 +220,7 @@ OVERLAPPING = [
     ("50 mg (100 mg)", "50 mg"),
 ]
 DIFFERENT = [
+    ("2 tablets of 250 mg", "250 mg"),
     ("五年生存率九成", "五年生存率不足两成"),
     ("from 3 months of age", "from 12 years"),
     ("from 2 to 12 years", "aged 15"),
@@ -272,6 +274,7 @@ DIFFERENT = [
     ("400 mg once daily", "200 mg twice daily"),
 ]
 ONE_SIDED = [
+    ("2 tablets of 250 mg", "500 mg"),
     ("age 65", "65 years"),  # an age is no duration
     ("ibuprofen 400 mg", "ibuprofen"),
     ("400 mg every 8 hours", "every 8 hours"),
