@@ -141,6 +141,25 @@ def test_a_relation_is_corrected_and_a_fact_added_by_keyboard(page: Page, review
     assert read_score(page) < after
 
 
+def test_a_correction_of_the_reference_is_made_for_the_other_answers_too(page: Page, reviewed: Reviewed):
+    for value, both in (("Keep the foot up", False), ("Drink water", True)):
+        page.get_by_role("button", name="Add a fact to the reference").click()
+        group = page.get_by_role("group", name="A fact that the reference states")
+        # What is asked is the term that is most likely meant.
+        expect(group.get_by_label("term")).not_to_have_value("")
+        group.get_by_label("value").fill(value)
+        group.get_by_role("button", name="Add").click()
+        expect(page.locator("#review-said")).to_contain_text("1 other answer")
+        if both:
+            page.locator("#review-said").get_by_role("button").click()
+            expect(page.locator("#review-said button")).to_have_count(0)
+            expect(page.locator("#review-said")).to_contain_text("Saved")
+    saved = [(one.id, one.change.after.value) for one in read_corrections(reviewed.folder) if one.change.kind == "fact"]
+    assert saved == [("a", "Keep the foot up"), ("a", "Drink water"), ("b", "Drink water")]
+    page.goto(f"{reviewed.address}#sample=b")
+    expect(page.locator(".review")).to_contain_text("1 correction")
+
+
 def test_no_rule_of_axe_is_broken(page: Page):
     find_row(page, "ibuprofen").get_by_role("button", name="Correct").click()
     for width in (1300, 390):

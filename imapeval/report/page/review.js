@@ -3,12 +3,12 @@ const RELATIONS = ["exact", "containment", "belonging", "unmatched", "contradict
 
 const factOf = (imap, side, number) => ({ term: text(imap[side][number][0]), value: text(imap[side][number][1]) });
 
-function tell(message) {
-  byId("review-said").textContent = message;
+function tell(...message) {
+  byId("review-said").replaceChildren(...message);
 }
 
-// Sends a change, and shows the answer as it is scored then.
-async function correct(sample, imap, change) {
+// Saves a change, and keeps the answer as it is scored then.
+async function save(sample, imap, change) {
   const body = JSON.stringify({ id: sample.id, reference_index: imap.ref, reading: imap.reading, change, texts: data.texts.length });
   let said;
   try {
@@ -17,13 +17,40 @@ async function correct(sample, imap, change) {
     if (!reply.ok) throw new Error(said.error.message);
   } catch (error) {
     tell(`Not saved: ${error.message}`);
-    return false;
+    return null;
   }
   data.texts.push(...said.texts);
   data.samples[indexOf.get(sample.id)] = said.sample;
+  return said.sample;
+}
+
+// The other answers, with their imaps, whose reference was read from the same text in the same wrong way.
+function findAlike(sample, imap, change) {
+  if (change.kind !== "fact" || change.side !== "reference") return [];
+  const holds = (other, fact) => other.reference.some((_, number) => {
+    const { term, value } = factOf(other, "reference", number);
+    return term === fact.term && value === fact.value;
+  });
+  const isWrong = (other) => other.ref === imap.ref && other.reading === imap.reading &&
+    (!change.before || holds(other, change.before)) && !(change.after && holds(other, change.after));
+  return data.samples.filter((other) => other.id !== sample.id && other.question === sample.question &&
+    other.references[imap.ref] === sample.references[imap.ref]).flatMap((other) => other.imaps.filter(isWrong).map((own) => [other, own]));
+}
+
+// Saves a change, and shows the answer as it is scored then.
+async function correct(sample, imap, change) {
+  const saved = await save(sample, imap, change);
+  if (!saved) return false;
   refresh();
-  drawSample(said.sample, imap.ref);
-  tell("Saved.");
+  drawSample(saved, imap.ref);
+  const alike = findAlike(sample, imap, change);
+  const same = alike.length === 1 ? "1 other answer has the same question and reference" : `${alike.length} other answers have the same question and reference`;
+  if (!alike.length) tell("Saved.");
+  else tell(`Saved for this answer. ${same}: `, button("Correct there, too", async () => {
+    for (const [other, own] of alike) if (!(await save(other, own, change))) return;
+    refresh();
+    tell("Saved for all of them.");
+  }));
   return true;
 }
 
@@ -60,7 +87,7 @@ function openDialog(title, groups, sample, imap) {
 
 function groupOfFact(imap, side, number) {
   const before = number === undefined ? null : factOf(imap, side, number);
-  const [termLabel, term] = drawField("term", before?.term ?? "");
+  const [termLabel, term] = drawField("term", before?.term ?? (imap.query.length ? text(imap.query[0][0]) : ""));
   const [valueLabel, value] = drawField("value", before?.value ?? "");
   const change = () => {
     const after = { term: term.value.trim(), value: value.value.trim() };

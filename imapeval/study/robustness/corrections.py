@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.evaluation.corrections import Correction
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Run
-    from imapeval.types import Outcome
+    from imapeval.types import Outcome, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,8 @@ class CorrectionReport:
         relations: Errors of the relations.
         scores: What changed.
         reversed: By metric, pairs of systems (better, worse before) whose order the corrections reverse.
+        uneven: Corrections of references that some other answer with the same question and reference lacks, so that
+            answers are no longer compared with the same facts.
     """
 
     corrections: int
@@ -113,6 +115,7 @@ class CorrectionReport:
     relations: tuple[RelationErrors, ...]
     scores: tuple[ScoreChange, ...]
     reversed: dict[str, list[tuple[str, str]]]
+    uneven: int = 0
 
 
 def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], *, seed: int = 0) -> CorrectionReport:
@@ -172,7 +175,26 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
         relations=tuple(RelationErrors(before_, after_, count) for (before_, after_), count in changed.most_common()),
         scores=tuple(scores),
         reversed={metric: pairs for metric, pairs in reversed_.items() if pairs},
+        uneven=_count_uneven(corrections, samples),
     )
+
+
+def _count_uneven(corrections: Sequence[Correction], samples: Mapping[str, Sample]) -> int:
+    """Return how many corrections of references are not those of all answers with the same question and reference."""
+    made: dict[tuple[str, tuple[str, ...], tuple[object, ...]], set[str]] = {}
+    for correction in corrections:
+        change = correction.change
+        if isinstance(change, FactChange) and change.side == "reference":
+            sample = samples[correction.id]
+            what = correction.reference_index, correction.reading, change.before, change.after
+            made.setdefault((sample.question, sample.references, what), set()).add(correction.id)
+    questions = {key[:2] for key in made}
+    sizes = Counter(
+        key
+        for sample in samples.values()
+        if sample.answered and sample.fault is None and (key := (sample.question, sample.references)) in questions
+    )
+    return sum(len(ids) for key, ids in made.items() if len(ids) < sizes[key[:2]])
 
 
 def _count_reading_errors(

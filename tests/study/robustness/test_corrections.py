@@ -53,6 +53,29 @@ def test_rates_are_over_checked_imaps(run: Run, correct: Callable[..., None]):
     assert response.recall == pytest.approx(2 / 3)
 
 
+def test_corrections_of_a_reference_that_others_lack_are_counted(tmp_path: Path):
+    samples = [Sample(id_, "q?", ("r",), "a", system=id_) for id_ in ("x", "y")]
+    samples += [Sample("z", "q?", ("r",), "", system="z", answered=False), Sample("other", "q?", ("r2",), "a")]
+    pairs = (Pair("t", "one"), Pair("t", "two"))
+    records = [ImapRecord(sample.id, Imap((), (), pairs, pairs), ()) for sample in samples]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"imapscore": "imapscore|v:1"})) as writer:
+        writer.add(imaps=records, results=[Result(s.id, "imapscore", Score(0.5), "imapscore|v:1") for s in samples])
+        writer.finish()
+    run, one, three = Run(tmp_path), {"term": "t", "value": "one"}, {"term": "t", "value": "three"}
+
+    def correct(id_: str, side: str, **change: Any) -> int:
+        made = {"id": id_, "who": "anna", "change": {"kind": "fact", "side": side, **change}}
+        append_correction(run.folder, Correction.model_validate(made))
+        return report_corrections(run, {}).uneven
+
+    assert correct("x", "response", after=three) == 0
+    assert correct("other", "reference", after=three) == 0
+    assert correct("x", "reference", after=three) == 1
+    assert correct("y", "reference", before=one) == 2
+    assert correct("y", "reference", after=three) == 1
+    assert correct("x", "reference", before=one) == 0
+
+
 def test_relations_scores_and_the_order_of_systems(run: Run, correct: Callable[..., None]):
     one = {"term": "t", "value": "one"}
     correct("x1", kind="relation", reference=one, response=one, before="exact", after="contradiction")

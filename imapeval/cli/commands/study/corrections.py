@@ -115,6 +115,11 @@ def _print(report: "CorrectionReport") -> None:
     shown = (row.questions for row in report.scores if row.low is not None)
     for sentence in describe_mean_coverage(shown, of="changes"):
         echo(sentence)
+    if report.uneven:
+        echo(
+            f"Not comparable: {report.uneven} corrections of references were made for some answers to a question and "
+            "not for the others with the same reference. Make them there, too, before you compare systems."
+        )
     for metric, pairs in report.reversed.items():
         for better, worse in pairs:
             echo(f"By {metric}, {better} was ahead of {worse} and is now behind, over the whole run.")

@@ -17,7 +17,7 @@ def test_changes_of_scores_have_what_is_known_of_their_intervals(
     ]
     done = imapeval("score", write_data(samples), "--metrics", "imapscore", "--out", "run")
     assert done.returncode == 0, done.stderr
-    for record, after in zip(Run(tmp_path / "run").imaps(), ("Take paracetamol", "Take ibuprofen"), strict=True):
+    for record, after in zip(Run(tmp_path / "run").imaps(), ("Take paracetamol", "Ibuprofen"), strict=True):
         (pair, *_) = record.imap.response
         fact = {"term": pair.term, "value": pair.value}
         change = {"kind": "fact", "side": "response", "before": fact, "after": fact | {"value": after}}
