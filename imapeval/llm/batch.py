@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
 from imapeval.files import create_private_file, make_private_folder
 from imapeval.llm.batch_results import BatchResultLine, FailedResults, read_lines
+from imapeval.llm.batch_state import open_state
 from imapeval.llm.dry_run import pending_error
 from imapeval.llm.middleware.cache import cache_key
 from imapeval.llm.protocol import PERMANENT_KINDS, Request, canonical_json, parse_canonical
@@ -38,35 +39,8 @@ MAX_BYTES = 200_000_000
 ENDPOINT = "/v1/chat/completions"
 """The endpoint that every request names."""
 
-_FORMAT = 1
-"""Version of the state's format, stored in its user_version."""
-
-_TABLES = """
-CREATE TABLE model (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, name TEXT NOT NULL);
-CREATE TABLE refused (parameter TEXT PRIMARY KEY);
-CREATE TABLE request (
-    key TEXT PRIMARY KEY, text TEXT NOT NULL, file INTEGER NOT NULL, answered INTEGER NOT NULL
-);
-CREATE TABLE failure (
-    key TEXT NOT NULL, result TEXT NOT NULL, file INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL, raw TEXT,
-    PRIMARY KEY (key, result)
-);
-"""
-"""`file` is the number of the latest file with the request; in `failure`, at the time of the failure. `result` tells
-it from other failures of the request (`FailedResults`), so that importing it again does not add another one."""
-
 _NOT_FAILED = "NOT EXISTS (SELECT * FROM failure WHERE failure.key = request.key AND failure.file = request.file)"
 """Condition on a request: it has not failed since it was last exported."""
-
-_MISTYPED = (
-    "SELECT 1 FROM model WHERE typeof(identity) <> 'text' OR typeof(name) <> 'text' UNION ALL SELECT 1 FROM failure "
-    "WHERE typeof(result) <> 'text' OR typeof(message) <> 'text' OR typeof(raw) NOT IN ('text', 'null') UNION ALL "
-    "SELECT 1 FROM request WHERE typeof(key) <> 'text' OR typeof(text) <> 'text' OR typeof(file) <> 'integer' LIMIT 1"
-)
-"""Finds values of types that were not written: SQLite takes any in any column."""
-
-_BUSY_SECONDS = 30.0
-"""How long to wait for another process that writes to the same folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +97,7 @@ class BatchFolder:
             raise UsageError(f"{path} is not a batch folder. Create one with `imapeval batch export ... --out {path}`.")
         with self._guarded():
             make_private_folder(path)
-            self._state = _connect(state)
-            found: tuple[str, str] | None = self._state.execute("SELECT identity, name FROM model").fetchone()
-            if self._state.execute(_MISTYPED).fetchone():
-                raise sqlite3.DatabaseError("state.sqlite is damaged")
+            self._state, found = open_state(state)
         if found is None and model is None:
             self._state.close()
             raise UsageError(f"{path} contains no requests. `imapeval batch export ... --out {path}` writes them.")
@@ -191,8 +162,8 @@ class BatchFolder:
             writer = BatchWriter(self, self._state)
             try:
                 yield writer
-                # The state first: results of an unknown file would be lost, but a missing file is written again.
                 writer.close()
+                # The state first: results of an unknown file would be lost, but a missing file is written again.
                 self._state.commit()
             except BaseException:
                 with contextlib.suppress(OSError):  # what is still to be written may not fit on the disk
@@ -237,7 +208,7 @@ class BatchFolder:
         return self.path / f"requests-{number:03}.jsonl"
 
     def _remove_drafts(self) -> None:
-        for draft in self.path.glob("*.part"):
+        for draft in self.path.glob("requests-*.jsonl.part"):
             draft.unlink()
 
     def _import_line(
@@ -262,9 +233,9 @@ class BatchFolder:
             completion = result.parse_completion(request, sender=self._sender)
         except (ProviderError, ServiceError) as error:
             if cached is None:
-                report.failures[key] = (error.kind, str(error))
-                raw = error.raw if isinstance(error, ProviderError) else None
                 kind = self._note_refusal(result, request) or error.kind
+                report.failures[key] = (kind, str(error))
+                raw = error.raw if isinstance(error, ProviderError) else None
                 failed.add(result, location, (row[1], kind, str(error), raw))
             return
         report.failures.pop(key, None)
@@ -282,19 +253,21 @@ class BatchFolder:
 
     def _note_refusal(self, result: BatchResultLine, request: Request) -> str | None:
         """Note the parameter that the server refuses, and return the kind of this failure; None if there is none."""
-        refused = chat_format.find_unsupported_parameter(
-            result.error_reply(), self.request_body(request), self._refused
-        )
-        if refused is None:
-            return None
-        # Not a failure of the request: the next export omits or replaces the parameter.
-        self._state.execute("INSERT OR IGNORE INTO refused VALUES (?)", (refused,))
-        return "refused-parameter"
+        reply = result.error_reply()
+        # The request may have been exported before an earlier result showed that the parameter is refused.
+        for known in (self._refused, frozenset[str]()):
+            refused = chat_format.find_unsupported_parameter(reply, self.request_body(request, refused=known), known)
+            if refused is not None:
+                # Not a failure of the request: the next export omits or replaces the parameter.
+                self._state.execute("INSERT OR IGNORE INTO refused VALUES (?)", (refused,))
+                return "refused-parameter"
+        return None
 
-    def request_body(self, request: Request) -> Any:
-        """Return the body of a request, ready for JSON; see `chat_format.request_body`."""
+    def request_body(self, request: Request, *, refused: frozenset[str] | None = None) -> Any:
+        """Return the body of a request, ready for JSON, by default without the parameters known to be refused."""
         limit = "max_completion_tokens" if self._is_openai else "max_tokens"
-        return chat_format.request_body(request, self._name, refused=self._refused, limit=limit)
+        known = self._refused if refused is None else refused
+        return chat_format.request_body(request, self._name, refused=known, limit=limit)
 
     @property
     def _is_openai(self) -> bool:
@@ -382,19 +355,3 @@ class BatchWriter:
 
 def _unfinished(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # Transactions are begun explicitly: an export is a single one.
-    create_private_file(path)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS)
-    try:
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        if found not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"its format is {found}, but this version of imapeval reads format {_FORMAT}")
-        if found == 0:
-            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
-    except BaseException:
-        connection.close()
-        raise
-    return connection

@@ -336,12 +336,22 @@ def test_a_truncation_keeps_its_text(folder, take):
 
 
 def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(folder, take):
-    write(folder, ask(1), ask(2))
+    asked = (ask(1), ask(2))
+    write(folder, *asked, ask(3))
     refusal = "Unsupported value: 'temperature' does not support 0.0 with this model."
-    take(bad(ask(1), 400, refusal), good(ask(2)))
-    assert folder.failure_lookup()(ask(1)).kind == "pending"
+    report = take(*(bad(request, 400, refusal) for request in asked), good(ask(3)))
+    assert {kind for kind, _ in report.failures.values()}.isdisjoint(PERMANENT_KINDS)
+    assert [folder.failure_lookup()(request).kind for request in asked] == ["pending"] * 2
+    write(folder, *asked)
+    lines = folder.file_path(2).read_text().splitlines()
+    assert ["temperature" in json.loads(line)["body"] for line in lines] == [False] * 2
+
+
+def test_files_of_others_stay_in_the_folder(folder):
+    other = folder.path / "results.jsonl.part"
+    other.write_text("a download that is going on")
     write(folder, ask(1))
-    assert "temperature" not in json.loads(folder.file_path(2).read_text())["body"]
+    assert other.exists()
 
 
 def test_nothing_appears_where_writing_fails(folder):
@@ -446,13 +456,20 @@ def test_a_damaged_state_is_refused(tmp_path, cache, change):
 
 
 @pytest.mark.parametrize("change", ["result = x'ff'", "message = x'ff'", "raw = x'ff'"])
-def test_a_damaged_failure_is_refused(tmp_path, take, folder, change):
+def test_a_damaged_failure_is_refused(tmp_path, monkeypatch, take, folder, change):
     write(folder, ask(1))
     take(bad(ask(1), 400))
     with contextlib.closing(sqlite3.connect(tmp_path / "b" / "state.sqlite")) as connection, connection:
         connection.execute(f"UPDATE failure SET {change}")
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **options: opened.append(connect(*args, **options)) or opened[-1]
+    )
     with pytest.raises(ResourceError, match=r"state\.sqlite"):
         BatchFolder(tmp_path / "b")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
 
 
 @pytest.mark.parametrize("use", [BatchFolder.failure_lookup, BatchFolder.count_waiting])
