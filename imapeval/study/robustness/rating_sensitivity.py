@@ -21,7 +21,7 @@ from imapeval.study.number_format import format_decimal, format_percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.scales import RatingScale
 
@@ -51,7 +51,7 @@ class RatingShift:
         kind: "noise" or "rater".
         before: Spearman's rho as it is, mean within systems.
         after: With the change; of noise the mean over draws, `REPEATS` or fewer. None where it is undefined.
-        n: Answers after the change.
+        n: Answers after the change, of the systems in which there is a correlation before it.
     """
 
     metric: str
@@ -72,7 +72,7 @@ class Fragility:
         difference: Of their correlations.
         removed: So many answers, the ones that speak most for the first, are enough to turn the order; None where
             half of the answers are not.
-        n: Answers with both scores and a rating.
+        n: Answers with both scores and a rating, of the systems in which both metrics have a correlation.
         ids: Of the removed answers, the most influential first.
         sentence: The same in words.
     """
@@ -114,6 +114,8 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     systems = _number_systems(rated)
     rows = np.isfinite(scores) & np.isfinite(ratings)
     _require_correlation(metric, dimension, scores[rows], ratings[rows], systems[rows])
+    # Noise would give a correlation to a system whose ratings are all equal, which has none before.
+    rows[rows] = _find_correlated(ratings[rows], systems[rows], scores[rows])
     before = _correlate(scores[rows], ratings[rows], systems[rows]).value
     generator = np.random.default_rng(seed)
     n = int(rows.sum())
@@ -132,7 +134,7 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     if table is not None and len(rated.raters) > 1:
         for index, rater in enumerate(rated.raters):
             others = _average(np.delete(table, index, axis=1))
-            left = np.isfinite(scores) & np.isfinite(others)
+            left = np.isfinite(scores) & np.isfinite(others) & np.isin(systems, systems[rows])
             after = _mean([_correlate(scores[left], others[left], systems[left]).value])
             shifts.append(
                 RatingShift(metric, dimension, f"without rater {rater}", "rater", before, after, int(left.sum()))
@@ -149,15 +151,22 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     does not. It is an upper bound: another set might be smaller.
 
     Raises:
-        UsageError: A correlation is undefined, or both are equal.
+        UsageError: A correlation is undefined, both are equal, or no system has both.
     """
     one, other, ratings = rated.scores_of(first), rated.scores_of(second), rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(one) & np.isfinite(other) & np.isfinite(ratings))
     one, other, ratings, systems = one[rows], other[rows], ratings[rows], _number_systems(rated)[rows]
-
-    n = len(rows)
     for metric, scores in ((first, one), (second, other)):
         _require_correlation(metric, dimension, scores, ratings, systems)
+    # As in `compare`: means over different systems cannot be compared.
+    both = _find_correlated(ratings, systems, one, other)
+    if not both.any():
+        raise UsageError(
+            f"{first} and {second} both correlate with {dimension} in no system: there is no order to turn. Name "
+            "another metric with --against, or other dimensions with --dimensions."
+        )
+    rows, one, other, ratings, systems = rows[both], one[both], other[both], ratings[both], systems[both]
+    n = len(rows)
     found = [_correlate(side, ratings, systems) for side in (one, other)]
     difference = found[0].value - found[1].value
     if difference == 0:
@@ -172,6 +181,7 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
 
     def turns(count: int) -> bool:
         left = np.sort(order[count:])
+        left = left[_find_correlated(ratings[left], systems[left], one[left], other[left])]
         after = [_correlate(side[left], ratings[left], systems[left]).value for side in (one, other)]
         return after[0] <= after[1]
 
@@ -215,6 +225,15 @@ def _require_correlation(metric: str, dimension: str, scores: Floats, ratings: F
         f"{metric} has no correlation with {dimension}{where} ({for_example}{why}). Name another metric, or other "
         "dimensions with --dimensions."
     )
+
+
+def _find_correlated(ratings: Floats, systems: Counts, *metrics: Floats) -> Flags:
+    """Return whether each answer is of a system in which all of the metrics have a correlation."""
+    found = np.zeros(len(ratings), dtype=np.bool_)
+    for system in np.unique(systems):
+        theirs = systems == system
+        found[theirs] = all(explain_undefined(scores[theirs], ratings[theirs]) is None for scores in metrics)
+    return found
 
 
 def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> InfluencedCoefficient:

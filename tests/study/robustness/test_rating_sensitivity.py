@@ -65,6 +65,28 @@ def test_noise_keeps_to_the_scale():
     assert cut > uncut + 0.01
 
 
+def test_a_system_without_a_correlation_has_none_with_noise():
+    rated = rate()
+    alone = rated.take(np.arange(60))
+    rated.ratings[60:] = rated.by_rater["accuracy"][60:] = 5.0
+    for shift, expected in zip(
+        shift_ratings(rated, "good", "accuracy"), shift_ratings(alone, "good", "accuracy"), strict=True
+    ):
+        assert shift == expected
+
+
+def test_metrics_are_compared_over_the_same_systems():
+    rated = rate()
+    alone = find_fragility(rated.take(np.arange(60)), "good", "fair", "accuracy")
+    # In the second system one metric is constant, and the other one is the worst possible.
+    rated.scores[60:, 0] = -rated.ratings[60:, 0]
+    rated.scores[60:, 1] = 0.0
+    assert find_fragility(rated, "good", "fair", "accuracy") == alone
+    rated.scores[:60, 0] = 0.0
+    with pytest.raises(UsageError):
+        find_fragility(rated, "good", "fair", "accuracy")
+
+
 def test_how_many_answers_turn_the_order():
     rated = rate()
     found = find_fragility(rated, "fair", "good", "accuracy")
