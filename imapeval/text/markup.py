@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from imapeval.text.language import detect_lang, has_chinese
+from imapeval.text.language import HAN, detect_lang, has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,6 +63,11 @@ _MARKDOWN = re.compile(
     r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}$",
     re.MULTILINE,
 )
+
+
+_ARROW = re.compile(rf"(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?(?:(?P<up>[↑⬆]+)|[↓⬇]+)(?P<before>(?=[\w(]))?")
+
+_REDACTION = re.compile(r"[^\S\n]*\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
 
 
 def fold_confusables(text: str) -> str:
@@ -124,7 +129,7 @@ class PlainText:
     """A text without its layout.
 
     Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters are removed; a text
-    in capitals is lower-cased, and unusual forms of letters become ordinary ones.
+    in capitals is lower-cased, unusual forms of letters become ordinary ones, and arrows words ("high", "low").
 
     Attributes:
         text: The plain text.
@@ -135,7 +140,7 @@ class PlainText:
 
     def __init__(self, text: str) -> None:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
-        for find in (_find_html, _find_markdown):
+        for find in (_find_html, _find_markdown, _find_arrows):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
         plain = fold_confusables(self._layers[-1].text)
         if not (plain.isascii() or has_chinese(plain)):
@@ -181,6 +186,30 @@ def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
             yield found.end("label"), found.end(), ""
         else:
             yield found.start(), found.end(), ""
+
+
+def _find_arrows(text: str) -> Iterator[tuple[int, int, str]]:
+    for found in _ARROW.finditer(text):
+        if found["han"] is not None:
+            level = "升高" if found["up"] else "降低"
+        else:
+            level = "high" if found["up"] else "low"
+            level = f" {level}" if found["word"] is not None else f"{level} " if found["before"] is not None else level
+        yield found.start(), found.end(), level
+
+
+def spell_arrows(text: str) -> str:
+    """Return a text with words in place of arrows that say what is high or low.
+
+    >>> spell_arrows("TSH ↑, ↓ T4"), spell_arrows("血钙↑")
+    ('TSH high, low T4', '血钙升高')
+    """
+    return EditedText(text, _find_arrows(text)).text if _ARROW.search(text) else text
+
+
+def _find_redactions(text: str) -> Iterator[tuple[int, int, str]]:
+    """Find what data sets write in place of a file: "(attachment removed to protect patient identity)"."""
+    return ((found.start(), found.end(), "") for found in _REDACTION.finditer(text))
 
 
 _MIN_CAPITALS = 12

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.text.language import has_chinese
+from imapeval.text.markup import spell_arrows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -264,7 +265,7 @@ def unify_synonyms(text: str) -> str:
     'AC joint'
     """
     # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
-    unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(text.split()))
+    unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_arrows(text).split()))
     positive, negative = ("阳性", "阴性") if has_chinese(text) else (" positive ", " negative ")
     unified = _SIGN.sub(lambda found: positive if found["positive"] else negative, unified)
     return _NO_FINDING.sub("正常", unified)

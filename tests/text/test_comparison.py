@@ -70,6 +70,9 @@ SAME = [
     ("no lower back pain", "not any lower back pain"),
     ("the disorder is hereditary", "it is an inherited disorder"),
     ("nil by mouth after midnight", "nothing to eat or drink after midnight"),
+    ("high calcium", "calcium ↑"),
+    ("血钙升高", "血钙↑"),
+    ("glucose > 10 mmol/L", "glucose above 10 mmol/L"),
     ("nil by mouth after midnight", "do not eat or drink after midnight"),
     ("do not eat before the test", "fast before the test"),
     ("预后良好", "预后佳"),
@@ -121,6 +124,8 @@ OPPOSITE = [
     ("禁欲", "同房"),
 ]
 OTHER_AMOUNT = [
+    ("HbA1c > 7%", "HbA1c < 7%"),
+    ("血糖>10mmol/L", "血糖<10mmol/L"),
     ("早3片晚1片", "早1片晚3片"),
     ("3 tablets in the morning and 1 tablet at night", "1 tablet in the morning and 3 tablets at night"),
     ("platelet count 250,000", "platelet count 40,000"),
@@ -150,6 +155,8 @@ OTHER_AMOUNT = [
     ),
 ]
 OTHER_SIDE = [
+    ("Low TSH", "↑ TSH"),
+    ("血钙↑", "血钙↓"),
     ("未见明显异常", "发现异常"),
     ("骨密度降低", "骨密度正常"),
     ("uric acid is within the normal range", "elevated uric acid"),

@@ -14,6 +14,9 @@ SAME = {
     "[rest](http://x.y) and ![a picture](a.png)": "rest and a picture",
     "Rest\n---\nIce": "Rest\n\nIce",
     "- **no** coffee": "- no coffee",
+    # What data sets write in place of a file.
+    "Acne (attachment removed to protect patient identity), mild": "Acne, mild",
+    "Attachment removed (see below)": "Attachment removed (see below)",
     # HTML: tags of blocks end a line.
     "<b>Rest</b> the <span class='x'>knee</span>": "Rest the knee",
     "<p>Rest</p><p>Ice</p>": "\nRest\n\nIce\n",
@@ -34,6 +37,9 @@ SAME = {
     # Russian, Greek and units stay.
     "оставить в покое": "оставить в покое",
     "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF": "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF",
+    # Arrows for high and low, but not those from one thing to the next.
+    "↓ ferritin, ↑TIBC, Ca ↓, 血钙↑↑": "low ferritin, high TIBC, Ca low, 血钙升高",
+    "5 mg → 10 mg": "5 mg → 10 mg",
     # A text in capitals.
     "TAKE IBUPROFEN 400 MG": "take ibuprofen 400 mg",
     "TAKE ASPIRIN EVERY DAY (阿司匹林)": "take aspirin every day (阿司匹林)",

@@ -308,7 +308,7 @@ def _read_verdict(text: str, lang: Lang) -> Callable[[Piece], Piece] | None:
     core, condition = split_condition(text)
     answer = read_verdict(text)
     space = "" if lang == "zh" else " "
-    if answer is None and _is_detail(core):
+    if answer is None and is_detail(core):
         return lambda name: replace(name, text=text if _MEASURE.fullmatch(name.text) else f"{name.text}{space}{text}")
     if answer is not None:
         before, behind = "" if answer else _NONE[lang], ""
@@ -321,7 +321,7 @@ def _read_verdict(text: str, lang: Lang) -> Callable[[Piece], Piece] | None:
     return lambda name: replace(name, text=space.join(filter(None, (before, name.text, behind))))
 
 
-def _is_detail(text: str) -> bool:
+def is_detail(text: str) -> bool:
     """Return whether a text gives an amount or a level, and does not say of what: "5 mg", "raised"."""
     if _LEVEL_OR_NUMBER.fullmatch(text):
         return True

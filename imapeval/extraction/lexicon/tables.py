@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import Piece, split_items, trim_piece
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_list_governor, is_category
+from imapeval.extraction.lexicon.items import is_detail
 from imapeval.text.negation.governors import find_governor
 from imapeval.text.negation.stance import is_negated
 from imapeval.text.negation.yes_no import answer_header, read_verdict, strip_question
@@ -166,7 +167,7 @@ def _read_row(
             others.append(GovernedSentence(cell.piece, governors[column]))
         elif find_governor(cell.piece.text) == cell.piece.text:
             verdicts += [_join(cell.piece.text, name, lang=lang) for name in names]  # "avoid"
-        elif _DIGIT.search(cell.raw):
+        elif _DIGIT.search(cell.raw) or is_detail(cell.piece.text):
             details.append(cell.piece.text)
         elif parse_phrase(cell.piece.text).words:
             others.append(GovernedSentence(cell.piece))

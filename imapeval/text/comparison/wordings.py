@@ -150,13 +150,14 @@ def _combine(verdict: WordingVerdict | None, other: WordingVerdict | None) -> Wo
 
 def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two phrases without their conditions."""
-    if a.whole == b.whole != "":
+    amounts = compare_amounts(a.amounts, b.amounts)
+    agree = amounts in (None, AmountRelation.SAME)
+    # Normal forms lack the signs of "> 7%" and "< 7%".
+    if agree and a.whole == b.whole != "":
         return WordingVerdict.SAME
     if verdict := _compare_parts(a, b):
         return verdict
     same_stance = a.stance.denies == b.stance.denies
-    amounts = compare_amounts(a.amounts, b.amounts)
-    agree = amounts in (None, AmountRelation.SAME)
     turned = a.roles is not None and a.roles.kind == "choice" and _change_places(a, b)
     if turned and (antonyms := find_antonyms(a.words, b.words)):
         # "More often in boys than in girls" is "less often in girls than in boys".

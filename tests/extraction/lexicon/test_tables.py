@@ -42,6 +42,7 @@ TABLES = [
     ),
     ("| 药物 | 用量 |\n|---|---|\n| 布洛芬 | 禁用 |\n| 阿莫西林 | 500mg |", "zh", ["禁用布洛芬", "阿莫西林500mg"]),
     ("| Test | Result |\n|---|---|\n| CT | no bleeding |", "en", ["CT", "no bleeding"]),
+    ("| Test | Result |\n|---|---|\n| Albumin | ↓ |\n| CRP | high |", "en", ["Albumin low", "CRP high"]),
     # No tables.
     ("Take A | B.\nThen rest.", "en", ["Take A | B", "rest"]),
     ("|---|---|\n|---|---|", "en", []),
