@@ -128,8 +128,9 @@ class EditedText:
 class PlainText:
     """A text without its layout.
 
-    Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters are removed; a text
-    in capitals is lower-cased, unusual forms of letters become ordinary ones, and arrows words ("high", "low").
+    Markdown emphasis, headings, links and rules, HTML tags and entities, invisible characters and notes of removed
+    attachments are removed; a text in capitals is lower-cased, unusual forms of letters become ordinary ones, and
+    arrows words ("high", "low").
 
     Attributes:
         text: The plain text.
@@ -140,7 +141,7 @@ class PlainText:
 
     def __init__(self, text: str) -> None:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
-        for find in (_find_html, _find_markdown, _find_arrows):
+        for find in (_find_html, _find_markdown, _find_redactions, _find_arrows):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
         plain = fold_confusables(self._layers[-1].text)
         if not (plain.isascii() or has_chinese(plain)):

@@ -1,6 +1,6 @@
-"""What surrounds the statements of an answer without being one: disclaimers of a chatbot, and heads of lists.
+"""What surrounds the statements of an answer without being one.
 
-Pure; uses no dictionary.
+Disclaimers of a chatbot, introductions of lists, and what a statement is based on. Pure; uses no dictionary.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 # What a whole sentence may say of the answer itself.
+_TEXT = "(?:information|answer|response|content)"
 _DISCLAIMER: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
-        r"|\b(?:this|the) (?:above )?(?:information|answer|response|content)"
-        r"(?: (?:given|provided|presented|contained))?(?: here| above)?"
-        r" (?:is|should|must|does|cannot)\b|\battachments? removed\b",
+        r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for (?:[\w'’-]+ ){0,3}?"
+        r"(?:advice|care|consultation|diagnosis|doctors?|evaluation|medical|physicians?|professionals?)\b"
+        r"|\bfor (?:general )?informational purposes\b"
+        # Not "the response is inadequate", which is said of a treatment.
+        rf"|\b(?:this (?:above )?{_TEXT}|the above {_TEXT}"
+        rf"|the {_TEXT} (?:(?:given|provided|presented|contained)(?: here| above)?|here|above))"
+        r" (?:is|should|must|does|cannot)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"仅供参考|不能(?:代替|替代|取代)(?:医生|专业|面诊)|不构成(?:医疗|诊断|任何)"),
