@@ -489,6 +489,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     ),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
     "text.negation.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
+    "text.negation.governors.find_label_governor": lambda text: [
+        governors.find_label_governor(text, lang) for lang in FACT_LANGS
+    ],
     "text.normalise.normalise_unicode": lambda text: normalise_unicode(text, "NFKC"),
     "text.dimensions.opposites.list_antonyms": lambda text: opposites.list_antonyms(text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.lists import MAX_PLAIN_CHARACTERS, Line, List, locate_sentences
-from imapeval.text.negation.governors import find_governor, find_negator
+from imapeval.text.negation.governors import find_governor, find_label_governor, find_negator
 from imapeval.text.negation.stance import (
     CHINESE_ADVICE_AGAINST,
     NEGATING_CHARACTERS,
@@ -68,7 +68,11 @@ _POINTED = re.compile(
     re.IGNORECASE,
 )
 """What a heading may say behind its negation where it points to its list: "avoid the following triggers"."""
-_EXPLANATION = re.compile(r"\s*[:：]\s*(?:it|this|that|they|there|the|you|we|I)\b", re.IGNORECASE)
+_EXPLANATION = re.compile(
+    r"\s*[:：]\s*(?:(?:it|this|that|they|there|the|you|we|I|because|due|may|can|could|will)\b|(?:\w+ )?risk\b"
+    r"|会|能|可[能以]|因为?(?![素子])|有?风险)",
+    re.IGNORECASE,
+)
 _ANSWER = re.compile(r"(?:it|they|he|she|you|we|I|these|those|that|this)\b", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*[:：][^,;:.!?]*?\b(?:is|are|was|were|has|have|can|will)\b", re.IGNORECASE)
 # What precedes a heading: "during the treatment, avoid the following".
@@ -166,7 +170,8 @@ def find_list_governor(text: str, lang: Lang) -> str:
         return "do not"
     if _CONTRAINDICATIONS.fullmatch(text):
         return "禁用于" if lang == "zh" else "contraindicated in"
-    return _find_governor_of_all(text, lang) or _find_governor_of_all(_strip_topic(text, lang), lang)
+    governor = find_label_governor(text, lang) or _find_governor_of_all(text, lang)
+    return governor or _find_governor_of_all(_strip_topic(text, lang), lang)
 
 
 def _find_governor_of_all(text: str, lang: Lang) -> str:

@@ -163,7 +163,7 @@ def _read_row(
             verdicts += [_state_answer(name, table.name(column), governors[column], lang, yes=answer) for name in names]
         elif cell.piece is None:
             continue
-        elif not label or governors[column] or len(cell.raw) > _MAX_DETAIL_CHARACTERS:
+        elif not label or len(cell.raw) > _MAX_DETAIL_CHARACTERS or (governors[column] and not is_detail(cell.raw)):
             others.append(GovernedSentence(cell.piece, governors[column]))
         elif find_governor(cell.piece.text) == cell.piece.text:
             verdicts += [_join(cell.piece.text, name, lang=lang) for name in names]  # "avoid"

@@ -148,3 +148,35 @@ def is_unsuitable(text: str) -> bool:
     (True, False)
     """
     return re.match(rf"(?:strictly )?{_UNSUITABLE}\b", text, re.IGNORECASE) is not None
+
+
+# Labels that are a mere verdict on what is named behind them, and the words that say the same of each thing.
+_LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
+    "en": (
+        ("no need for", re.compile(r"unnecessary|not (?:needed|necessary|required)", re.IGNORECASE)),
+        (
+            "avoid",
+            re.compile(
+                rf"(?:(?:absolutely|strictly) )?(?:{_UNSUITABLE}|unsuitable|inadvisable"
+                r"|not (?:acceptable|appropriate|indicated|ok(?:ay)?|permitted|safe|suitable))",
+                re.IGNORECASE,
+            ),
+        ),
+        (
+            "no",
+            re.compile(r"absent|negative|(?:excluded|ruled out)|not (?:detected|found|present|seen)", re.IGNORECASE),
+        ),
+    ),
+    "zh": (("避免", re.compile("不(?:安全|适[合宜用])")), ("无", re.compile("阴性|未(?:见|发现|检出)|不存在|已?排除"))),
+}
+
+
+def find_label_governor(text: str, lang: Lang) -> str:
+    """Return the words that deny each thing behind a label that is a mere verdict; "" for any other text.
+
+    >>> find_label_governor("Unsafe", "en"), find_label_governor("Absent", "en"), find_label_governor("阴性", "zh")
+    ('avoid', 'no', '无')
+    >>> find_label_governor("Unsafe drugs", "en"), find_label_governor("Safe", "en")
+    ('', '')
+    """
+    return next((words for words, label in _LABELS[lang] if label.fullmatch(text)), "")

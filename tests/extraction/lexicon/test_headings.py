@@ -136,6 +136,17 @@ TEXTS = [
     ("注意避免：①咳嗽；②提重物。可进食。", "zh", ["注意避免咳嗽", "注意避免提重物", "进食"]),
     ("不要：1、喝啤酒 2、吃火锅。多饮水。", "zh", ["不要喝啤酒", "不要吃火锅", "多饮水"]),
     ("患者没有：1.发热2.皮疹。", "zh", ["没有发热", "没有皮疹"]),
+    # A verdict alone.
+    ("Given: salbutamol. Contraindicated: beta blockers.", "en", ["Given", "salbutamol", "avoid beta blockers"]),
+    ("Safe: rest. Not safe: codeine, aspirin.", "en", ["Safe", "rest", "avoid codeine", "avoid aspirin"]),
+    ("Present: fever; absent: rash and cough.", "en", ["Present", "fever", "no rash", "no cough"]),
+    ("Forbidden:\n- bread\n- pasta\n\nRest.", "en", ["avoid bread", "avoid pasta", "Rest"]),
+    ("Not needed: antibiotics. Rest.", "en", ["no need for antibiotics", "Rest"]),
+    ("阳性：流感。阴性：新冠、疟疾。", "zh", ["阳性", "流感", "无新冠", "无疟疾"]),
+    ("不安全：可待因。", "zh", ["避免可待因"]),
+    ("Unsafe: it causes bleeding.", "en", ["Unsafe", "it causes bleeding"]),
+    ("Contraindicated: high risk of bleeding.", "en", ["Contraindicated", "high risk of bleeding"]),
+    ("Negative: the test shows no infection.", "en", ["Negative", "the test shows no infection"]),
     # Headings that deny nothing of what they introduce, or not all of it.
     ("Not serious: 1) you are young 2) it is mild", "en", ["Not serious", "young", "mild"]),
     ("Foods to avoid constipation:\n- bran", "en", ["Foods to avoid constipation", "bran"]),

@@ -33,6 +33,8 @@ TABLES = [
         "zh",
         ["鸡肉", "忌腊肉", "忌香肠"],
     ),
+    ("| Sign | Found | Absent |\n|---|---|---|\n| Skin | spots | ulcers |", "en", ["spots", "no ulcers"]),
+    ("| Test | Positive | Negative |\n|---|---|---|\n| Flu | 5 | 3 |", "en", ["Flu 5 3"]),
     ("Foods to avoid:\n\n| Food | Why |\n|---|---|\n| Coffee | acid |", "en", ["avoid Coffee", "acid"]),
     # Doses and verdicts belong to their drug.
     (
