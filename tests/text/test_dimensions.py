@@ -36,6 +36,8 @@ def test_the_search_finds_what_all_patterns_find():
         ("左右下肢均肿胀", 2),
         ("100% blocked artery", 2),
         ("let in some fresh air", 0),
+        ("un-complicated", 1),
+        ("non-serious", 1),
     ],
 )
 def test_words_are_sides_only_where_they_mean_one(text, sides):

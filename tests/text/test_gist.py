@@ -1,5 +1,6 @@
 """Phrases compared without words that only state that something is so."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,12 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         ("忌辛辣", "辣的可以照吃", WordingVerdict.OPPOSITE),
         ("不需要手术", "用不着开刀", WordingVerdict.SAME),
         ("病因已经查明", "原因不清楚", WordingVerdict.OTHER_SIDE),
+        ("病因已查明", "病因尚未查明", WordingVerdict.OTHER_SIDE),
+        ("因未明确诊断", "已明确诊断", WordingVerdict.OPPOSITE),
+        ("resectable tumour", "un-resectable tumour", WordingVerdict.OTHER_SIDE),
+        ("related to diet", "un-related to diet", WordingVerdict.OTHER_SIDE),
+        ("preventable", "un-preventable", WordingVerdict.OTHER_SIDE),
+        ("treatable", "un-treatable", WordingVerdict.OTHER_SIDE),
         # What is only near the opposite.
         ("急性期冷敷", "缓解期热敷", None),
         ("夜间加重", "白天减轻", None),
@@ -170,6 +177,23 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
 )
 def test_gists_and_lists(reference, response, verdict):
     assert compare_wordings(reference, response) is verdict
+
+
+UNKNOWN_CAUSE = (
+    "病因不明",
+    "病因未明",
+    "病因尚不明确",
+    "病因尚未明确",
+    "病因至今未明",
+    "原因未知",
+    "原因不详",
+    "尚未查明原因",
+)
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(UNKNOWN_CAUSE, 2)])
+def test_wordings_of_an_unknown_cause_do_not_contradict_each_other(one, other):
+    assert compare_wordings(one, other) not in (WordingVerdict.OPPOSITE, WordingVerdict.OTHER_SIDE)
 
 
 @pytest.mark.parametrize("value", ["İnherited disease", "stomach paın", "per oſ"])

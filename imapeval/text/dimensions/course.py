@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_NON = r"(?<!non-)(?<!non )(?<!non)(?<!un)(?<!un-)"
+_NON = r"(?<!non-)(?<!non )(?<!un-)"
 _ORGAN_NODES = r"(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other (?:organs?|parts|areas)|distant|nearby|surrounding|neighbou?ring|elsewhere|another part)"
 _PREGNANCY = r"(?:f(?:o)?etus|pregnancy|embryo|baby)"
 
@@ -29,7 +29,7 @@ STANDALONE = (
         r"\b(?:myelo(?:blastic|id|cytic|genous)|granulocytic)(?= leuk)|(?:髓系|髓性|髓细胞性?|粒细胞性?|非淋巴细胞性?)(?=白血病)",
     ),
     (
-        r"(?<!de)(?<!de-)\bcompensated(?= (?:cirrhosis|liver|heart|phase|stage|shock|acidosis|alkalosis)\b)|(?<!失)代偿[期性]",
+        r"(?<!de-)\bcompensated(?= (?:cirrhosis|liver|heart|phase|stage|shock|acidosis|alkalosis)\b)|(?<!失)代偿[期性]",
         r"\bdecompensated\b|失代偿[期性]?",
     ),
     (
@@ -115,7 +115,7 @@ CONTRARIES = (
     (r"\blukewarm\b|\btepid\b", r"\bhot(?= (?:baths?|showers?)\b)|(?<=baths as )hot\b"),
     (
         r"\b(?:pre-?diabet(?:es|ic)|borderline)(?= range\b)",
-        r"(?<!pre)(?<!pre-)(?<!non-)\bdiabet(?:es|ic)(?= range\b)",
+        r"(?<!pre-)(?<!non-)\bdiabet(?:es|ic)(?= range\b)",
         r"\b(?:normal|non-?diabetic)(?= range\b)",
     ),
 )
@@ -144,35 +144,38 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Invasive or not.
     (
-        r"(?<!non-)(?<!non)(?<!non )(?<!minimally )(?<!less )\binvasive(?= (?:cancer|carcinoma|tumou?r|ductal|lobular|disease|growth|mole)|$)|(?<!非)浸润性|(?<!非)侵袭性(?!真菌|曲霉|葡萄胎|肺)",
+        r"(?<!non-)(?<!non )(?<!minimally )(?<!less )\binvasive(?= (?:cancer|carcinoma|tumou?r|ductal|lobular|disease|growth|mole)|$)|(?<!非)浸润性|(?<!非)侵袭性(?!真菌|曲霉|葡萄胎|肺)",
         r"\bnon-?invasive (?=cancer|carcinoma|tumou?r|ductal|disease)|\bpre-?invasive\b|非浸润性?|非侵袭性",
     ),
     (
-        r"(?<!un)(?<!non-)\b(?:resectable|operable)\b|\bcan be (?:removed(?: surgically| by surgery)?|operated(?: on)?|resected|cut out)\b|[可能](?:够|以)?(?:手术)?切除|(?:还|尚|仍)[能可]以?(?:手术|切(?!开|口|忌|勿|除))|[有无]手术(?:切除)?的?机会",
-        r"\b(?:un|non-?)resectable\b|\binoperable\b|(?:失去|丧失|错过)了?手术(?:切除)?的?(?:机会|时机)",
+        r"(?<!un-)(?<!non-)\b(?:resectable|operable)\b|\bcan be (?:removed(?: surgically| by surgery)?|operated(?: on)?|resected|cut out)\b|[可能](?:够|以)?(?:手术)?切除|(?:还|尚|仍)[能可]以?(?:手术|切(?!开|口|忌|勿|除))|[有无]手术(?:切除)?的?机会",
+        r"\b(?:un|non)-?(?:resectable|operable)\b|\binoperable\b|(?:失去|丧失|错过)了?手术(?:切除)?的?(?:机会|时机)",
     ),
     # How serious and urgent.
     (
-        r"(?<!nothing )\bserious(?:ly)?\b|\blife[- ]threatening\b|\bworr(?:ying|isome)\b|\balarming\b|(?<!nothing )\bsinister\b|(?<!nothing )\bto worry about\b|\b(?:cause|reason) for (?:concern|alarm|worry)\b|(?<!disease )\bcritically ill\b"
+        r"(?<!nothing )(?<!non[- ])\bserious(?:ly)?\b|\blife[- ]threatening\b|\bworr(?:ying|isome)\b|\balarming\b|(?<!nothing )\bsinister\b|(?<!nothing )\bto worry about\b|\b(?:cause|reason) for (?:concern|alarm|worry)\b|(?<!disease )\bcritically ill\b"
         r"|(?<!症状)严重(?!急性呼吸)|危重|凶险|危及生命|生命危险|要命|大碍|碍事|大问题|问题(?=不大)|(?<!不)(?<!无关)要紧(?!事)",
-        r"\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题",
+        r"\bnon[- ]?serious\b|\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题",
     ),
     (
         rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|\b(?:go|going|get|head|rush)(?: straight| immediately)? to (?:the |an |your nearest |the nearest )?(?:emergency(?: department| room)?|er|casualty)\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
         r"\bnon-?(?:urgent|emergency)\b|\bnon (?:urgent|emergency)\b|\belective(?:ly)?\b|\b(?:it |this |that )?can (?:safely )?wait\b(?: for (?:a |the |your )?(?:routine|next|regular) (?:visit|appointment|check-?up))?|\b(?:book|make|schedule|arrange) (?:an? |your )?(?:routine|regular) (?:visit|appointment|check-?up)\b|择期|可以等|可以缓",
     ),
-    (r"\bcomplications?\b|(?<!un)\bcomplicated\b(?= by|$)|并发症|合并症", r"\buncomplicated\b|\buneventful(?:ly)?\b"),
+    (
+        r"\bcomplications?\b|(?<!un-)\bcomplicated\b(?= by|$)|并发症|合并症",
+        r"\bun-?complicated\b|\buneventful(?:ly)?\b",
+    ),
     (
         r"\bsequelae?\b|\blasting (?:damage|effects?|problems?|harm|injury|consequences)\b|\blong[- ]term (?:damage|consequences|effects|problems)\b|\bafter-?effects?\b|\bresidual (?:symptoms?|deficits?|damage|weakness|disability)\b|\bpermanent damage\b|后遗症|落下(?:病根|毛病|残疾)|留下?(?:病根|残疾|后遗症?)",
     ),
     (r"\bscar(?:s|red|ring)\b|\b(?:a|any|no|leaves?) scar\b|留疤|疤痕(?!疙瘩|体质|子宫)|留(?:下)?(?:疤|印子|痕迹)",),
     (
-        r"(?<!un)\bpreventable\b|\b(?:can|cannot|could) be prevented\b|(?:可以?|能够?)预防|预防得了",
-        r"\bunpreventable\b|\bunavoidable\b|\binevitable\b",
+        r"(?<!un-)\bpreventable\b|\b(?:can|cannot|could) be prevented\b|(?:可以?|能够?)预防|预防得了",
+        r"\bun-?preventable\b|\bunavoidable\b|\binevitable\b",
     ),
     (
-        r"(?<!un)\btreatable\b|\brespond(?:s|ed|ing)?(?: very| quite)?(?: well)? to (?:treatment|therapy|antibiotics|steroids|medication|medicines?|drugs|chemotherapy)\b|治疗(?:反应|效果)(?:很|较|比较)?(?:良好|好|佳)|对[^，,。]{1,8}(?:反应良好|治疗有效)",
-        r"\brefractory\b(?! (?:error|period))|\bintractable\b|\btreatment[- ]resistant\b|\buntreatable\b|难治性?|顽固性?|治疗(?:反应|效果)(?:较|很)?(?:差|不佳|不良)|疗效(?:较|很)?(?:差|不佳)",
+        r"(?<!un-)\btreatable\b|\brespond(?:s|ed|ing)?(?: very| quite)?(?: well)? to (?:treatment|therapy|antibiotics|steroids|medication|medicines?|drugs|chemotherapy)\b|治疗(?:反应|效果)(?:很|较|比较)?(?:良好|好|佳)|对[^，,。]{1,8}(?:反应良好|治疗有效)",
+        r"\brefractory\b(?! (?:error|period))|\bintractable\b|\btreatment[- ]resistant\b|\bun-?treatable\b|难治性?|顽固性?|治疗(?:反应|效果)(?:较|很)?(?:差|不佳|不良)|疗效(?:较|很)?(?:差|不佳)",
     ),
     (
         r"\b(?:well|adequately|tightly|fully)[- ]controlled\b|\bunder (?:good )?control\b|\bgood control\b|控制(?:得)?(?:很|较|比较)?(?:好|良好|理想|满意|平稳|稳定)|控制达标|得到(?:了)?控制|控制[得不](?:住|好|理想)",
@@ -180,9 +183,9 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Cause. 引起, 导致 and 所致 stay light words.
     (
-        r"(?<!un)\brelated to\b|\bassociated with\b|(?<!un)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b(?! (?:an? )?(?:virus|bacteri|fung))|\bdue to\b(?! (?:an? )?(?:virus|bacteri|fung))|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
+        r"(?<!un-)\brelated to\b|\bassociated with\b|(?<!un-)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b(?! (?:an? )?(?:virus|bacteri|fung))|\bdue to\b(?! (?:an? )?(?:virus|bacteri|fung))|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
         r"|(?<!没)(?:有关系?|相关(?!科|专|检查|症状|知识)|无关(?!紧要)|没有关系|有关联|脱不了干系)",
-        r"\bunrelated to\b|\bunconnected (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?:(?<=[与和跟同].)|(?<=[与和跟同].{2})|(?<=[与和跟同].{3})|(?<=[与和跟同].{4})|(?<=[与和跟同].{5}))没关系",
+        r"\bun-?related to\b|\bun-?(?:linked|connected) (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?:(?<=[与和跟同].)|(?<=[与和跟同].{2})|(?<=[与和跟同].{3})|(?<=[与和跟同].{4})|(?<=[与和跟同].{5}))没关系",
     ),
     # Pregnancy.
     (
@@ -194,13 +197,13 @@ STANDALONE_COMPLEMENTS = (
         r"\bectopic(?= (?:pregnanc|gestation))|\bpregnancy is (?:ectopic|tubal)\b|\btubal (?=pregnanc)|\boutside (?:of )?the (?:uterus|womb)\b|\bextra-?uterine\b|宫外(?:孕|妊娠)|异位(?:妊娠|孕期)|输卵管(?:妊娠|孕期)|(?:(?<=孕囊)|(?<=胚胎)|(?<=受精卵))(?:位于|在|着床(?:在|于)|种植(?:在|于))(?:输卵管|宫角|宫外|子宫外)内?",
     ),
     (
-        r"\bfertile\b(?<!infertile)|\bfertility (?:is |remains )(?:usually )?(?:normal|preserved|unaffected|intact)\b|\b(?:can|cannot|can['’]t|could|able to) (?:still |also |naturally )?(?:conceive|(?:get|become|fall) pregnan(?:t|cy)|have (?:children|a baby|babies)|father (?:a child|children))\b|有生育能力|能(?:够)?(?:再|正常|自然)?(?:怀孕|受孕|生育|怀上|生孩子|要孩子)|保留生育",
+        r"\bfertile\b|\bfertility (?:is |remains )(?:usually )?(?:normal|preserved|unaffected|intact)\b|\b(?:can|cannot|can['’]t|could|able to) (?:still |also |naturally )?(?:conceive|(?:get|become|fall) pregnan(?:t|cy)|have (?:children|a baby|babies)|father (?:a child|children))\b|有生育能力|能(?:够)?(?:再|正常|自然)?(?:怀孕|受孕|生育|怀上|生孩子|要孩子)|保留生育",
         r"\binfertil(?:e|ity)\b|\b(?:unable to|difficulty|trouble|harder to) (?:conceiv(?:e|ing)|(?:get|become|getting|becoming) pregnan(?:t|cy)|have (?:children|a baby))\b|\b(?:affects?|impairs?|damages?|harms?|reduces?) (?:your |his |her |the |their |future |male |female )?fertility\b|不孕(?!不育科)|不育(?!科)|影响(?:到|今后的?|以后|将来)?(?:生育|怀孕|受孕|孕期|生孩子)|丧失生育|生育能力(?:下降|降低|受损|丧失)",
     ),
     # Whether the cause is known.
     (
-        r"(?:病因|原因)(?:已经?|现已|基本|都|是)?(?:查明|明确|清楚|找到|查清|弄清)(?!性)",
-        r"(?:病因|原因)(?:尚|还|至今|目前|仍|暂)?(?:不明确?|不清楚?)|不明原因",
+        r"(?:病因|原因)(?:已经?|现已|基本|都|是)?(?:查明|明确|清楚|找到|查清|弄清)(?!性)|(?:已经?|现已)查明(?:病因|原因)",
+        r"(?:病因|原因)(?:尚|还|至今|目前|仍|暂)?(?:[不未]明确?|不清楚?|不详|未(?:查明|知))|(?:尚|还|至今|目前|仍)?未查明(?:病因|原因)|不明原因",
     ),
     # Length of life.
     (
@@ -208,7 +211,7 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:shorten\w*|reduc\w+|affects?|decreas\w+|limits?) (?:the |your |his |her |their )?(?:life|lives|life ?span|life ?expectancy)\b(?!-)|\b(?:shorter|reduced|limited|shortened) (?:life ?(?:span|expectancy)|life)\b|\blife ?(?:span|expectancy) (?:is|may be|can be) (?:reduced|shortened|shorter|lower|affected)\b|影响(?:到)?寿命|缩短寿命|寿命也?(?:会|可能)?(?:明显|显著|往往|通常)?(?:缩短|较短|变短|减少|受影响)|短命|折寿|减寿",
     ),
     (
-        r"(?<!non-)(?<!non )(?<!non)\btoxic(?:ity)?\b(?! (?:shock|epidermal|megacolon|adenoma|nodular|multinodular|goit|encephal|polyneur|neurop|hepatitis|synovitis|amblyopia|leuko))|\bpoisonous\b|有毒(?!副)|[无没]毒(?!副)|毒性(?:大|较大|很大|强|作用)",
+        r"(?<!non-)(?<!non )\btoxic(?:ity)?\b(?! (?:shock|epidermal|megacolon|adenoma|nodular|multinodular|goit|encephal|polyneur|neurop|hepatitis|synovitis|amblyopia|leuko))|\bpoisonous\b|有毒(?!副)|[无没]毒(?!副)|毒性(?:大|较大|很大|强|作用)",
         r"\bnon-?(?:toxic|poisonous)\b",
     ),
 )
