@@ -11,7 +11,7 @@ from imapeval.evaluation.samples.rows import UnusableCell, is_blank, list_column
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
     from pathlib import Path
 
 NAMES = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
@@ -38,6 +38,8 @@ _ANSWER = ("answer", "答案")
 
 _NUMBERED_REFERENCE = re.compile(r"references?_?([0-9]{1,9})")
 
+_REFERENCE_NAMES = frozenset({"reference", "references"})
+
 _ABSENT = object()
 
 _log = get_logger(__name__)
@@ -61,7 +63,8 @@ class Columns:
         for name, columns in self.sources.items():
             values = [value for column in columns if (value := _look_up(fields, column)) is not _ABSENT]
             if len(columns) > 1:
-                sample_fields["references"] = [value for value in values if not is_blank(value)]
+                lists = [cast("list[Any]", value) if isinstance(value, list) else [value] for value in values]
+                sample_fields["references"] = [value for some in lists for value in some if not is_blank(value)]
             elif values:
                 sample_fields[name] = values[0]
         used = {column for columns in self.sources.values() for column in columns}.union(self.systems)
@@ -99,9 +102,11 @@ def choose_columns(
     sources = {name: _resolve(name, text, names, rows, path) for name, text in wanted.items()}
     systems = sources.pop("response") if len(sources.get("response", ())) > 1 else ()
     used = {column for columns in sources.values() for column in columns}.union(systems)
+    # What the user maps is the whole reference, in either spelling.
+    settled = wanted.keys() | (_REFERENCE_NAMES if wanted.keys() & _REFERENCE_NAMES else set[str]())
     for name in names:
         is_field = name in NAMES or name == "ratings" or name.startswith("ratings.")
-        if is_field and name not in used and name not in wanted and not (systems and name == "system"):
+        if is_field and name not in used and name not in settled and not (systems and name == "system"):
             sources[name] = (name,)
     if systems and (rated := next((name for name in sources if name.startswith("ratings")), None)):
         raise InputError(
@@ -109,8 +114,9 @@ def choose_columns(
             path=path,
             fix="Write a row for each response, or give the ratings as a file of their own to `imapeval study`.",
         )
-    finder = _Finder(rows, [name for name in names if name not in used and name not in sources], path)
-    finder.take_usual_names(sources, responses=bool(systems))
+    known = {*used, *sources, *settled}
+    finder = _Finder(rows, [name for name in names if name not in known], path)
+    finder.take_usual_names(sources, settled=settled, responses=bool(systems))
     return Columns(sources, systems)
 
 
@@ -173,12 +179,19 @@ class _Finder:
         self._left = {column: _normalise(column) for column in left}
         self._path = path
 
-    def take_usual_names(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:
-        """Add the columns found to `sources`. `responses` is whether columns of responses are already known."""
+    def take_usual_names(self, sources: dict[str, tuple[str, ...]], *, settled: Set[str], responses: bool) -> None:
+        """Add the columns found to `sources`.
+
+        Args:
+            sources: The columns that are already known.
+            settled: Fields that get no column here.
+            responses: Whether columns of responses are already known.
+        """
         before = set(sources)
         for name in NAMES:
-            self._assign_column(sources, name, self._find(name, (name,)))
-        if "references" not in before and (numbered := self._find_numbered()):
+            if name not in settled:
+                self._assign_column(sources, name, self._find(name, (name,)))
+        if "references" not in {*settled, *sources} and (numbered := self._find_numbered()):
             columns = (*sources.pop("reference", ()), *numbered)
             sources["reference" if len(columns) == 1 else "references"] = columns
         for name, usual in _USUAL_NAMES.items():

@@ -248,6 +248,28 @@ def test_of_several_columns_one_with_white_space_alone_is_no_reference(tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("wanted", "fields", "references"),
+    [
+        ({"reference": "a,b"}, {"a": "x", "b": "y", "references": ["z"]}, ("x", "y")),
+        ({"reference": "a"}, {"a": "x", "references": ["z"]}, ("x",)),
+        ({"references": "a,b"}, {"a": "x", "b": "y", "reference": "z"}, ("x", "y")),
+        ({"reference": "a"}, {"a": "x", "References": ["z"]}, ("x",)),
+        ({"reference": "a"}, {"a": "x", "reference_0": "y", "reference_1": "z"}, ("x",)),
+        ({"reference": "a,b"}, {"a": ["x", "y"], "b": "z"}, ("x", "y", "z")),
+        ({}, {"reference": ["x", " "], "reference_2": "y"}, ("x", "y")),
+        ({}, {"References": ["x"], "reference_1": "y"}, ("x",)),
+    ],
+    ids=str,
+)
+def test_which_columns_are_the_reference(
+    tmp_path: Path, wanted: dict[str, str], fields: dict[str, object], references: tuple[str, ...]
+):
+    path = write_jsonl(tmp_path / "d.jsonl", {"question": "Why?", "response": "So."} | fields)
+    (sample,) = read(path, strict=True, columns=wanted)
+    assert sample.references == references
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {"reference": "x", "references": []},
