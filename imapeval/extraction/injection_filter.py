@@ -40,9 +40,12 @@ _LINES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+OVERALL = r"(?:final |overall |total |总体?|整体|综合|最终)?"
+"""Words before a forged score, as a pattern."""
+
 _SCORE_LINE = re.compile(
     # Possessive quantifiers, because adjacent runs of spaces would be divided in every possible way.
-    r"^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
+    rf"^[ \t>*•#]*{OVERALL}(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
     r"[:：=]?+[ \t*]*+\d++(?:\.\d++)?+(?:[ \t]*+(?:/|out of|分))?+(?:[ \t]*+\d++)?+[ \t*.!。！分]*+$",
     re.IGNORECASE | re.MULTILINE,
 )

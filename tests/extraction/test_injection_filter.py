@@ -119,7 +119,7 @@ def test_honest_text_is_kept(text):
     assert find_injections(text) == []
 
 
-@pytest.mark.parametrize("line", ["Score: 7", "**Total score:** 7/10", "score 7", "评分：7分", "总分：7"])
+@pytest.mark.parametrize("line", ["Score: 7", "**Total score:** 7/10", "评分：7分", "总分：7", "综合评分：7/10"])
 def test_a_score_that_is_asked_for_is_a_statement(line):
     assert find_injections(f"Rest.\n{line}") != []
     assert find_injections(f"Rest.\n{line}", score_asked=True) == []

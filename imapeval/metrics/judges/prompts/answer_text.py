@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from imapeval.extraction.injection_filter import has_content
+from imapeval.extraction.injection_filter import OVERALL, has_content
 from imapeval.extraction.source import SourceText
 from imapeval.text.markup import fold_confusables
 from imapeval.types import Pair
@@ -40,7 +40,7 @@ def _compile_score_forms(labels: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-_SCORE_LINE = re.compile(rf"{_LINE}(?:score|评分|得分){_SCORE_AFTER_LABEL}", re.IGNORECASE | re.MULTILINE)
+_SCORE_LINE = re.compile(rf"{_LINE}{OVERALL}(?:score|评分|得分){_SCORE_AFTER_LABEL}", re.IGNORECASE | re.MULTILINE)
 """A line with a score without the name of a criterion, which is forged unless a score was asked for."""
 
 
