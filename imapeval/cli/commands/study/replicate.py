@@ -12,6 +12,7 @@ from imapeval.cli.commands.study.inputs import ResamplesOption, SeedOption, Stud
 from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import DataOptions, JsonOption, KgOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_estimate
+from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +83,10 @@ def replicate(
         # Raw metrics score the others as well, and would be compared on other answers than those on imaps.
         ready = {record.id for _, record in read_records(imaps)}
         rated = rated.take([row for row, name in enumerate(rated.ids) if name in ready])
+        if not rated.ids:
+            raise UsageError(
+                f"{imaps} has imaps of none of the rated answers of {data}. Give the file made from these data."
+            )
     ours = correlate_table(rated, seed=seed, resamples=resamples)
     rows, gains = compare_with_paper(ours, numbers, left_out)
     counts = {system: rated.systems.count(system) for system in dict.fromkeys(rated.systems)}

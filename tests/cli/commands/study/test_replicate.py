@@ -90,6 +90,17 @@ def test_on_ready_imaps_raw_metrics_are_on_the_same_answers(imapeval: Command, u
     assert {counts[name] for name in ("rouge1", "rouge1+imap", "imapscore:paper")} == {6}
 
 
+@pytest.mark.slow
+def test_imaps_of_other_answers_are_named(imapeval: Command, upstream: Path, tmp_path: Path):
+    facts = [{"term": "a", "value": "rest"}]
+    imap = {"id": "other", "query": [], "constraint": [], "relations": [], "reference": facts, "response": facts}
+    (tmp_path / "imaps.jsonl").write_text(json.dumps(imap) + "\n")
+    arguments = ("study", "replicate", "imapscore", "--data", upstream, "--out", tmp_path / "run")
+    done = imapeval(*arguments, "--imaps", tmp_path / "imaps.jsonl")
+    assert done.returncode == 2
+    assert "imaps.jsonl" in done.stderr.splitlines()[-1]
+
+
 def test_what_cannot_be_replicated(imapeval: Command, tmp_path: Path):
     done = imapeval("study", "replicate", "bleu", "--data", tmp_path)
     assert (done.returncode, "unknown paper 'bleu'" in done.stderr) == (2, True)
