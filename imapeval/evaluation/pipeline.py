@@ -44,7 +44,7 @@ def completions_path() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """The language model that extracts imaps, and how it is used.
+    """The language model that reads, relates and judges, and how it is used.
 
     Attributes:
         spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini".
@@ -223,14 +223,15 @@ def open_pipeline(
     from imapeval.graph.encoder import open_encoder
     from imapeval.metrics.base import MetricResources
 
-    opened = open_encoder(encoder) if any("encoder" in metric.requires for metric in metrics) else None
+    # Once for metrics and matcher: a model takes time to load, and memory.
+    opened = open_encoder(encoder) if any(metric.requires & {"encoder", "imap"} for metric in metrics) else None
     resources = MetricResources(llm=llm, encoder=opened, device=device, votes=votes)
     ready = [metric.prepare(resources) for metric in metrics]
     if not any("imap" in metric.requires for metric in metrics):
         return Pipeline(ready)
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=llm, votes=votes)
-    matcher = open_matcher(graph, encoder=encoder, llm=llm if relations else None, progress=progress)
+    matcher = open_matcher(graph, encoder=opened or encoder, llm=llm if relations else None, progress=progress)
     return Pipeline(ready, extractor, matcher, {"graph": graph.hash})
 
 
@@ -252,18 +253,20 @@ def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, 
     return Linker(graph, *_open_index(graph, encoder, progress))
 
 
-def _open_index(graph: Graph, encoder: str, progress: Callable[[int, int], None] | None) -> tuple[Encoder, NameIndex]:
+def _open_index(
+    graph: Graph, encoder: str | Encoder, progress: Callable[[int, int], None] | None
+) -> tuple[Encoder, NameIndex]:
     from imapeval.graph.encoder import open_encoder
     from imapeval.graph.index.names import NameIndex
 
-    opened = open_encoder(encoder)
+    opened = open_encoder(encoder) if isinstance(encoder, str) else encoder
     return opened, NameIndex.open_or_build(graph, opened, progress=progress)
 
 
 def open_matcher(
     graph: Graph,
     *,
-    encoder: str = "use",
+    encoder: str | Encoder = "use",
     llm: Model | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Matcher:
@@ -271,8 +274,9 @@ def open_matcher(
 
     Args:
         graph: The graph.
-        llm: A language model that relates the pairs which the graph leaves open.
-        encoder: "use", or "st:" and a sentence-transformers model.
+        encoder: "use", "st:" and a sentence-transformers model, or an encoder that is already open.
+        llm: A language model that relates all pairs but those of the same wording, and overrules the graph; None to
+            do without.
         progress: Called while an index for another graph or encoder is built, which happens once.
 
     Raises:

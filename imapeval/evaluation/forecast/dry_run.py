@@ -42,7 +42,7 @@ _WITH_FOLLOW_UPS = frozenset({"question-imap", "atomic-facts", "text-questions"}
 """Requests, by the names of their prompts, whose replies usually lead to further requests."""
 
 _WITH_FOLLOW_UPS_ON_IMAPS = frozenset({"answer-inform", "value-relation"})
-"""Those that lead to requests about imaps."""
+"""Likewise, where imaps are related."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,24 +119,22 @@ def open_dry_run(
         ImapEvalError: See `imapeval.evaluation.pipeline`.
     """
     on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
-    if metrics is not None and not on_imaps:
-        resources = MetricResources(llm=model, votes=settings.votes)
-        asking = [metric.prepare(resources) for metric in select_llm_metrics(metrics)]
-        return DryRun(model, None, None, tuple(asking), reads_all=False)
-    reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
-    graph = open_graph(kg)
-    extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
     asking = select_llm_metrics(metrics or ())
     opened = open_encoder(encoder) if any("encoder" in metric.requires for metric in asking) else None
     resources = MetricResources(llm=model, encoder=opened, votes=settings.votes)
     asking = [metric.prepare(resources) for metric in asking]
+    if metrics is not None and not on_imaps:
+        return DryRun(model, None, None, tuple(asking), reads_all=False)
+    reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
+    graph = open_graph(kg)
+    extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
     if settings.relations:
         # It sends no requests itself, but makes the matcher relate all values.
         asking += imapscore.build()[:1]
     if not any("imap" in metric.requires for metric in asking):
         return DryRun(model, extractor, None, tuple(asking), reads_all)
     relating = model if settings.relations else None
-    matcher = open_matcher(graph, encoder=encoder, llm=relating, progress=progress)
+    matcher = open_matcher(graph, encoder=opened or encoder, llm=relating, progress=progress)
     return DryRun(model, extractor, matcher, tuple(asking), reads_all)
 
 
