@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from imapeval.evaluation.ids import list_first
+from imapeval.evaluation.loader_names import FileFormat
 from imapeval.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from imapeval.evaluation.runs.reading import Run
+
+_SUFFIXES = frozenset({*(f".{name}" for name in get_args(FileFormat)), ".ndjson", ".tab", ".xlsm", ".txt", ".eval"})
+"""The suffixes of data files, without ".gz"."""
 
 
 def name_run(run: Run) -> str:
@@ -40,10 +45,12 @@ def name_source(source: str) -> str:
     if source == "-":
         return "stdin"
     path = Path(source)
-    if "*" in path.name:
+    if glob.has_magic(path.name):
         # The folder of a pattern says more than its name.
-        return next((parent.name for parent in path.parents if "*" not in parent.name), "")
-    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
+        return next((parent.name for parent in path.parents if not glob.has_magic(parent.name)), "")
+    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    # Other text after a dot is part of the name: of "data.v1.2", a folder, and "hf:org/my.data:test".
+    return path.stem if path.suffix.lower() in _SUFFIXES else path.name
 
 
 def format_command(words: Sequence[str], *, out: str = "") -> str:

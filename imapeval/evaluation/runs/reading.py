@@ -349,8 +349,8 @@ def _find_line_number(path: Path, begin: int) -> int:
 def _find_by_id(path: Path, ids: Container[str], parse: Callable[[bytes, Path, int], _Item]) -> Iterator[_Item]:
     """Yield the parsed lines with these ids; of the others, parse only those that are not plain JSON, for the error."""
     for number, line in enumerate(complete_lines(path), 1):
-        # Not JSON, or with a lone surrogate: the parser says what is wrong.
-        with suppress(ValueError):
+        # Not JSON, with a lone surrogate, or with a list as its id: the parser says what is wrong.
+        with suppress(ValueError, TypeError):
             row = from_json(line)
             if isinstance(row, dict) and cast("dict[str, str]", row).get("id", "") not in ids:
                 continue

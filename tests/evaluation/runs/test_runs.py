@@ -138,6 +138,14 @@ def test_only_lines_of_the_given_samples_are_checked(folder: Path):
         list(run.find_results({"b"}))
 
 
+def test_an_id_that_is_no_text_is_named(folder: Path):
+    run = Run(folder)
+    line = b'{"id": ["x"], "metric": "rouge1"}\n'
+    (folder / "results.jsonl").write_bytes(line)
+    with pytest.raises(InputError, match="line 1"):
+        list(run.find_results({"a"}))
+
+
 def test_an_outcome_of_another_run_is_named(folder: Path):
     with (folder / "results.jsonl").open("a") as file:
         file.write(
