@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _BUSY_SECONDS = 30.0
 """How long to wait for another process that writes; see `imapeval.llm.middleware.cache`."""
 
-_MODEL = "json_extract(request, '$.identity')"
+# Only a damaged request has no identity.
+_MODEL = "coalesce(json_extract(request, '$.identity'), '')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,12 @@ class CachedCompletions:
 
 
 def list_models(path: Path) -> list[CachedCompletions]:
-    """Return statistics per model, the most completions first; [] if there is no file.
+    """Return statistics per model, the most completions first; [] if there is no file, or an empty one.
 
     Raises:
         ResourceError: It is not a file of completions, or cannot be read.
     """
-    if not path.exists():
+    if not disk_usage(path):
         return []
     with _opened(path, "ro") as connection:
         rows = connection.execute(
@@ -71,7 +72,7 @@ def clear(path: Path, *, model: str | None = None) -> int:
             f"the cache has no completions of {model!r}. It has those of: {', '.join(known) or 'no model'}. Give "
             "one of these names exactly."
         )
-    if not path.exists():
+    if not disk_usage(path):
         return 0
     with _opened(path, "rw") as connection:
         with connection:
@@ -94,5 +95,5 @@ def _opened(path: Path, mode: str) -> Generator[sqlite3.Connection]:
         raise ResourceError(
             f"the cache of completions {path} cannot be used ({error}). Is another process using it? If the disk is "
             "full, free some space, or delete the file itself. If the file is damaged, move it away: a new one is "
-            "created, and its completions are requested and paid for again."
+            "created, and the lost completions are requested, and paid for, again."
         ) from error

@@ -23,7 +23,7 @@ _NEWEST_WEIGHT = 0.05
 
 
 class AdaptiveConcurrencyLimiter:
-    """Limits concurrent requests, first come first served, and lowers the limit while the server is overloaded.
+    """Limits concurrent requests, first come, first served except after a pause, and lowers the limit in overload.
 
     Congestion control as in TCP: an overload halves the limit, once for all requests that were in flight at the time;
     each time that as many requests in a row as the limit succeed, it grows by one.

@@ -72,9 +72,22 @@ def test_a_missing_file_is_an_empty_cache(tmp_path: Path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"no database" * 100])
-def test_a_file_that_is_not_a_cache_is_left_alone(tmp_path: Path, content: bytes):
+def test_a_file_without_content_is_an_empty_cache(tmp_path: Path):
     path = tmp_path / "c.sqlite"
+    path.touch()  # a process ended before it created the tables
+    assert (list_models(path), clear(path)) == ([], 0)
+
+
+def test_a_completion_without_the_name_of_its_model(path: Path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE completion SET request = json_remove(request, '$.identity') WHERE rowid = 1")
+    assert [cached.model for cached in list_models(path)] == [ONE, "openai:two", ""]
+    with pytest.raises(UsageError, match="openai:two"):
+        clear(path, model="openai:t")
+
+
+def test_a_file_that_is_not_a_cache_is_left_alone(tmp_path: Path):
+    path, content = tmp_path / "c.sqlite", b"no database" * 100
     path.write_bytes(content)
     with pytest.raises(ResourceError, match=r"c\.sqlite"):
         list_models(path)
