@@ -4,8 +4,9 @@ The facts of each answer are numbered from 1, and the model writes `{"relations"
 "why": "...", "relation": "exact"}]}`; pairs that it does not list are unmatched. The wrapping may vary (see
 `imapeval.llm.structured.json_objects`), the content may not: entries that do not name listed facts are dropped and
 reported, and a pair with no relation, or several, keeps the one it had. If no entry names listed facts and a relation,
-the completion is unreadable, because "nothing is related" would be a judgement; so it is with a field
-beside the list, such as "refusal" or "error". Further fields of an entry change nothing about the relation it states.
+the completion is unreadable, because "nothing is related" would be a judgement; a completion with another field beside
+the list, such as "refusal" or "error", is unreadable too. Further fields of an entry change nothing about the relation
+it states.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ request is repeated with more room."""
 _RELATIONS_KEY = "relations"
 _RELATIONS = {relation.value: relation for relation in Relation}
 
-MAX_WORDS = 300
-"""Longest kept explanation of a pair, in characters."""
+_MAX_CHARACTERS = 300
+"""Characters of an explanation, or of a word in place of a relation, that are kept."""
 
 _log = get_logger(__name__)
 
@@ -346,5 +347,7 @@ def _read_number(value: Any) -> int | None:
 
 
 def _clean_words(value: Any) -> str:
+    if not isinstance(value, str):
+        return ""
     # JSON can express lone surrogates, which files cannot hold.
-    return " ".join(value.encode("utf-8", "replace").decode().split())[:MAX_WORDS] if isinstance(value, str) else ""
+    return " ".join(value.encode("utf-8", "replace").decode().split())[:_MAX_CHARACTERS]
