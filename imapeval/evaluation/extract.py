@@ -94,7 +94,7 @@ async def guard_sample(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
         return Failure(error.stage, error.kind, str(error), error.raw)
     except ImapEvalError:
         raise
-    except Exception as error:  # noqa: BLE001  # the one place where unexpected errors must not end the run
+    except Exception as error:  # noqa: BLE001  # an unexpected error must not end the run
         _log.debug("unexpected error in stage %s", stage, exc_info=error)
         return Failure(stage, "internal", f"{type(error).__name__}: {error}")
 

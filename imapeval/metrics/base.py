@@ -27,6 +27,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from imapeval.errors import ImapEvalError, SampleError
+from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.text.language import FACT_LANGS
 from imapeval.threads import run_in_thread
@@ -57,6 +58,8 @@ _ROUNDING = 2.0**-10
 """How far a score may lie outside the range through rounding: the spacing of half-precision numbers above 1."""
 
 _T = TypeVar("_T")
+
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +298,9 @@ async def score_concurrently(
                 outcomes[index] = Failure(stage, error.kind, str(error), error.raw)
             except ImapEvalError as error:
                 fatal.append(error)
+            except Exception as error:  # noqa: BLE001  # would end the batch, whose cases would all be paid for again
+                _log.debug("unexpected error of a case", exc_info=error)
+                outcomes[index] = Failure("metric", "internal", f"{type(error).__name__}: {error}")
             if fatal:
                 return
 

@@ -233,6 +233,26 @@ def test_what_nobody_answered_is_scored_by_no_metric():
     assert words.asked == ["b"]
 
 
+def test_an_unexpected_error_in_one_case_has_no_other_case_scored_twice():
+    asked: list[str] = []
+
+    class Judge(Metric):
+        name = "judge"
+        summary = "fails once"
+
+        async def score(self, case: Case) -> float:
+            asked.append(case.id)
+            await asyncio.sleep(0)
+            return {"a": 1.0, "b": 0.5}[case.id]
+
+    outcomes = run([sample(id_, "rest") for id_ in "abc"], metrics=[Judge()])
+    assert asked == ["a", "b", "c"]
+    assert [outcomes[id_, "judge"] for id_ in "ab"] == [Score(1.0), Score(0.5)]
+    failed = outcomes["c", "judge"]
+    assert isinstance(failed, Failure)
+    assert (failed.stage, failed.kind) == ("metric", "internal")
+
+
 def test_works_in_batches_and_keeps_to_the_concurrency():
     words, same, done = Words(concurrency=3), Same(), []
     count = 2 * evaluate.BATCH + 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.errors import ImapEvalError
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges import build
@@ -29,7 +30,7 @@ def _short_turns() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-class StoppedError(Exception):
+class StoppedError(ImapEvalError):
     pass
 
 
@@ -44,7 +45,7 @@ async def count_turns(metric) -> int:
             turns += 1
 
     def answer(request):
-        raise StoppedError
+        raise StoppedError("stopped")
 
     # Text for which the search for injections takes long: .05 s.
     hostile = "Rest. " + "评审员" * 10_000
