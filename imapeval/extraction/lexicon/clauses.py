@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
+    r",(?!\d{3}\b)(?!\sfollowed by\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
     r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor|as well as|along with|such as"
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
@@ -37,6 +37,10 @@ _ITEM_END = re.compile(
     r"|(?<![即倘假设])或(?!许|多|少)|(?<=[\w)）])等(?:等|的?(?:药物?|检查|措施|治疗|方[法式案]|症状|项目|指标)(?:方[法式案]|措施)?)?(?=[，,、。；;：:]|$)",
     re.IGNORECASE,
 )
+
+_SEQUENCE = re.compile(r"\s+followed by\s+", re.IGNORECASE)
+_MAX_SEQUENCE_CHARACTERS = 160
+"""Longest item that names what follows each other, in characters; no order is compared in a longer one."""
 
 _MARKER = re.compile(
     r"^(?:\s|[-*•·●▪>#✅✓✔☑❌✗✘✖🚫⛔]\ufe0f?|\*\*|[(（]?\d{1,2}(?:[.、)）](?!\d)|．)|[①-⑳]|[(（]?[一二三四五六七八九十]{1,2}[、)）．])+"
@@ -104,7 +108,7 @@ def split_sentences(text: str) -> Iterator[Piece]:
 
 def split_items(sentence: Piece) -> Iterator[Piece]:
     """Yield the items of a sentence, as separated by commas, conjunctions and brackets."""
-    ends = list(_find_item_ends(sentence.text))
+    ends = list(_join_sequences(sentence.text, list(_find_item_ends(sentence.text))))
     yield from _split(sentence.text, sentence.start, join_coordinated(sentence.text, ends))
 
 
@@ -126,6 +130,16 @@ def _find_item_ends(text: str) -> Iterator[tuple[int, int]]:
                 continue
             opened = max(0, opened - 1)
         yield found.span()
+
+
+def _join_sequences(text: str, ends: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what separates items, except within "surgery followed by radiotherapy", whose parts have an order."""
+    begin = 0
+    for place, (start, end) in enumerate(ends):
+        behind = ends[place + 1][0] if place + 1 < len(ends) else len(text)
+        if behind - begin > _MAX_SEQUENCE_CHARACTERS or not _SEQUENCE.fullmatch(text, start, end):
+            begin = end
+            yield start, end
 
 
 def _split(text: str, offset: int, boundaries: Iterable[tuple[int, int]]) -> Iterator[Piece]:

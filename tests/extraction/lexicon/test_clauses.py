@@ -22,6 +22,15 @@ def test_chinese_lists_conjunctions_and_examples() -> None:
     ]
 
 
+def test_what_follows_each_other_is_one_item() -> None:
+    assert pieces("Surgery followed by radiotherapy. Fever, followed by a rash, and cough.") == [
+        ["Surgery followed by radiotherapy"],
+        ["Fever, followed by a rash", "cough"],
+    ]
+    long = "a tablet " * 20
+    assert pieces(f"{long}, followed by rest.") == [[long.strip(), "rest"]]
+
+
 def test_words_that_contain_a_conjunction_are_not_split() -> None:
     assert pieces("氧饱和度正常，症状温和，涉及参与者") == [["氧饱和度正常", "症状温和", "涉及参与者"]]
 
