@@ -1,4 +1,6 @@
-"""Corrections of a run's imaps by people: `corrections.jsonl` in the run directory, append-only.
+"""Corrections of a run's imaps by people: `corrections.jsonl` in the run directory.
+
+Lines are only appended, except that a last line that was left incomplete is overwritten.
 
 Each line has `id`, `reference_index` and `reading` of an imap, `who` and `time`, and one `change`:
 
@@ -303,4 +305,4 @@ def _find_fact(imap: Imap, side: str, fact: Fact) -> int:
     for index, pair in enumerate(pairs):
         if (pair.term, pair.value) == (fact.term, fact.value):
             return index
-    raise UsageError(f"the {side} has no fact {fact.term}: {fact.value}. Reload the page.")
+    raise UsageError(f"the {side} has no fact {fact.term}: {fact.value}.")

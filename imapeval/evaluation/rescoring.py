@@ -116,7 +116,7 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
             except UsageError as error:
                 numbers = ", ".join(map(str, of_imap.values()))
                 raise InputError(
-                    f"a correction of {id_[:60]!r} (lines: {numbers}) does not fit: {error}",
+                    f"a correction of {id_[:60]!r} (lines: {numbers}) does not fit: {str(error).removesuffix('.')}",
                     path=path,
                     fix="Remove it, or reset the corrections of that answer.",
                 ) from error

@@ -107,19 +107,33 @@ class ReviewSession:
                 else [*before, correction]
             )
             try:
-                shown = await self._review_to_dict(id_)
+                # The corrections of one imap can be withdrawn even if those of another one do not fit.
+                shown = await self._review_to_dict(id_, strict=change.kind != "reset")
                 await asyncio.to_thread(append_correction, self._run.folder, correction)
             except BaseException:
                 self._corrections[id_] = before
                 raise
         return {"sample": shown["samples"][0], "texts": list(self._texts.numbers)[texts:]}
 
-    async def _review_to_dict(self, id_: str) -> dict[str, Any]:
-        """Return what the page shows of an answer, with its corrections."""
+    async def _review_to_dict(self, id_: str, *, strict: bool = False) -> dict[str, Any]:
+        """Return what the page shows of an answer, with its corrections.
+
+        If they do not fit, such as a line that was written by hand, the answer is shown as the run has it, and why.
+
+        Raises:
+            UsageError: They do not fit, and `strict` is set.
+        """
         sample, records, results = self._samples[id_], self._records.get(id_, []), self._results.get(id_, [])
         corrections = self._corrections.get(id_, [])
-        if corrections:
-            records = [await self._apply(record, corrections) for record in records]
+        problem = ""
+        try:
+            corrected = [await self._apply(record, corrections) for record in records] if corrections else []
+        except UsageError as error:
+            if strict:
+                raise
+            corrected, problem = [], str(error)
+        if corrected:
+            records = corrected
             outcomes = await rescore(sample, records, metrics=self._metrics, references=self._references)
             results = [
                 replace(result, outcome=outcomes[result.metric]) if result.metric in outcomes else result
@@ -131,7 +145,11 @@ class ReviewSession:
         for record, imap in zip(records, data["samples"][0]["imaps"], strict=True):
             of_imap = [c for c in corrections if c.key == (id_, record.imap.reference_index, record.imap.reading)]
             marks = sum(isinstance(correction.change, Mark) for correction in of_imap)
-            imap["review"] = {"corrections": len(of_imap) - marks, "checked": marks > 0}
+            imap["review"] = {
+                "corrections": len(of_imap) - marks,
+                "checked": marks > 0,
+                "problem": problem if of_imap else "",
+            }
         return data
 
     async def _apply(self, record: ImapRecord, corrections: list[Correction]) -> ImapRecord:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from imapeval.cli.commands.runs.review import review
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.corrections import (
     CORRECTIONS,
     Correction,
     Fact,
     FactChange,
+    Mark,
     RelationChange,
     append_correction,
     apply_corrections,
@@ -24,6 +26,8 @@ from imapeval.evaluation.rescoring import correct_run, find_rescored_metrics
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.matching.protocol import Matcher
 from imapeval.metrics import registry
+from imapeval.serve import server
+from imapeval.serve.review import ReviewSession
 from imapeval.types import Imap, Match, Pair, Relation, Sample, Score
 
 SAMPLES = [
@@ -238,6 +242,32 @@ def test_a_change_of_what_is_not_there_is_refused(run: Run, matcher: Matcher):
     ).change
     with pytest.raises(UsageError, match="already"):
         asyncio.run(apply_corrections(record, [change], sample=SAMPLES[0], matcher=matcher))
+
+
+async def test_a_page_with_a_correction_that_does_not_fit_opens_and_can_withdraw_it(run: Run, matcher: Matcher):
+    correct(run, "a", kind="fact", side="response", before=fact("x", "y"))
+    session = ReviewSession(Run(run.folder), matcher, who="anna")
+    assert "x: y" in await session.render()
+    with pytest.raises(UsageError):
+        await session.correct("a", 0, 0, Mark(kind="checked"), texts=0)
+    shown = await session.correct("a", 0, 0, Mark(kind="reset"), texts=0)
+    assert shown["sample"]["imaps"][0]["review"] == {"corrections": 0, "checked": False, "problem": ""}
+    assert read_corrections(run.folder) == []
+
+
+def test_only_one_review_corrects_a_run(run: Run, monkeypatch: pytest.MonkeyPatch):
+    served: list[int] = []
+
+    def serve(*_: Any, **__: Any) -> None:
+        served.append(1)
+        if len(served) == 1:
+            with pytest.raises(UsageError):
+                review(run.folder, who="berta")
+
+    monkeypatch.setattr(server, "run", serve)
+    review(run.folder, who="anna")
+    review(run.folder, who="berta")
+    assert len(served) == 2
 
 
 def test_an_incomplete_line_is_skipped_and_overwritten(run: Run):

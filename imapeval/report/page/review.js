@@ -135,7 +135,7 @@ function drawCorrect(imap, row) {
 // What was corrected in this imap, and what can be done besides; nothing on other pages.
 function drawReview(sample, imap) {
   if (!data.review) return null;
-  const { corrections, checked } = imap.review;
+  const { corrections, checked, problem } = imap.review;
   const said = [`${corrections} ${corrections === 1 ? "correction" : "corrections"}`, checked ? "checked" : "not checked yet"].join(", ");
   const add = (side) => button(`Add a fact to the ${side}`, () => openDialog(`Add a fact to the ${side}`, [groupOfFact(imap, side)], sample, imap));
   return make("div", { class: "review" },
@@ -143,5 +143,6 @@ function drawReview(sample, imap) {
     SIDES.map(add),
     button("Mark as checked", () => correct(sample, imap, { kind: "checked" })),
     corrections || checked ? button("Withdraw corrections", () => correct(sample, imap, { kind: "reset" })) : null,
+    problem ? make("p", { class: "note" }, `The corrections of this answer do not fit, and are not shown: ${problem}`) : null,
     make("p", { id: "review-said", role: "status", class: "note" }));
 }

@@ -33,6 +33,7 @@ def review(
 
     from imapeval.evaluation.pipeline import open_graph, open_matcher
     from imapeval.evaluation.runs import Run
+    from imapeval.files import lock_file
     from imapeval.serve.guard import RequestLimits
     from imapeval.serve.review import ReviewSession, make_app
     from imapeval.serve.server import listen, run
@@ -41,7 +42,16 @@ def review(
     if not name:
         raise UsageError("--who is empty. Give a name.")
     opened = Run(folder)
-    with listen("127.0.0.1", port, token=None) as sock:
+    # A server checks a correction against those that it knows.
+    try:
+        lock = lock_file(folder / ".review.lock")
+    except OSError as error:
+        raise UsageError(
+            f"no corrections can be saved in {folder} ({error.strerror}). Copy the run to a folder of your own."
+        ) from error
+    if lock is None:
+        raise UsageError(f"another imapeval review corrects {folder}. Use its page, or stop it.")
+    with lock, listen("127.0.0.1", port, token=None) as sock:
         app, path = make_app(ReviewSession(opened, open_matcher(open_graph(kg)), who=name))
         address = f"http://127.0.0.1:{sock.getsockname()[1]}{path}"
         run(app, RequestLimits(), sock=sock, ready=lambda: echo(f"imapeval review: {address} (Ctrl-C stops it)"))
