@@ -97,7 +97,7 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
             r"[^.\n]{0,60}(?:\b(?:perfect|score|marks?|rating|reference|gold)\b|\d\s*/\s*\d)",
         ),
         (
-            ("judge", "grader", "evaluator", "rater", "assessor", "examiner", "extractor", "model", " ai", "llm"),
+            ("judge", "grader", "evaluator", "rater", "assessor", "examiner", "extractor", "model", "ai", "llm"),
             r"\b(?:note|message|attention|instructions?|hint|memo)\s+(?:to|for)\s+(?:the\s+|any\s+)?"
             r"(?:judges?|graders?|evaluators?|raters?|assessors?|examiners?|model|ai|llm|extractor)\b"
             r"|(?<![\w,;] )(?:\bdear\s+)?\b(?:judge|grader|evaluator|extractor)s?\s*[:,]"
@@ -113,7 +113,7 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
             r"\b(?:(?:following|these)\s+(?:facts?|pairs?|entries)\b|(?:facts|pairs|entries)\s*:|imap\b|json\b)",
         ),
         (
-            ("full ", "maximum", "highest"),
+            ("full", "maximum", "highest"),
             r"\bfull\s+(?:marks|credit)\b|\b(?:deserve|give|award|assign)[^.\n]{0,40}"
             r"\b(?:full|maximum|highest)\s+(?:marks|scores?|credit|points)\b",
         ),
@@ -235,6 +235,9 @@ def _find_json(text: str, layout: _Layout) -> Iterator[Span]:
         start, end = brackets[following] if following < len(brackets) else (at, None)
         if start > at:
             start, end = at, None
+        # In prose a comma may come before "term:", as in "Gestational age, term: 37 to 42 weeks".
+        if end is None and text[at] == ",":
+            continue
         # Without brackets, or with unclosed ones, the injection extends to the end of the paragraph.
         if end is None or end > len(text):
             end = layout.find_paragraph_end(at)[0]
@@ -260,8 +263,8 @@ def _pair_brackets(text: str) -> list[Span]:
 def _find_tags(text: str) -> Iterator[Span]:
     for element in _ELEMENT.finditer(text):
         yield element.span()
-    # Reasoning models wrap their answer in <answer>. Text after its end tag is not part of it, nor is text after an end
-    # tag without a start tag, which is a forgery of our marker.
+    # Reasoning models wrap their answer in <answer>; these tags are removed. An end tag with another tag after it, or
+    # without a start tag, is a forgery of our marker: the rest of the text is removed as well.
     opened = False
     for tag in _ANSWER_TAG.finditer(text):
         yield tag.span()
