@@ -34,7 +34,10 @@ def power(
     against: AgainstOption = None,
     level: Annotated[
         str,
-        typer.Option(metavar="LEVEL", help="global, within-system or system (how many systems; not with --width)."),
+        typer.Option(
+            metavar="LEVEL",
+            help="global or within-system (how many answers), or system (how many systems; not with --width).",
+        ),
     ] = "within-system",
     coefficient: Annotated[str, typer.Option(metavar="NAME", help="spearman or pearson.")] = "spearman",
     r1: Annotated[
@@ -81,6 +84,8 @@ def power(
     if folders:
         if (r1, r2, r12) != (None, None, None):
             raise UsageError("give either runs or --r1, --r2 and --r12, not both.")
+        if design_effect != 1.0:
+            raise UsageError("--design-effect goes with --r1: a pilot study has its own.")
         rated = options.read(folders).rated
         if width is not None:
             plans = plan_width(
@@ -98,6 +103,9 @@ def power(
         raise UsageError("--width needs a pilot study. Give the folder of its run.")
     elif raters is not None:
         raise UsageError("--raters needs a pilot study with the ratings of single raters. Give the folder of its run.")
+    elif against is not None or grouping == "system":
+        option = "--level system" if against is None else "--against"
+        raise UsageError(f"{option} needs a pilot study. Give the folder of its run.")
     elif r1 is not None and (r2, r12) == (None, None):
         rows = [plan_detection(r1, power=chance, alpha=alpha, spearman=name == "spearman", design_effect=design_effect)]
     elif r1 is None or r2 is None or r12 is None:
