@@ -33,17 +33,28 @@ _ITEM_END = re.compile(
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
     r"|以及|或者|还有|并且|而且|(?<![宜能要议可])同时|此外|另外|其次|包括但不仅?限于|(?<!不)包括|例如|比如|(?<![是非])因为|(?<!\w)由于|但是|然而|(?<!\w)但|(?<!\w)[而且](?=如[果有]|若|一旦|当)"
-    r"|(?<![饱温缓平中总柔暖祥随谐])和(?![缓谐平解睦蔼气])|(?<![以涉普波累顾殃危触提推闻扪])及(?![时早其格至])"
-    r"|(?<![即倘假设])或(?!许|多|少)|(?<=[\w)）])等(?:等|的?(?:药物?|检查|措施|治疗|方[法式案]|症状|项目|指标)(?:方[法式案]|措施)?)?(?=[，,、。；;：:]|$)",
+    r"|(?<![饱温缓平中总柔暖祥随谐])和(?![缓谐平解睦蔼气])|(?<![以涉普波累顾殃危触提推闻扪])及(?![时早其格至]|以[上下])"
+    r"|(?<![即倘假设])或(?!许|多|少|以[上下])|(?<=[\w)）])等(?:等|的?(?:药物?|检查|措施|治疗|方[法式案]|症状|项目|指标)(?:方[法式案]|措施)?)?(?=[，,、。；;：:]|$)",
     re.IGNORECASE,
 )
 
+# Behind the conjunction of a limit: "65 and over", "5 mg or higher".
+_LIMITED = re.compile(r"\d[^\s,;]*(?: [a-z]+)?(?: of age)?$", re.IGNORECASE)
+_LIMITING = re.compile(
+    r"(?:above|below|beyond|higher|lower|older|over|under|up|upwards?|younger)"
+    r"(?=\W*$|[,.;:)]| \(| (?:and|are|at|can|for|has|have|if|in|is|may|must|needs?|on|or|should|who|with|without)\b)",
+    re.IGNORECASE,
+)
+_LIMIT_CONJUNCTIONS = ("and", "or", "and/or")
+_MAX_LIMIT_CHARACTERS = 24
+"""Characters before a conjunction that are searched for the number of a limit."""
 _SEQUENCE = re.compile(r"\s+followed by\s+", re.IGNORECASE)
 _MAX_SEQUENCE_CHARACTERS = 160
 """Longest item that names what follows each other, in characters; no order is compared in a longer one."""
 
 _MARKER = re.compile(
-    r"^(?:\s|[-*•·●▪>#✅✓✔☑❌✗✘✖🚫⛔]\ufe0f?|\*\*|[(（]?\d{1,2}(?:[.、)）](?!\d)|．)|[①-⑳]|[(（]?[一二三四五六七八九十]{1,2}[、)）．])+"
+    # Not the sign of a limit: "> 102 cm".
+    r"^(?:\s|>(?!\s?(?:=|(?!\d{1,2}[.)]\s)\d))|[-*•·●▪#✅✓✔☑❌✗✘✖🚫⛔]\ufe0f?|\*\*|[(（]?\d{1,2}(?:[.、)）](?!\d)|．)|[①-⑳]|[(（]?[一二三四五六七八九十]{1,2}[、)）．])+"
 )
 # A number within a line that may begin an item: "1) rest 2) ice", （1）休息（2）冷敷, ①休息②冷敷, 1、休息 2、冷敷.
 _NUMBER = re.compile(
@@ -117,7 +128,7 @@ def _find_item_ends(text: str) -> Iterator[tuple[int, int]]:
     within = 0  # the end of the last bracket within a clause
     opened = 0
     for found in _ITEM_END.finditer(text):
-        if found.start() < within:
+        if found.start() < within or _states_limit(found):
             continue
         if found[0] in _OPENING_BRACKETS:
             if inside := _WITHIN_CLAUSE.match(text, found.start()):
@@ -130,6 +141,14 @@ def _find_item_ends(text: str) -> Iterator[tuple[int, int]]:
                 continue
             opened = max(0, opened - 1)
         yield found.span()
+
+
+def _states_limit(found: re.Match[str]) -> bool:
+    """Return whether what may separate items is the conjunction of a limit: "65 and over"."""
+    if found[0].strip().lower() not in _LIMIT_CONJUNCTIONS or not _LIMITING.match(found.string, found.end()):
+        return False
+    before = found.string[max(0, found.start() - _MAX_LIMIT_CHARACTERS) : found.start()]
+    return _LIMITED.search(before) is not None
 
 
 def _join_sequences(text: str, ends: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,16 @@ def test_chinese_lists_conjunctions_and_examples() -> None:
     ]
 
 
+def test_a_limit_is_one_item() -> None:
+    assert pieces("Adults aged 65 and over, children of 12 years or older. 65岁及以上人群，38度或以上") == [
+        ["Adults aged 65 and over", "children of 12 years or older"],
+        ["65岁及以上人群", "38度或以上"],
+    ]
+    assert pieces("Aspirin 75 mg and over-the-counter drugs, rest or up to 2 tablets") == [
+        ["Aspirin 75 mg", "over-the-counter drugs", "rest", "up to 2 tablets"]
+    ]
+
+
 def test_what_follows_each_other_is_one_item() -> None:
     assert pieces("Surgery followed by radiotherapy. Fever, followed by a rash, and cough.") == [
         ["Surgery followed by radiotherapy"],
@@ -38,6 +48,10 @@ def test_words_that_contain_a_conjunction_are_not_split() -> None:
 def test_list_markers_and_markdown_are_removed() -> None:
     text = "## Treatment\n1. **Antibiotics:** amoxicillin\n- Rest\n（2）多喝水\n3、卧床休息"
     assert pieces(text) == [["Treatment"], ["Antibiotics"], ["amoxicillin"], ["Rest"], ["多喝水"], ["卧床休息"]]
+
+
+def test_a_sign_before_an_amount_is_no_marker() -> None:
+    assert pieces("> 102 cm\n- >38 °C\n> >= 3 cm") == [["> 102 cm"], [">38 °C"], [">= 3 cm"]]
 
 
 def test_items_numbered_within_a_line_are_sentences() -> None:
