@@ -10,18 +10,24 @@ import socket
 import stat
 import sys
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from imapeval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
-    from pathlib import Path
 
 DRAFT_SUFFIX = ".new"
 """Suffix of files that are being written; a killed process may leave one behind."""
 
 _LOCKED_BYTE = 1 << 30
+
+
+def expand_user(path: str | Path) -> Path:
+    """Return a path with the folder of a user in place of "~" or "~name"; as it is if there is no such user."""
+    # `Path.expanduser` raises a RuntimeError then.
+    return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
 def open_private(path: str, flags: int) -> int:

@@ -19,13 +19,13 @@ import os
 import re
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import ValidationError
 
 from imapeval._optional import installed, require
 from imapeval.errors import ImapEvalError, ProviderError, ServiceError, UsageError
+from imapeval.files import expand_user
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.providers.vllm_identity import identify_model, is_local
 
@@ -193,7 +193,7 @@ class VLLMEngine:
         # A chat template may raise a TemplateError, and a tokenizer rejects invalid characters with a TypeError.
         self._rejections = (client_error, ValueError, TypeError, importlib.import_module("jinja2").TemplateError)
         self._name = name
-        model = str(Path(name).expanduser()) if is_local(name) else name
+        model = str(expand_user(name)) if is_local(name) else name
         try:
             self._llm = self._vllm.LLM(model=model, **arguments)
         except (TypeError, ValidationError) as error:

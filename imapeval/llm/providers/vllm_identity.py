@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from imapeval.files import expand_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 _PERFORMANCE_ARGUMENTS = frozenset(
     {
@@ -60,7 +62,7 @@ def identify_model(name: str, arguments: Mapping[str, Any]) -> str:
 
 def is_local(name: str) -> bool:
     """Return whether the name of a model is that of a folder."""
-    return Path(name).expanduser().is_dir()
+    return expand_user(name).is_dir()
 
 
 def _name_content(value: Any) -> Any:
@@ -68,7 +70,7 @@ def _name_content(value: Any) -> Any:
     if not isinstance(value, str) or not value:
         return value
     try:
-        path = Path(value).expanduser()
+        path = expand_user(value)
         if path.is_dir():
             files = sorted(file for file in path.iterdir() if file.suffix in _MODEL_FILES)
             return f"{path.resolve().name}#{_digest(files)}"

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError, UsageError, unknown_name
-from imapeval.files import make_private_folder
+from imapeval.files import expand_user, make_private_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def find_file(name: str) -> Path:
         UsageError: There is no such file, it is not a GGUF file, or the name is unknown.
         ResourceError: The name is known, but its file is not on this computer; the message says how to get it.
     """
-    given = Path(name).expanduser()
+    given = expand_user(name)
     if name.endswith(".gguf") or len(given.parts) > 1:
         path = given
         if not path.is_file():
@@ -202,13 +202,13 @@ def find_file(name: str) -> Path:
 
 
 def _find_by_name(name: str) -> Path:
-    own_file = folder() / f"{name}.gguf"
-    if not any(weights.name == name for weights in KNOWN):
+    weights = next((weights for weights in KNOWN if weights.name == name), None)
+    if weights is None:
+        own_file = folder() / f"{name}.gguf"
         if own_file.is_file():
             return own_file
         fix = "`imapeval models list` lists all; or give the path of a GGUF file."
         raise unknown_name("weights", name, _list_names(), fix=fix)
-    weights = get(name)
     path = weights.locate()
     if path is None:
         raise ResourceError(

@@ -15,12 +15,11 @@ nor if it needs the reference and that states no fact (`Failure("no-reference-fa
 from __future__ import annotations
 
 import asyncio
-import os.path
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
+from imapeval.files import expand_user
 from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.imapscore import check_scorable, score_graded
 from imapeval.metrics.judges.base import Judge
@@ -35,6 +34,7 @@ from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from imapeval.metrics.base import Case, Metric, Requirement
     from imapeval.metrics.judges.parsing.scale import Scale
@@ -163,8 +163,8 @@ def load_geval(path: str | Path) -> CustomGEval:
         InputError: The file cannot be read, or is invalid; names the line and the fix.
         UsageError: It has the name of a built-in metric.
     """
-    # Shells do not expand "~" after "geval-file:". `Path.expanduser` raises if there is no such user.
-    prompt = read_prompt(Path(os.path.expanduser(path)))  # noqa: PTH111
+    # Shells do not expand "~" after "geval-file:".
+    prompt = read_prompt(expand_user(path))
     if prompt.name in DIMENSIONS:
         raise UsageError(
             f"the prompt {path} is called {prompt.name!r}, and so is a metric of ours, geval:{prompt.name}. "

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError, UsageError
+from imapeval.files import expand_user
 from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
 from imapeval.metrics.neural.models.weights import (
@@ -184,12 +185,12 @@ class BertScore(BatchMetric):
         if self.idf:
             from imapeval.metrics.neural.models.idf import count_token_weights, read_collection
 
-            texts = read_collection(Path(self.idf).expanduser(), "references", lang=lang)
+            texts = read_collection(expand_user(self.idf), "references", lang=lang)
             weights = count_token_weights(text.ids for text in embedder.tokenize(texts))
         identity = f"{identify_weights(model)}@{layer}"
         if not self.rescale:
             return _PreparedLanguage(embedder, weights, None, identity)
-        file = _find_baseline(model, lang) if self.rescale == PACKAGE else Path(self.rescale).expanduser()
+        file = _find_baseline(model, lang) if self.rescale == PACKAGE else expand_user(self.rescale)
         return _PreparedLanguage(
             embedder, weights, _read_baseline(file, layer), f"{identity}-{identify_file(str(file))}"
         )
@@ -283,7 +284,7 @@ def _make_score(ready: _PreparedLanguage, precision: float, recall: float, *, tr
 
 def _find_known_name(model: str) -> str:
     """Return a model's name in bert_score: its own, or the one whose last part is the folder's name."""
-    last = Path(model).expanduser().resolve().name
+    last = expand_user(model).resolve().name
     return next((name for name in LAYERS if last == name.rpartition("/")[2]), model)
 
 

@@ -25,11 +25,11 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass, replace
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import InputError
+from imapeval.files import expand_user
 from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
 from imapeval.metrics.neural.models.embeddings import (
     EmbeddedText,
@@ -176,7 +176,7 @@ class MoverScore(BatchMetric):
         if self.idf:
             from imapeval.metrics.neural.models.idf import SIDES, count_token_weights, read_collection
 
-            path = Path(self.idf).expanduser()
+            path = expand_user(self.idf)
             weights = {
                 side: count_token_weights(
                     text.ids for text in embedder.tokenize(read_collection(path, side, lang=lang))
@@ -249,7 +249,7 @@ def _read_words(path: str) -> frozenset[str]:
     if not path:
         return frozenset()
     try:
-        return frozenset(Path(path).expanduser().read_text(encoding="utf-8").split())
+        return frozenset(expand_user(path).read_text(encoding="utf-8-sig").split())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"the stop words cannot be read ({error})", path=path, fix="Give a text file (UTF-8) of words."

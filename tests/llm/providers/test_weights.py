@@ -90,7 +90,7 @@ def test_an_unknown_name_gives_the_nearest():
         find_file("qwen4")
 
 
-@pytest.mark.parametrize("name", ["absent.gguf", "Qwen/Qwen3-8B", "/absent"])
+@pytest.mark.parametrize("name", ["absent.gguf", "Qwen/Qwen3-8B", "/absent", "~nosuchuser/x.gguf"])
 def test_a_path_that_leads_nowhere_lists_the_known_ones(name):
     with pytest.raises(UsageError, match=r"smollm2, qwen2\.5-coder-1\.5b, .*qwen3-8b"):
         find_file(name)

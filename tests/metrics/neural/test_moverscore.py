@@ -137,8 +137,9 @@ def test_a_text_that_weighs_nothing(tiny_bert: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.neural
-def test_a_text_of_stop_words_only(tiny_bert: Path, tmp_path: Path) -> None:
-    (tmp_path / "words").write_text("[CLS] [SEP] rest", encoding="utf-8")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_text_of_stop_words_only(tiny_bert: Path, tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "words").write_text("[CLS] [SEP] rest", encoding=encoding)
     metric = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(MetricResources())
     outcome = score(metric, "food", "rest rest")
     assert isinstance(outcome, Failure)

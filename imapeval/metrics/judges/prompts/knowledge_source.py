@@ -11,7 +11,6 @@ import hashlib
 import heapq
 import json
 import math
-import os
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
+from imapeval.files import expand_user
 from imapeval.text.language import HAN, has_chinese
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def load(path: str) -> KnowledgeSource:
     Raises:
         InputError: The file cannot be read, is not UTF-8, or has no passage; names the line.
     """
-    # `Path.expanduser` raises if there is no such user.
-    return _load(str(Path(os.path.expanduser(path)).resolve()))  # noqa: PTH111
+    return _load(str(expand_user(path).resolve()))
 
 
 @lru_cache(maxsize=4)

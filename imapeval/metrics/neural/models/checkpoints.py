@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from imapeval.errors import ResourceError
+from imapeval.files import expand_user
 from imapeval.metrics.neural.models.loading import LoadedModel
 from imapeval.metrics.neural.models.sharing import SharedObjects
 from imapeval.metrics.neural.models.weights import find_in_cache, hash_files, import_packages
@@ -53,7 +54,7 @@ get_shared = SharedObjects[tuple[str, ...], EncoderWithHead]().get
 
 def find_config(model: str) -> Path | None:
     """Return the folder with a model's configuration and vocabulary, or None; the weights may be missing."""
-    given = Path(model).expanduser()
+    given = expand_user(model)
     folder = given if given.exists() else find_in_cache(model)
     return folder if folder is not None and (folder / "config.json").is_file() else None
 
@@ -114,7 +115,7 @@ def identify_config(model: str) -> str:
     if folder is None:
         raise ResourceError(f"configuration and vocabulary of {model!r} are not on this computer.")
     files = {file.name: file for form in _CONFIG_FILES for file in folder.glob(form) if file.is_file()}
-    return f"{Path(model).expanduser().resolve().name}#{hash_files(files)}"
+    return f"{expand_user(model).resolve().name}#{hash_files(files)}"
 
 
 def read_state(file: Path) -> dict[str, Any]:

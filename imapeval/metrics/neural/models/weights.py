@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
+from imapeval.files import expand_user
 from imapeval.llm.providers.weights import sha256_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def find_weights(model: str) -> Path | None:
     Returns:
         The file, or a folder with complete weights: the user's, or one in the hub's cache.
     """
-    given = Path(model).expanduser()
+    given = expand_user(model)
     if given.is_file():
         return given
     folder = given if given.is_dir() else find_in_cache(model)
@@ -101,7 +102,7 @@ def fetch_weights(model: str) -> Path:
     found = find_weights(model)
     if found is not None:
         return found
-    if Path(model).expanduser().exists():
+    if expand_user(model).exists():
         raise ResourceError(
             f"the folder {model} holds no complete weights: no {_EXPECTED_FILES}. Give a folder written by "
             "save_pretrained."
@@ -137,7 +138,7 @@ def identify_weights(model: str) -> str:
     if path is None:
         raise ResourceError(f"the weights of {model!r} are not on this computer.")
     files = {path.name: path} if path.is_file() else {name: path / name for name in _select_files(_list(path))}
-    return f"{path.stem if path.is_file() else Path(model).expanduser().resolve().name}#{hash_files(files)}"
+    return f"{path.stem if path.is_file() else expand_user(model).resolve().name}#{hash_files(files)}"
 
 
 def hash_files(files: Mapping[str, Path]) -> str:
@@ -160,7 +161,7 @@ def identify_file(path: str) -> str:
     """
     if not path:
         return ""
-    file = Path(path).expanduser()
+    file = expand_user(path)
     return f"{file.name}#{sha256_of(file)[:12]}"
 
 
