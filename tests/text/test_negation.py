@@ -19,6 +19,7 @@ it is not, and will never be, cancer | 戒烟戒酒 | 忌烟忌酒 | 不吸烟�
 青霉素不安全 | 不安装支架 | 不安排手术 | 睡眠不安稳 | 孕妇不适合 | 不适用于儿童 | 不适宜运动 | 不同意手术 | 不同时服用
 效果不明显 | 抗生素不管用 | 饮食不清淡 | 伤口不清洁 | 不清洗伤口 | 不全麻 | 检查不全面 | 预后不良好 | 不调整剂量
 边缘不光滑 | 牙齿不整齐 | 大便不畅通 | 不久坐 | 血管不舒张 | 湿疹不断根
+不吸烟者不用做CT | 不发热的人也不用隔离 | 不怀孕的不用查 | 不新鲜的海鲜不能吃 | 不建议携带者献血 | 不增加吸烟者的风险
 the patient denies fever | 未见明显异常 | 没有症状的患者不需要手术
 gallstones without symptoms need no operation | a cold without fever is no reason to wait
 断药 | 没有必要手术 | 无必要手术 | X线诊断不了骨折 | 减少不了疼痛
@@ -49,6 +50,7 @@ wear gloves so you avoid burns | you don't have to stop breastfeeding | no need 
 do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险 | 睡眠呼吸暂停
 坐立不安 | 烦躁不安静脉注射地西泮 | 腹部不适用药后缓解 | 腹部不适合并发热 | 不同意见 | 不同时期 | 不同房间 | 原因不明
 视物不清 | 口齿不清 | 心律不齐 | 肾功能不全 | 消化不良好转 | 月经不调整体治疗 | 咳嗽不断 | 不久痊愈 | 不管用什么药
+不吸烟者做CT | 不发热的人要隔离 | 不怀孕的要查 | 不缓解者应手术
 there is no objection to coffee | bleeding after the periods have stopped
 """
 

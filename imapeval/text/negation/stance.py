@@ -53,6 +53,8 @@ _HARMLESS = RarePattern(
     r"(?= (?:needs?|can|could|may|might|should|must|will|would|do|does|has|have|requires?"
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
     r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
+    r"|不(?!建议|推荐|主张|提倡|允许|存在|[是要应宜必可能让给需用属得会])(?=[^不没无未勿，]{1,6}(?:(?<!患)者.{0,2}(?:不|无|[需应可须要会能建做用查打禁慎])"
+    r"|的[^不没无未勿，]{0,4}(?:不[用需必要能宜可]|无需|无须|(?<![主重])要(?!素)|[需应须]|可以)))"
     r"|\bnothing (?:but|else than|to do with)\b|\bcan(?:not|['’]t| not) help\b|(?<!\bcause )(?<!causes )(?<!\bhave )(?<!\bhas )(?<!\bhad )(?<!\bgive )(?<!gives )\bno problems?\b|\bno objections?\b|\bnon[- ](?=\w)"
     r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光(?![滑整])|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足(?!以)|妨|得不|断(?![根奶])|久(?![坐站卧])"
     # Not where the next word is what "not" denies: 不安 is restless, 不安全 unsafe.
