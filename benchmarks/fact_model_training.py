@@ -40,7 +40,7 @@ UNWEIGHED_SHARE = 0.4
 """Share of the pairs without weights that an epoch includes: most are not like those of real answers."""
 VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
-FINAL_STEPS = 500
+FINAL_STEPS = 800
 """Steps at the end, a fifth as large, half of them with single pairs, and with twice as many altered copies."""
 
 
@@ -143,7 +143,7 @@ def train(
     *,
     steps: int,
     rate: float = 1.0,
-    pairs_every: int = 5,
+    pairs_every: int = 4,
 ) -> None:
     """Train, and print the mean losses of relating and weighing now and then."""
     print(f"{len(items)} items, {len(sets)} sets, {len(pairs)} pairs", flush=True)

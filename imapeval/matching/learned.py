@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from imapeval.types import Match
 
-_MIN_PROBABILITY = 0.5
-"""Of two facts that stand alone, the model decides what it holds to be more likely than everything else together."""
+_MIN_PROBABILITY = 0.6
+"""Minimum probability of any relation of two facts that stand alone, and of a contradiction in a longer answer.
 
-_MIN_CONTRADICTION = 0.6
-"""Minimum probability of a contradiction in a longer answer, where most pairs are unrelated: at .5, the model finds
-twice as many contradictions in right answers, and hardly more in wrong ones."""
+At .5, the model is right about as many of the former, but also wrong about more; and it finds twice as many
+contradictions in right answers, and hardly more in wrong ones.
+"""
 
 _MIN_LONE_CONTRADICTION = 0.9
-"""The same where the reference states one fact only: no other can then confirm the contradiction."""
+"""That of a contradiction of a reference that states one fact: no other can then confirm it."""
 
 _MIN_CONTRADICTED = 2
 _MIN_SHARE_CONTRADICTED = 1 / 3
@@ -76,7 +76,7 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
         contradicted = relations == Relation.CONTRADICTION.value
         agree = ~contradicted & (relations != Relation.UNMATCHED.value)
         number = len(relations)
-        least = _MIN_LONE_CONTRADICTION if number == 1 else _MIN_CONTRADICTION
+        least = _MIN_LONE_CONTRADICTION if number == 1 else _MIN_PROBABILITY
         sure = is_open & ~agree.any(axis=0) & (probabilities[..., _CONTRADICTION] >= least)
         enough = max(min(_MIN_CONTRADICTED, number), _MIN_SHARE_CONTRADICTED * number)
         if np.count_nonzero((contradicted | sure).any(axis=1)) < enough:
@@ -91,7 +91,7 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
 
 
 def _is_open(match: Match) -> bool:
-    """Return whether nothing has decided: the graph neither relates the values, nor knows two kinds of one thing."""
+    """Return whether nothing has decided: the graph neither relates the values nor knows them as siblings."""
     return match.decided_by == "encoder" and match.evidence.get("reason") != "siblings"
 
 

@@ -41,6 +41,8 @@ cause: lead to|leads to
 not restricted: unrestricted|without restriction|without restrictions|without any restriction|without any restrictions
 hereditary: inherited
 normal: within normal limits|within the normal limits|within normal range|within the normal range|in the normal range|unremarkable|wnl
+inhale: breathe in
+exhale: breathe out
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink|do not eat or drink|don't eat or drink|no food or drink
 do not eat before: fast before
 do not eat for: fast for

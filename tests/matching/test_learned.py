@@ -57,7 +57,7 @@ def test_of_two_facts_that_stand_alone_it_decides_any_relation(relation):
 
 def test_it_decides_nothing_that_it_holds_to_be_unlikely_or_unmatched():
     matches = make_matches(1, 1)
-    unsure = np.array([[[0.26, 0.49, 0.0, 0.25, 0.0]]])
+    unsure = np.array([[[0.21, 0.59, 0.0, 0.2, 0.0]]])
     assert decide_relations(matches, unsure) == matches
     (match,) = decide_relations(matches, unsure + np.array([0, 0.02, 0, -0.02, 0]))
     assert match.relation is EXACT

@@ -73,6 +73,8 @@ SAME = [
     ("high calcium", "calcium ↑"),
     ("血钙升高", "血钙↑"),
     ("glucose > 10 mmol/L", "glucose above 10 mmol/L"),
+    ("on the right side", "the appendix is on the right"),
+    ("breathe in slowly", "inhale slowly"),
     ("nil by mouth after midnight", "do not eat or drink after midnight"),
     ("do not eat before the test", "fast before the test"),
     ("预后良好", "预后佳"),
@@ -155,6 +157,10 @@ OTHER_AMOUNT = [
     ),
 ]
 OTHER_SIDE = [
+    ("breathe in", "breathe out"),
+    ("吸气", "呼气"),
+    ("flexion of the knee", "extension of the knee"),
+    ("屈膝", "伸膝"),
     ("Low TSH", "↑ TSH"),
     ("血钙↑", "血钙↓"),
     ("未见明显异常", "发现异常"),

@@ -105,3 +105,15 @@ def find_gist(value: str) -> Gist:
 @lru_cache(maxsize=1 << 13)
 def _find_subject_words(text: str) -> frozenset[str]:
     return find_content_words(_PREDICATES.sub(" ", parse_phrase(text).stance.subject))
+
+
+# An answer to "where?" or "when?", and what may precede it in a sentence.
+_PLACE = re.compile(
+    r"(?:above|after|around|at|before|behind|below|between|beneath|during|in|inside|near|on|under|within)\s"
+)
+_SUBJECT = re.compile(r"(?:[\w'’-]+ ){1,5}(?:is|are|was|were) ")
+
+
+def says_where(whole: str, end: str) -> bool:
+    """Return whether a sentence says where or when its subject is in just these words: "it is on the left"."""
+    return bool(_PLACE.match(end) and whole.endswith(end) and _SUBJECT.fullmatch(whole.removesuffix(end)))

@@ -23,7 +23,7 @@ from imapeval.text.comparison.differences import (
     find_antonyms,
     name_other_codes,
 )
-from imapeval.text.comparison.gist import find_gist
+from imapeval.text.comparison.gist import find_gist, says_where
 from imapeval.text.comparison.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
 from imapeval.text.dimensions.opposites import (
@@ -153,7 +153,7 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
     # Normal forms lack the signs of "> 7%" and "< 7%".
-    if agree and a.whole == b.whole != "":
+    if agree and (a.whole == b.whole != "" or says_where(a.whole, b.whole) or says_where(b.whole, a.whole)):
         return WordingVerdict.SAME
     if verdict := _compare_parts(a, b):
         return verdict

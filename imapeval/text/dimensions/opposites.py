@@ -60,10 +60,10 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
     "minor-major identical-fraternal sunken-bulging "
     "ovulatory-anovulatory febrile-afebrile symmetrical-asymmetrical temporary-permanent voluntary-mandatory "
     "optional-mandatory optional-compulsory pale-dark gently-hard gently-vigorously gentle-vigorous sufficient-deficient sufficient-deficiency "
-    "young-old elderly-young newborn-adult smooth-rough sweet-bitter empty-replete full-fasting "
+    "young-old elderly-young newborn-adult smooth-rough sweet-bitter empty-replete full-fasting flexion-extension inspiration-expiration inhalation-exhalation abduction-adduction "
     "前-后 早-晚 大-小 多-少 高-低 上-下 左-右 内-外 轻-重 快-慢 强-弱 冷-热 干-湿 干-潮 开-关 男-女 升-降 长-短 阴-阳 新-旧 生-熟 软-硬 松-紧 "
     "粗-细 厚-薄 深-浅 远-近 增-减 增-降 加-减 有-无 急-慢 抬-垂 良-恶 缺-出 先-后 藏-冻 坐-卧 站-卧 坐-站 仰-俯 胖-瘦 开-闭 睁-闭 升-落 "
-    "咸-淡 正-负 显-隐 单-双 单-多 稀-稠 松-硬 亢-减 留-拔 进-退 涨-跌 鼻-嘴 鼻-口"
+    "屈-伸 吸-呼 咸-淡 正-负 显-隐 单-双 单-多 稀-稠 松-硬 亢-减 留-拔 进-退 涨-跌 鼻-嘴 鼻-口"
 )
 
 
