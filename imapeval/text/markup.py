@@ -68,7 +68,7 @@ _MARKDOWN = re.compile(
 
 _ARROW = re.compile(rf"(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?(?:(?P<up>[↑⬆]+)|[↓⬇]+)(?P<before>(?=[\w(]))?")
 
-_REDACTION = re.compile(r"[^\S\n]*\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
+_REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
 
 
 def fold_confusables(text: str) -> str:
