@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.lexicon.coordination import join_coordinated
+from imapeval.extraction.lexicon.coordination import is_bare_name, join_coordinated
 from imapeval.text.language import HAN
 from imapeval.text.negation.governors import find_governor
+from imapeval.text.negation.yes_no import asks_yes_no, read_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +29,7 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)(?!\sfollowed by\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
+    r",(?!\d{3}\b)(?!\sfollowed by\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：?？]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
     r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor|as well as|along with|such as"
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
@@ -38,6 +39,11 @@ _ITEM_END = re.compile(
     re.IGNORECASE,
 )
 
+# A word that makes a short text a question, apart from its mark.
+_ASKING = re.compile(r"(?:where|why)\b|.*[吗么呢]$", re.IGNORECASE)
+_COMMA = re.compile("[,，]")
+_MAX_ANSWERED_CHARACTERS = 30
+"""Longest name before a question mark and a yes or no, in characters."""
 # Behind the conjunction of a limit: "65 and over", "5 mg or higher".
 _LIMITED = re.compile(r"\d[^\s,;]*(?: [a-z]+)?(?: of age)?$", re.IGNORECASE)
 _LIMITING = re.compile(
@@ -112,9 +118,27 @@ class _Number:
 
 def split_sentences(text: str) -> Iterator[Piece]:
     """Yield the sentences and lines of a text, and the items numbered within a line, without markers and punctuation."""
-    ends = [(m.start(), m.end()) for m in _SENTENCE_END.finditer(text)]
+    ends = list(_join_answers(text, [(m.start(), m.end()) for m in _SENTENCE_END.finditer(text)]))
     numbers = [(number.start, number.end) for number in find_numbers(text)]
     yield from _split(text, 0, sorted([*ends, *numbers]) if numbers else ends)
+
+
+def _join_answers(text: str, ends: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what ends a sentence, except between a name and the yes or no to it: "Beer? No"."""
+    begin = 0
+    for place, (start, end) in enumerate(ends):
+        behind = ends[place + 1][0] if place + 1 < len(ends) else len(text)
+        answered = text[start:end] in ("?", "？") and _names_answered(text, begin, start)
+        if not answered or read_verdict(_COMMA.split(text[end:behind])[0].strip()) is None:
+            yield start, end
+        begin = end
+
+
+def _names_answered(text: str, start: int, end: int) -> bool:
+    """Return whether a question is no more than a name, as in "Beer?"."""
+    if end - start > _MAX_ANSWERED_CHARACTERS or (name := trim_piece(text, start, end)) is None:
+        return False
+    return is_bare_name(name.text) and not (_ASKING.match(name.text) or asks_yes_no(name.text.lower()))
 
 
 def split_items(sentence: Piece) -> Iterator[Piece]:

@@ -33,12 +33,14 @@ _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
 _COLONS = (":", "：")
 _SPEAKER = re.compile(
-    r"patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]|患者|病人|医生|护士|家属|[问答]|回答|结论",
+    r"(?:patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]"
+    r"|患者|病人|医生|护士|家属|[问答]|回答|结论)(?: ?\d)?",
     re.IGNORECASE,
 )
+_ASKING_SPEAKER = re.compile(rf"(?!a(?:nswer)?\b|[回答结]){_SPEAKER.pattern}\s?[:：]", re.IGNORECASE)
 _NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
 # Between a name and what is said of it.
-_LABEL_END = re.compile(r"[)）]?(?:[:：]|\s*[–—-]+)\s*")
+_LABEL_END = re.compile(r"[)）]?(?:[:：?？]|\s*[–—-]+)\s*")
 # A label that says no more than the amount behind it.
 _MEASURE = re.compile(
     r"(?:(?:the|usual|recommended|typical|daily|adult|my) )*(?:advice|amount|course|dos(?:age|e|ing)|duration|frequency"
@@ -187,7 +189,9 @@ class _Link:
 
 
 def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[Item]:
-    """Yield the items of a sentence; `courtesies` says whether polite phrases are among them."""
+    """Yield the items of a sentence; `courtesies` says whether polite phrases and quoted questions are among them."""
+    if not courtesies and _quotes_question(governed.sentence, text):
+        return
     links = _drop_labels(governed, text, lang, courtesies=courtesies)
     introduced = False
     for link, item in _complete_labels(_find_examples(links, governed, text, lang), lang):
@@ -333,6 +337,11 @@ def _is_name(text: str) -> bool:
     if len(text) > _MAX_NAME_CHARACTERS or _SPEAKER.fullmatch(text):
         return False
     return not (is_condition(text) or is_negated(text))
+
+
+def _quotes_question(sentence: Piece, text: str) -> bool:
+    """Return whether a sentence is a question behind the name of who asks it: "Q: Is it safe?"."""
+    return text.startswith(("?", "？"), sentence.end) and _ASKING_SPEAKER.match(sentence.text) is not None
 
 
 def _introduces_members(link: _Link, text: str, end: int) -> bool:

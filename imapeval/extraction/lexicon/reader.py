@@ -158,7 +158,8 @@ class LexiconReader:
             for item in read_items(sentence, plain.text, lang):
                 own = plain.text[item.start : item.end]
                 # The governor of the list, which precedes each of its items.
-                governor = item.text[: item.text.index(own)]
+                # An amount has none: "dose: 5 mg" is read as "5 mg", at the place of its label.
+                governor = item.text[: max(0, item.text.find(own))]
                 for mention in self._scanner.scan(own, lang=lang):
                     if labels := _CONSTRAINT_TERMS.get(mention.types[0]):
                         # The constraint is "no fever", not "fever".

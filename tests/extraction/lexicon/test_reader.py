@@ -94,6 +94,7 @@ def test_dates_and_frequencies_are_no_durations(reader: LexiconReader, question:
         ("I have a cough but no fever or rash. What is it?", "en", {"no fever", "no rash"}, {"cough"}),
         ("I don't have diabetes. She denies fever. Why?", "en", {"no diabetes", "no fever"}, set()),
         ("She has never had asthma. What helps against a cough?", "en", {"no asthma"}, {"cough"}),
+        ("Fever? No. Dose: 5 mg. I cough. What is it?", "en", {"no Fever"}, {"cough"}),
         ("I am pregnant with a fever. What helps?", "en", set(), {"pregnant", "fever"}),
         (
             "He denies chest pain, nausea and vomiting but has a cough. Why?",

@@ -9,6 +9,13 @@ from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
+    # A name that is asked, with its answer.
+    "Beer? No. Milk? Yes.": ["no Beer", "Milk"],
+    "- Beer? No, it is not allowed.\n- Cola, tea? No.": ["no Beer", "not allowed", "no Cola", "no tea"],
+    "Is it safe? No. Why? No idea.": ["Is it safe", "No", "Why", "No idea"],
+    # A question that is quoted.
+    "Q: Is surgery necessary? A: No, rest.": ["No", "rest"],
+    "Q1: Is it bad? A: No. Answer: gout?": ["No", "Answer", "gout"],
     # A denial or warning goes with each thing of its list.
     "Avoid coffee and beer.": ["Avoid coffee", "Avoid beer"],
     "Avoid coffee, tea and beer.": ["Avoid coffee", "Avoid tea", "Avoid beer"],
@@ -250,6 +257,8 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
+    "啤酒？不行。牛奶？可以。要手术吗？不要。": ["无啤酒", "牛奶", "手术吗", "不要"],
+    "问：需要手术吗？答：不需要。": ["不需要"],
     "不宜接种流感疫苗，也不接种肺炎球菌疫苗。": ["不宜接种流感疫苗", "不接种肺炎球菌疫苗"],
     "避免吸烟，意识障碍者不应行高压氧治疗。": ["避免吸烟", "意识障碍者不应行高压氧治疗"],
     "不能吃，因其含氯化钾。": ["不能吃", "因其含氯化钾"],
