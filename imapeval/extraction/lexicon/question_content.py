@@ -122,7 +122,9 @@ class QuestionContent:
     def _repeats(self, piece: Piece, answer: str) -> bool:
         """Return whether a statement has only words of the question, and no answer, negation or amount."""
         phrase = parse_phrase(piece.text)
-        if not phrase.tokens <= self._tokens:
+        # Tokens are pairs of Chinese characters.
+        known = piece.text in self._question if len(piece.text) < 2 else phrase.tokens <= self._tokens
+        if not known:
             return False
         if self._chooses(piece.text):
             return _CHOICE_REPEATED.match(answer, piece.end) is not None

@@ -22,7 +22,7 @@ from imapeval.extraction.lexicon.tables import read_table, split_tables
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation.governors import find_governor
 from imapeval.text.negation.hazards import is_hazard
-from imapeval.text.negation.stance import is_negated
+from imapeval.text.negation.stance import NEGATING_CHARACTERS, is_negated
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -95,6 +95,12 @@ _PRONOUN = re.compile(r"(?:i|we|you|he|she|it|they|this|that|these|those|there|w
 # Without what may be a verb: "smoking delays healing".
 _NAME = re.compile(r"(?:(?:a|an|the) )?(?:[\w'’-]*[^\Wsd_] ){0,2}[\w'’-]+")
 _CONJUNCTION = re.compile("^(?:所以|因此|但是?|而且?|并且?|且)")
+# A Chinese name of one character, such as 鱼: no answer, function word, degree, time, place, count, person or
+# part of the body, as in 肝、肾功能.
+_SHORT_NAME = re.compile(
+    rf"(?![的了着过得地吗呢吧么嘛呀啊哦嗯唉对好行是有在可能会要应宜需必须请也都就还和与跟或及等而但且并则即如因若既为将被把给让从到向以于之所当同此这那该其你您我他她它谁啥何做用"
+    rf"{NEGATING_CHARACTERS}先再又才很更最较多少大小高低长短轻中重快慢早晚今明昨前后左右上下内外男女人者次天日周月年时分秒个种类项点片粒例注答问甲乙丙丁阴阳零一二两三四五六七八九十头颈背胸腹心肝脾肺肾胃肠胆脑眼耳口鼻舌手足脚腿臂腰肩膝])[{HAN}]"
+)
 _UNCLOSED = re.compile(r"\s?[(（][^()（）]*$")
 _PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来|从而)(?:避免|预防|防止)", re.IGNORECASE)
 """Before what an action prevents."""
@@ -253,6 +259,7 @@ def _strip_lead_and_tail(piece: Piece, lang: Lang) -> Piece | None:
         end = tail.start()
     end = min(end, start + MAX_STATEMENT_CHARACTERS)
     stripped = trim_piece(piece.text, start, end, offset=piece.start if in_place else 0)
-    if stripped is None or len(stripped.text) < 2:
+    is_name = in_place and _SHORT_NAME.fullmatch(piece.text)
+    if stripped is None or (len(stripped.text) < 2 and not is_name):
         return None
     return replace(stripped if in_place else piece, text=stripped.text, possible=piece.possible)

@@ -28,6 +28,12 @@ STATEMENTS = {
     "痰会从鼻子或嘴里流出。": ["痰会从鼻子或嘴里流出"],
     "皲裂是指手或脚上出现裂口。": ["皲裂是指手或脚上出现裂口"],
     "该药可致眩晕，尤其是在起床或站立时。": ["药可致眩晕（尤其是在起床或站立时）"],
+    # Names of one character, but no words that are none, and no parts of the body that share what is said of the last.
+    "可以吃鱼、肉、蛋。": ["吃鱼", "肉", "蛋"],
+    "查血、尿、便": ["查血", "尿", "便"],
+    "三餐：粥、面、饭": ["三餐", "粥", "面", "饭"],
+    "对，早、晚要休息。": ["晚要休息"],
+    "肝、肾功能正常": ["肾功能正常"],
     # A subject is that of each verb behind it.
     "Asthma, a lung disease, is chronic and can be mild.": [
         "Asthma",
