@@ -137,7 +137,7 @@ def find_cutoff(
         metric,
         dimension,
         right_from,
-        -score if negated else score,
+        0.0 - score if negated else score,
         negated,
         at is None,
         number / len(scores),
@@ -207,8 +207,8 @@ def _estimate_optimism(scores: Floats, acceptable: Flags, codes: Counts, *, seed
         # A matrix of 200 resamples x 100,000 answers would take gigabytes.
         for some in np.array_split(drawn, max(1, len(drawn) * len(scores) // 1_000_000)):
             weights = some[:, codes].astype(np.float64)
-            below, above = choice.choose(weights)
-            called = scores >= ((below + above) / 2)[:, None]
+            # Not their middle, which may be rounded to the score below.
+            called = scores >= choice.choose(weights)[1][:, None]
             gap = _measure(called, acceptable, weights) - _measure(called, acceptable, np.ones_like(weights))
             # NaN where a resample has no acceptable answer, or none that the metric calls acceptable.
             total += np.nansum(gap, axis=0)
@@ -220,6 +220,7 @@ def _shorten(below: float, above: float) -> float:
     """Return the number with the fewest decimals above one score and not above the next."""
     middle = (below + above) / 2
     for digits in range(17):
-        if below < (short := round(middle, digits)) <= above:
+        # Plus 0, because -0 would be printed as such.
+        if below < (short := round(middle, digits) + 0.0) <= above:
             return short
     return above

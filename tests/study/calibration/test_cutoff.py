@@ -4,6 +4,7 @@
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -54,6 +55,26 @@ def test_a_given_cutoff_is_counted():
         assert rows[name].low == pytest.approx(interval.low, abs=0.003)
         assert rows[name].high == pytest.approx(interval.high, abs=0.003)
     assert (found.score, found.chosen, found.n, found.questions) == (0.5, False, 200, 200)
+
+
+def test_a_cutoff_at_zero_has_no_sign():
+    rated = make()
+    good = rated.ratings[:, 0] >= 4
+    rated.scores[:, 0] = np.where(good, 0.3, -0.4)
+    assert str(find_cutoff(rated, "m", "accuracy", right_from=4).score) == "0.0"
+    rated = replace(rated, lower_is_better=frozenset({"m"}))
+    assert str(find_cutoff(rated, "m", "accuracy", right_from=4).score) == "0.0"
+    assert str(find_cutoff(rated, "m", "accuracy", right_from=4, at=0.0).score) == "0.0"
+
+
+def test_neighbouring_scores_are_told_apart_in_resamples():
+    rated = make()
+    good = rated.ratings[:, 0] >= 4
+    # The scores are never wrong, in a resample neither: no figure is too good to be true.
+    for low, seed in product(np.linspace(0.1, 0.9, 4), range(4)):
+        rated.scores[:, 0] = np.where(good, np.nextafter(low, 1.0), low)
+        for figure in find_cutoff(rated, "m", "accuracy", right_from=4, seed=seed).figures:
+            assert figure.value == figure.apparent == 1.0
 
 
 def test_the_best_cutoff_is_that_of_the_roc_curve():
