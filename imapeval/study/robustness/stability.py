@@ -65,7 +65,7 @@ class StabilityError:
             the raters; below 0 where stable scores have smaller errors. None where it is undefined.
         low, high: Bounds of its 95% interval.
         n: Answers with stability, score and rating.
-        reason: Why there is no value.
+        reason: Why there is no value, or no interval; None where there are both.
     """
 
     metric: str

@@ -145,8 +145,8 @@ def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityErr
         if row.value is None:
             echo(f"{row.metric}, {row.dimension}: stability and error cannot be correlated: {row.reason}.")
         else:
-            ends = "" if row.low is None or row.high is None else f" ({write_interval(row.low, row.high)})"
+            ends = row.reason if row.low is None or row.high is None else write_interval(row.low, row.high)
             echo(
                 f"{row.metric}, {row.dimension}: Spearman's rho of stability and error {format_number(row.value)}"
-                f"{ends}, n {row.n}; below 0, stable scores have smaller errors."
+                f" ({ends}), n {row.n}; below 0, stable scores have smaller errors."
             )
