@@ -205,7 +205,6 @@ def find_missing(connection: sa.Connection) -> list[str]:
 
 
 def _make_append_only(dialect: str) -> list[str]:
-    tables = [table.name for table in APPEND_ONLY]
     if dialect == "sqlite":
         # INSERT OR REPLACE deletes what is there, and no trigger sees it.
         replacing = [
@@ -218,9 +217,9 @@ def _make_append_only(dialect: str) -> list[str]:
             if isinstance(key, sa.PrimaryKeyConstraint | sa.UniqueConstraint)
         ]
         return replacing + [
-            f"CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table} "
-            f"BEGIN SELECT RAISE(ABORT, '{table} can only be added to'); END"
-            for table in tables
+            f"CREATE TRIGGER {table.name}_{action.lower()} BEFORE {action} ON {table.name} "
+            f"BEGIN SELECT RAISE(ABORT, '{table.name} can only be added to'); END"
+            for table in APPEND_ONLY
             for action in ("UPDATE", "DELETE")
         ]
     function = (
@@ -230,8 +229,8 @@ def _make_append_only(dialect: str) -> list[str]:
     return [
         function,
         *(
-            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+            f"CREATE TRIGGER {table.name}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table.name} "
             "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
-            for table in tables
+            for table in APPEND_ONLY
         ),
     ]

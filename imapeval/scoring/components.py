@@ -111,8 +111,10 @@ class Components:
         self._opened = None
 
     def _open_model(self) -> Model | None:
-        if self._llm is None or isinstance(self._llm, str):
-            return None if self._llm is None else pipeline.open_llm(self._settings, ledger=self.ledger)
+        if self._llm is None:
+            return None
+        if isinstance(self._llm, str):
+            return pipeline.open_llm(self._settings, ledger=self.ledger)
         from imapeval.llm.registry import add_middleware
 
         # Not cached: a model of the caller's may answer equal requests differently.

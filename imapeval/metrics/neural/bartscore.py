@@ -1,10 +1,11 @@
 """BARTScore (Yuan, Neubig and Liu 2021): the likelihood that a model generates one text from the other.
 
-The score is the mean log-likelihood of the target's tokens, including the end token, given the source. Precision is
-that of the response given the reference, recall that of the reference given the response, F their mean (section 3.3 of
-the paper). The computation is that of bart_score.py in neulab/BARTScore, with any sequence-to-sequence model.
+The score is the mean log-likelihood of the target's tokens given the source, including the special ones that the
+tokenizer adds (BART: a start and an end token). Precision is that of the response given the reference, recall that of
+the reference given the response, F their mean (section 3.3 of the paper). The computation is that of bart_score.py in
+neulab/BARTScore, with any sequence-to-sequence model.
 
-- An empty text consists of the end token alone, whose likelihood is computed like any other.
+- An empty text consists of the special tokens alone, whose likelihood is computed like any other.
 - Only the first 1,024 tokens of a text count (or the model's maximum, if that is less): part "truncated".
 """
 
@@ -73,7 +74,7 @@ class BartScore(NeuralMetric):
             budget=loaded.batch_tokens // _VOCABULARY_SHARE,
         ).tolist()
         for start in range(0, len(rows), len(ways)):
-            parts = dict(zip(ways, values[start:], strict=False))
+            parts = dict(zip(ways, values[start : start + len(ways)], strict=True))
             yield make_outcome(
                 fmean(parts.values()), parts, truncated=any(row.truncated for row in rows[start : start + len(ways)])
             )

@@ -89,6 +89,7 @@ class Study:
     """All results of a study, as shown in a report.
 
     Attributes:
+        title: Title of the page.
         rated: The answers.
         signatures: Signatures of the metrics, by name.
         account: Sentences on what was read and what could not be joined.
@@ -314,7 +315,7 @@ def _correlate_levels(
 
 
 def _choose_metrics(ranked: Sequence[Correlation], against: str | None, most: int) -> list[str]:
-    """Return the metrics that agree best, and `against` in any case."""
+    """Return the metrics that agree best, `against` among them if it has a coefficient."""
     chosen = [row.metric for row in ranked[:most]]
     if against in {row.metric for row in ranked[most:]}:
         chosen[-1] = against
