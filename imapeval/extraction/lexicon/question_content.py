@@ -50,6 +50,8 @@ _OR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r",? or (?:else |rather )?", re.IGNORECASE),
     "zh": re.compile(r"，?还是(?!.{0,20}(?:怎|什么|为何|如何|吗))|[和与跟](?=[^，,]{1,20}(?:哪[一个种项样类科]|谁))"),
 }
+_PREDICATE = re.compile(r"^.*(?:可以|能够?|会|应该?|必须|需要?|要)(?=.)", re.DOTALL)
+"""What precedes the predicate of a Chinese statement, up to the last word that affirms it."""
 _COMMA = re.compile("[,，]")
 _CHOICE_REPEATED = re.compile(r"\s*(?:[?？:：]|,? ?or\b|，?(?:还是|或))", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
@@ -138,6 +140,10 @@ class QuestionContent:
         is_topic = self._lang == "zh" and _TOPIC_END.match(answer, piece.end)
         if is_topic and not mentions_assent(answer[max(0, piece.start - 4) : piece.end]):
             return True
+        # 会遗传 answers 糖尿病会遗传吗, and 头孢可以吃 in part 阿莫西林和头孢能不能吃.
+        end = _PREDICATE.sub("", piece.text)
+        if any(strip_question(question).rstrip("的").endswith(end) for _, question in self._polar_questions):
+            return False
         asked = (parse_phrase(question).tokens for _, question in self._polar_questions)
         return not any(len(phrase.tokens & tokens) >= _RESTATED_SHARE * len(tokens) > 0 for tokens in asked)
 

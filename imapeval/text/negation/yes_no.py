@@ -74,6 +74,11 @@ _RIVAL: Mapping[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(r"吗|[么嘛吧呀](?=$|[？?])|(.)不\1|是否|能否|可否|有无|有没有"),
 }
+# A Chinese clause that asks, apart from a mere "is that so?" and from what also asks something else: 你知道为什么吗.
+_ASKS_AT_END = re.compile(
+    r"(?!(?:(?:这样|那样|这|那|你们?|您|大家)?(?:都|也)?(?:可以|可能|要紧|知道|明白|了解|听说|有人?知道|需要|行|好|对|是|能|会|要|有|懂|真)(?:的|了|过|吗)?吗)$)"
+    r"(?!.*(?:什么|为何|怎|如何|哪|谁|多少|多久|多[大长高]|几|还是))[^，,]{2,200}吗$"
+)
 # A Chinese verdict other than 是, 对, 不 and 否 repeats the verb of its question, or another one of the same row.
 _VERDICT_VERBS = (("能", "可"), ("要", "需", "用"), ("会",), ("有",))
 _CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
@@ -152,13 +157,14 @@ def _find_verb(question: str) -> str:
 def find_polar_question(sentence: str) -> str | None:
     """Return the clause of a question that asks for a yes or no; None if there is none.
 
-    >>> find_polar_question("He has a fever, should I worry"), find_polar_question("发烧了，能洗澡吗")
-    ('should I worry', '能洗澡吗')
+    >>> find_polar_question("He has a fever, should I worry"), find_polar_question("发烧了，要住院吗")
+    ('should I worry', '要住院吗')
     >>> find_polar_question("What is it") is find_polar_question("Could you explain it") is None
     True
     """
     clause = re.split("[,，]", sentence)[-1].strip()
-    return clause if asks_yes_no(clause.lower()) and not _REQUEST.search(clause) else None
+    asks = asks_yes_no(clause.lower()) or _ASKS_AT_END.match(clause)
+    return clause if asks and not _REQUEST.search(clause) else None
 
 
 def count_polar_questions(sentence: str, *, lang: Lang) -> int:
