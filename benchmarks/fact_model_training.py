@@ -2,7 +2,7 @@
 
 ENCODER is multilingual-e5-small as a BERT folder of transformers (`models/facts/README.md` says where it comes from).
 OUT becomes a folder like `models/facts`: the vocabulary, pruned to pieces that English and Chinese medical texts need,
-and three ONNX files with 8-bit weights. Takes some 30 minutes on two cores. Needs torch, transformers, tokenizers, onnx
+and three ONNX files with 8-bit weights. Takes some 35 minutes on two cores. Needs torch, transformers, tokenizers, onnx
 and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 
 The training data is described in `fact_model_data.py`.
