@@ -20,7 +20,7 @@ from imapeval.text.negation.yes_no import (
     strip_question,
 )
 from imapeval.text.normalise import normalise
-from imapeval.text.phrases import is_condition, parse_phrase, split_condition
+from imapeval.text.phrases import is_condition, parse_condition, parse_phrase, split_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,8 @@ _REPEATED_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHEN = re.compile(
-    r"\bwhen\b|\bin (?:what|which) cases?\b|(?:什么|啥)(?:时候|情况)|何时|哪[些种]情况", re.IGNORECASE
+    r"\b(?:when|how long)\b|\bin (?:what|which) cases?\b|(?:什么|啥)(?:时候|情况)|何时|多久|多长时间|哪[些种]情况",
+    re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"\s*[?？]")
 _HEADING_END = re.compile(r"\s*[?？:：]")
@@ -65,6 +66,7 @@ _LIMIT = re.compile(
     r"|(?:但|不过)?(?:除非|除了|如果?|只有|只要|要是|当|若))",
     re.IGNORECASE,
 )
+_LIMIT_LEAD = re.compile(r"^[\s,，;；:：]*(?:but |但|不过)?")
 # The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
 _PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
@@ -90,15 +92,20 @@ class QuestionContent:
     def read_statements(self, answer: str) -> Iterator[Piece]:
         """Yield the statements of an answer in plain text, without repetitions of the question.
 
-        A condition alone is a statement if the question asks when.
+        A condition alone is a statement if the question asks when, or for a yes or no that the condition begins with.
 
         A yes or no at the start of the answer is the statement that it stands for, unless the answer goes on to make
         that statement.
         """
         statements = [piece for piece in read_statements(answer, self._lang) if not self._repeats(piece, answer)]
-        if _ASKS_WHEN.search(self._question):
-            statements = sorted([*statements, *_find_conditions(answer, statements)], key=attrgetter("start"))
-        if (verdict := self._read_verdict(answer)) is not None:
+        verdict = self._read_verdict(answer)
+        conditions = list(_find_conditions(answer, statements))
+        if not _ASKS_WHEN.search(self._question):
+            # "Only if it bleeds."
+            opens = verdict is None and self._single_question is not None
+            conditions = [piece for piece in conditions[:opens] if not _WORD.search(answer[: piece.start])]
+        statements = sorted([*statements, *conditions], key=attrgetter("start"))
+        if verdict is not None:
             statements = [piece for piece in statements if piece.end > verdict.end]
             phrase = parse_phrase(verdict.text)
             others = (parse_phrase(piece.text) for piece in statements)
@@ -109,14 +116,18 @@ class QuestionContent:
     def _read_verdict(self, answer: str) -> Piece | None:
         """Return what a yes or no at the start of an answer states; None if there is none or it is not certain."""
         found = find_verdict(answer)
-        if found is None or self._single_question is None or _LIMIT.match(answer, found.end()):
+        if found is None or self._single_question is None:
+            return None
+        limit = _read_limit(answer, found.end()) if _LIMIT.match(answer, found.end()) else ""
+        # "No, only if it bleeds" means yes in that case.
+        if limit is None or (limit and found["no"]):
             return None
         question, condition = split_condition(self._single_question)
         statement = answer_question(question, found, lang=self._lang)
         if statement is None:
             return None
-        if condition:
-            statement += f"（{condition}）" if self._lang == "zh" else f" ({condition})"
+        for part in filter(None, (condition, limit)):
+            statement += f"（{part}）" if self._lang == "zh" else f" ({part})"
         if parse_phrase(statement).stance.denies != (found["no"] is not None):
             return None
         return Piece(statement, *found.span("no" if found["no"] else "yes"))
@@ -130,6 +141,8 @@ class QuestionContent:
             return False
         if self._chooses(piece.text):
             return _CHOICE_REPEATED.match(answer, piece.end) is not None
+        if not _find_condition_tokens(piece.text) <= self._tokens | self._condition_tokens:
+            return False
         if normalise(piece.text) in self._statements or _REPEATED_QUESTION.search(piece.text):
             return True
         if phrase.stance.denies or phrase.amounts.items:
@@ -146,6 +159,12 @@ class QuestionContent:
             return False
         asked = (parse_phrase(question).tokens for _, question in self._polar_questions)
         return not any(len(phrase.tokens & tokens) >= _RESTATED_SHARE * len(tokens) > 0 for tokens in asked)
+
+    @cached_property
+    def _condition_tokens(self) -> frozenset[str]:
+        """The tokens of the question's conditions."""
+        found = (_find_condition_tokens(piece.text) for piece in split_sentences(self._question))
+        return frozenset(token for tokens in found for token in tokens)
 
     def _chooses(self, statement: str) -> bool:
         """Return whether a statement names one of two things between which the question offers a choice."""
@@ -194,6 +213,18 @@ class QuestionContent:
     @cached_property
     def _statements(self) -> frozenset[str]:
         return frozenset(normalise(piece.text) for piece in read_statements(self._question, self._lang))
+
+
+def _find_condition_tokens(text: str) -> frozenset[str]:
+    condition = text if is_condition(text) else split_condition(text)[1]
+    return parse_condition(condition).tokens
+
+
+def _read_limit(answer: str, start: int) -> str | None:
+    """Return the condition of a yes or no that is all that its sentence adds to it; None if it adds anything else."""
+    sentence = next((piece for piece in split_sentences(answer) if piece.start <= start < piece.end), None)
+    limit = _LIMIT_LEAD.sub("", answer[start : sentence.end]) if sentence else ""
+    return limit if is_condition(limit) and not _COMMA.search(limit) else None
 
 
 def _find_conditions(answer: str, statements: Sequence[Piece]) -> Iterator[Piece]:

@@ -75,6 +75,16 @@ def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: 
         ("When do I call?", "If it bleeds:\n- press", ["press"]),
         ("What helps?", "Rest. If it bleeds.", ["Rest"]),
         ("什么情况下要去医院？", "如果出血。", ["如果出血"]),
+        ("How long do I rest?", "Until the wound is dry.", ["Until the wound is dry"]),
+        # A yes, or the question itself, with a condition.
+        (MASTITIS, "Yes, unless the nipples bleed.", ["breastfeed with mastitis (unless the nipples bleed)"]),
+        ("Can I eat eggs?", "Yes, but only if boiled. Milk is fine.", ["eat eggs (only if boiled)", "Milk is fine"]),
+        ("Can I eat eggs?", "Yes, if they are boiled, eggs are safe.", ["eggs are safe (if they are boiled)"]),
+        ("孕妇能吃鸡蛋吗？", "可以，如果煮熟的话。", ["孕妇能吃鸡蛋（如果煮熟的话）"]),
+        ("Do I need a scan?", "Only if you cannot walk.", ["Only if you cannot walk"]),
+        ("Do I need a scan?", "Rest. If you cannot walk.", ["Rest"]),
+        ("When is a CT needed?", "A CT is needed if he vomits.", ["A CT is needed if he vomits"]),
+        ("How should I take ibuprofen if I have a fever?", "Take ibuprofen if you have a fever.", []),
     ],
 )
 def test_a_condition_answers_when(question: str, answer: str, statements: list[str]):
