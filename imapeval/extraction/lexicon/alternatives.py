@@ -165,24 +165,29 @@ def _split_chinese(item: Piece, sentence: Piece) -> list[Part | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Exception:
-    """An exception at the start of a Chinese sentence: its position, and the words behind it that except it."""
+    """An exception at the start of a Chinese sentence: its position, and the words behind it that except it.
+
+    `behind` is None where the sentence does not say whether it is excepted: 除了荔枝，苹果可以吃.
+    """
 
     start: int
     end: int
-    behind: str
+    behind: str | None
 
     @classmethod
     def find(cls, sentence: Piece) -> _Exception | None:
         found = _EXCEPT.match(sentence.text)
-        if found is None or not _OTHERS.search(found["rest"]):
+        if found is None:
             return None
-        denied = is_negated(found["rest"])
+        denied, others = is_negated(found["rest"]), _OTHERS.search(found["rest"])
         # 除了吃药，所有患者都要运动 excepts nothing.
-        if not denied and (_BESIDES.search(found["rest"]) or not _PERMITTED.search(found["rest"])):
+        permitted = not denied and _PERMITTED.search(found["rest"]) and not _BESIDES.search(found["rest"])
+        if not permitted and not (denied and others):
             return None
         start, end = found.span("excepted")
         affirmed = denied or _NORMAL.search(found["rest"])
-        return cls(sentence.start + start, sentence.start + end, "" if affirmed else "除外")
+        behind = ("" if affirmed else "除外") if others else None
+        return cls(sentence.start + start, sentence.start + end, behind)
 
     def split(self, item: Piece) -> list[Part | None]:
         """Return what an item excepts, and the rest of it."""
@@ -190,7 +195,8 @@ class _Exception:
         excepted = _trim_part(item, start, end)
         outside = _OUTSIDE.match(item.text, end)
         rest = _trim_part(item, outside.end() if outside else end, len(item.text))
-        return [excepted and Part(excepted, behind=self.behind), rest and Part(rest)]
+        named = None if self.behind is None or excepted is None else Part(excepted, behind=self.behind)
+        return [named, rest and Part(rest)]
 
 
 def _trim_part(piece: Piece, start: int, end: int) -> Piece | None:

@@ -34,6 +34,12 @@ STATEMENTS = {
     "三餐：粥、面、饭": ["三餐", "粥", "面", "饭"],
     "对，早、晚要休息。": ["晚要休息"],
     "肝、肾功能正常": ["肾功能正常"],
+    "要么手术，要么放疗。": ["手术", "放疗"],
+    "要么手术要么放疗。": ["手术", "放疗"],
+    # Whether the exception is permitted too is not said.
+    "除了荔枝，苹果可以吃。": ["苹果可以吃"],
+    "除荔枝、榴莲外，苹果可以吃。": ["苹果可以吃"],
+    "除了吃药，也可以手术。": ["除了吃药", "手术"],
     # A subject is that of each verb behind it.
     "Asthma, a lung disease, is chronic and can be mild.": [
         "Asthma",
