@@ -41,6 +41,9 @@ _ASKING_SPEAKER = re.compile(rf"(?!a(?:nswer)?\b|[回答结]){_SPEAKER.pattern}\
 _NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
 # Between a name and what is said of it.
 _LABEL_END = re.compile(r"[)）]?(?:[:：?？]|\s*[–—-]+)\s*")
+_BRACKETS = ("(", "（", ")", "）")
+_MARK = re.compile(r"\s?[(（]([^\w\s]\ufe0f?)[)）]")
+_DIGIT = re.compile(r"\d")
 # A label that says no more than the amount behind it.
 _MEASURE = re.compile(
     r"(?:(?:the|usual|recommended|typical|daily|adult|my) )*(?:advice|amount|course|dos(?:age|e|ing)|duration|frequency"
@@ -194,7 +197,7 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
         return
     links = _drop_labels(governed, text, lang, courtesies=courtesies)
     introduced = False
-    for link, item in _complete_labels(_find_examples(links, governed, text, lang), lang):
+    for link, item in _complete_labels(_find_examples(links, governed, text, lang), text, lang):
         # Neither the reason for a denial nor what happens otherwise is denied.
         is_reason = _REASON.search(link.between) or _OTHERWISE.match(item.piece.text)
         contrast = bool(link.part.chosen or _CONTRAST.search(link.between) or is_reason)
@@ -282,12 +285,22 @@ def _find_examples(
         )
 
 
-def _complete_labels(found: Iterable[tuple[_Link, Item]], lang: Lang) -> Iterator[tuple[_Link, Item]]:
-    """Yield the items, and what is said behind a list of names with each of them: "coffee and tea: avoid"."""
+def _complete_labels(found: Iterable[tuple[_Link, Item]], text: str, lang: Lang) -> Iterator[tuple[_Link, Item]]:
+    """Yield the items, and what is said behind a list of names with each of them: "coffee and tea: avoid".
+
+    In brackets, it is said of the last one: "coffee and tea (avoid)".
+    """
     names: list[tuple[_Link, Item]] = []
     after_verdict = False
     for link, item in found:
-        if names and _LABEL_END.fullmatch(link.between) and (join := _read_verdict(item.piece.text, lang)):
+        bracketed = link.between.strip() in _BRACKETS and text[item.piece.end : item.piece.end + 1] in _BRACKETS
+        # In a list that is denied, a denial in brackets would undo it.
+        free = bracketed and bool(names) and not (names[0][1].listed or names[0][0].governor)
+        labels = _LABEL_END.fullmatch(link.between) or (free and not _DIGIT.search(item.piece.text))
+        if names and labels and (join := _read_verdict(item.piece.text, lang)):
+            if bracketed:
+                yield from names[:-1]
+                names = names[-1:]
             yield from ((name, replace(named, piece=join(named.piece))) for name, named in names)
             names, after_verdict = [], True
             continue
@@ -299,6 +312,10 @@ def _complete_labels(found: Iterable[tuple[_Link, Item]], lang: Lang) -> Iterato
         after_verdict = False
         if _is_name(item.piece.text):
             names.append((link, item))
+            mark = _MARK.match(text, item.piece.end)
+            free = not (names[0][1].listed or names[0][0].governor)
+            if mark and free and read_verdict(mark[1]) is False and (join := _read_verdict(mark[1], lang)):
+                names[-1] = link, replace(item, piece=join(item.piece))
         else:
             yield link, item
     yield from names
