@@ -154,8 +154,8 @@ class QuestionContent:
         if is_topic and not mentions_assent(answer[max(0, piece.start - 4) : piece.end]):
             return True
         # 会遗传 answers 糖尿病会遗传吗, and 头孢可以吃 in part 阿莫西林和头孢能不能吃.
-        end = _PREDICATE.sub("", piece.text)
-        if any(strip_question(question).rstrip("的").endswith(end) for _, question in self._polar_questions):
+        predicate = _PREDICATE.sub("", piece.text)
+        if any(asked.endswith(predicate) for asked in self._asked):
             return False
         asked = (parse_phrase(question).tokens for _, question in self._polar_questions)
         return not any(len(phrase.tokens & tokens) >= _RESTATED_SHARE * len(tokens) > 0 for tokens in asked)
@@ -203,6 +203,12 @@ class QuestionContent:
         """The clauses that ask for a yes or no, each behind what comes before it in its sentence."""
         found = ((piece.text, find_polar_question(piece.text)) for piece in self._questions)
         return [(sentence.removesuffix(clause), clause) for sentence, clause in found if clause]
+
+    @cached_property
+    def _asked(self) -> list[str]:
+        """What the Chinese yes-no questions ask, as statements."""
+        questions = self._polar_questions if self._lang == "zh" else ()
+        return [strip_question(question).rstrip("的") for _, question in questions]
 
     @cached_property
     def _questions(self) -> list[Piece]:
