@@ -57,7 +57,7 @@ def read(question: str, answer: str) -> list[str]:
         ("阿莫西林和头孢能不能吃？", "阿莫西林不能吃，头孢可以吃。", ["阿莫西林不能吃", "头孢可以吃"]),
         ("胃疼，你知道为什么吗？", "胃疼，要休息。", ["休息"]),
         ("胃炎严重，是吗？", "是。胃炎严重。", []),
-        (MASTITIS, "You have mastitis. Rest.", ["Rest"]),
+        ("Can I take ibuprofen for a bad headache with fever?", "You have fever. Rest.", ["Rest"]),
     ],
 )
 def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: list[str]):
