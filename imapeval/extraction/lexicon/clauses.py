@@ -45,7 +45,7 @@ _COMMA = re.compile("[,，]")
 _MAX_ANSWERED_CHARACTERS = 30
 """Longest name before a question mark and a yes or no, in characters."""
 # Behind the conjunction of a limit: "65 and over", "5 mg or higher".
-_LIMITED = re.compile(r"\d[^\s,;]*(?: [a-z]+)?(?: of age)?$", re.IGNORECASE)
+_LIMITED = re.compile(r"(?<![^\s,;])[^\s\d,;]*\d[^\s,;]*(?: [a-z]+)?(?: of age)?$", re.IGNORECASE)
 _LIMITING = re.compile(
     r"(?:above|below|beyond|higher|lower|older|over|under|up|upwards?|younger)"
     r"(?=\W*$|[,.;:)]| \(| (?:and|are|at|can|for|has|have|if|in|is|may|must|needs?|on|or|should|who|with|without)\b)",
