@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items, trim_piece
+from imapeval.extraction.lexicon.coordination import is_bare_name
 from imapeval.text.negation.stance import is_negated
 from imapeval.text.phrases import is_condition, split_condition
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 _INSTEAD = re.compile(
     r"\b(?:(?:instead of|in place of|rather than|in preference to|as opposed to)"
-    r"|(?P<exception>except(?:ing)?(?: for)?|other than|with the exception of))\s++"
+    r"|(?P<exception>except(?:ing)?(?: for)?|other than|with the exception of|save for"
+    r"|(?P<besides>(?:apart|aside) from)))\s++"
     r"(?!(?:just|later|merely|only|simply|the rule)\b)",
     re.IGNORECASE,
 )
@@ -32,6 +34,13 @@ _NORMAL = re.compile(
 # What has no limits but one: "no restrictions except heavy lifting".
 _LIMIT = re.compile(r"\b(?:limit|restrict)\w*", re.IGNORECASE)
 _UNDECIDED = re.compile(r"\b(?:ask|if|nothing|report|something|tell|whether|why)\b|是否|能否|为什么", re.IGNORECASE)
+# Before what follows as a name: "all vaccines but MMR", which "but" separates into items.
+_ALL_BUT = re.compile(
+    r"\b(?:all(?: (?!days?\b|\w+ly\b)[\w'’-]+){1,3}|every(?:body|one|thing))\s+but\s+$", re.IGNORECASE
+)
+_MAX_ALL_CHARACTERS = 60
+"""Characters before an exception that are searched for what it is made from."""
+_MANNER = re.compile(r"\w+ly\b", re.IGNORECASE)  # "do it every day but slowly"
 # An exception that is no thing: "no pain except at night".
 _CIRCUMSTANCE = re.compile(r"(?:as|at|by|during|for|from|in|on|that|to|with|you|your)\b", re.IGNORECASE)
 _REPLACED = re.compile(
@@ -52,7 +61,10 @@ _BESIDES = re.compile("[还也又另]|同时|更|再|需要?|应")
 _PERMITTED = re.compile("可以?(?!引起|导致|造成|出现)|能[吃喝用做]|允许|适合|没问题|都行|正常|阴性|好")
 
 
-_REJECTING: Mapping[Lang, tuple[re.Pattern[str], ...]] = {"en": (_INSTEAD,), "zh": (_REPLACED, re.compile("与其"))}
+_REJECTING: Mapping[Lang, tuple[re.Pattern[str], ...]] = {
+    "en": (_INSTEAD, re.compile(r"\bbut\b", re.IGNORECASE)),
+    "zh": (_REPLACED, re.compile("与其")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,10 @@ def _split_at_rejection(item: Piece, pattern: re.Pattern[str]) -> tuple[re.Match
 def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | None]:
     divided = _split_at_rejection(item, _INSTEAD)
     if divided is None:
-        return []
+        start = item.start - sentence.start
+        before = sentence.text[max(0, start - _MAX_ALL_CHARACTERS) : start]
+        excepts = _ALL_BUT.search(before) and is_bare_name(item.text) and not _MANNER.match(item.text)
+        return [_except(item, previous, opens=False)] if excepts else []
     found, chosen, other = divided
     opens = item.start == sentence.start and chosen is None
     context = chosen.text if chosen else previous
@@ -129,11 +144,16 @@ def _split_english(item: Piece, sentence: Piece, previous: str) -> list[Part | N
         return []
     # The clause that it is an exception from follows or precedes it.
     clause = sentence.text[item.end - sentence.start :] if opens else context
-    denied = is_negated(clause)
-    if not denied and not _ALL.search(clause):
+    # "Apart from the diet, all patients need exercise" excepts nothing.
+    if not is_negated(clause) and (not _ALL.search(clause) or (opens and found["besides"])):
         return []
-    affirmed = (denied and not _LIMIT.search(clause)) or _NORMAL.search(clause)
-    return [chosen and Part(chosen), Part(other, "" if affirmed else "not", opens=opens, excepted=True)]
+    return [chosen and Part(chosen), _except(other, clause, opens=opens)]
+
+
+def _except(other: Piece, clause: str, *, opens: bool) -> Part:
+    """Return an exception from what a clause says."""
+    affirmed = (is_negated(clause) and not _LIMIT.search(clause)) or _NORMAL.search(clause)
+    return Part(other, "" if affirmed else "not", opens=opens, excepted=True)
 
 
 def _split_chinese(item: Piece, sentence: Piece) -> list[Part | None]:

@@ -193,6 +193,19 @@ ENGLISH = {
     ],
     "Surgery, not drugs, for most patients.": ["Surgery", "not drugs", "for most patients"],
     "All fruit except grapes is fine.": ["All fruit", "not grapes is fine"],
+    "All vaccines but MMR. Eat everything but nuts and figs.": [
+        *("All vaccines", "not MMR"),
+        *("Eat everything", "not nuts", "not figs"),
+    ],
+    "All drugs failed but aspirin helped. Do all exercises but slowly.": [
+        *("All drugs failed", "aspirin helped"),
+        *("Do all exercises", "slowly"),
+    ],
+    "Everyone apart from children. Apart from figs, no fruit helps.": [
+        *("Everyone", "not children"),
+        *("figs", "no fruit helps"),
+    ],
+    "Apart from the diet, all patients need exercise.": ["Apart from the diet", "all patients need exercise"],
     "With the exception of codeine, all drugs are safe.": ["not codeine", "all drugs are safe"],
     # An exception goes on to the "and" that ends its list.
     "Any drug except aspirin, ibuprofen and naproxen.": ["Any drug", "not aspirin", "not ibuprofen", "not naproxen"],
