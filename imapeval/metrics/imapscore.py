@@ -127,7 +127,11 @@ def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     """
     if failure := check_scorable(imap):
         return failure
-    weights = [{(p.term, p.value): p.importance for p in pairs} for pairs in (imap.reference, imap.response)]
+    # A fact that is given twice has the larger importance, in whatever order they come.
+    weights = [
+        {(pair.term, pair.value): pair.importance for pair in sorted(pairs, key=lambda pair: pair.importance)}
+        for pairs in (imap.reference, imap.response)
+    ]
     reference, response = (dict.fromkeys(facts, 0.0) for facts in weights)
     general = dict.fromkeys(reference, 0.0)
     possible = {(pair.term, pair.value) for pair in imap.response if pair.certainty == "possible"}

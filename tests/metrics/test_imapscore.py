@@ -140,6 +140,14 @@ def test_facts_count_by_their_importance_in_the_default_alone() -> None:
     assert score_paper(weighted, matches) == score_paper(imap, matches)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 0, 1)])
+def test_a_fact_given_twice_has_the_larger_importance(order: tuple[int, ...]) -> None:
+    given = (Pair("t", "a"), Pair("t", "b"), Pair("t", "b", importance=0.2))
+    imap = replace(imap_of([], [("t", "b")]), reference=tuple(given[place] for place in order))
+    found = score(score_graded(imap, judge(imap, {("b", "b"): Relation.EXACT})))
+    assert found.parts["recall"] == pytest.approx(1 / 2)
+
+
 def test_a_fact_under_another_term_counts_in_the_default_alone() -> None:
     imap = imap_of([("advice", "a")], [("treatment", "x")])
     matches = [Match("advice", "a", "x", Relation.CONTAINMENT, 0.0, "llm", other_term="treatment")]
