@@ -25,7 +25,7 @@ gallstones without symptoms need no operation | a cold without fever is no reaso
 断药 | 没有必要手术 | 无必要手术 | X线诊断不了骨折 | 减少不了疼痛
 do not lift weights to avoid injury | it is best to avoid salt | you need to avoid beer | try to avoid milk
 patients are advised to avoid alcohol | exercises to avoid during pregnancy | take care to avoid infection
-nothing serious | she has given up alcohol | patients need to stop smoking
+the wound fails to heal | it failed to help | nothing serious | she has given up alcohol | patients need to stop smoking
 规律作息避免熬夜 | 保持清淡饮食避免辛辣 | 避免加重便秘的食物 | 尽量避免感染 | 今后注意避免感染
 孕妇避免感冒 | 术后避免感染 | 不要揉搓避免感染
 gallstones cause no problems | a myth that milk causes phlegm | 症状不足以确诊
@@ -33,6 +33,7 @@ gallstones cause no problems | a myth that milk causes phlegm | 症状不足以�
 AFFIRMED = """
 心脏骤停 | 突发骤停 | 激素不可骤停 | 激素切勿骤停 | 避免骤停激素 | 钙通道阻断药 | 诊断酒精性肝病 | 间断药物治疗
 激素断不了 | 离不开胰岛素 | 少不了锻炼
+never fail to rest | failure to thrive
 surgery needed | not without risk | do not stop aspirin | never skip a dose | avoid stopping the tablets
 not only rest | nothing but rest | no doubt gout | no later than Monday | not more than 4 g | without delay
 do not hesitate to call | whether or not it hurts | gram-negative sepsis | Rh negative blood | cannot help smoking

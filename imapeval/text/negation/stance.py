@@ -43,7 +43,7 @@ _HARMLESS = RarePattern(
     r"|\bhelp(?:s|ed|ing)? (?:(?:you|them|him|her|us|people|patients|to) ){0,2}avoid(?:ing)?\b|\bso (?:that )?(?:you|they|he|she|it|we) (?:(?:can|may|will) )?avoid\b"
     rf"|(?<=\w)以(?:避免|免)|(?:(?<=可)|(?<=可以)|(?<=能够)|(?<=(?<!可)能)|(?<=从而)|(?<=有效)|(?<=有助于)|(?<=有利于)|(?<=帮助)|(?<=用于)|(?<=[^将未近后本]来))避免"
     rf"|避免(?={CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})"
-    r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
+    r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # What ends before something else happens: "spotting after the period has stopped".
     r"|(?<=\w )\b(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=[.,;]|$)|^(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=,)"
@@ -113,7 +113,7 @@ _CERTAINTY: tuple[tuple[Certainty, RarePattern], ...] = (
 # Each match flips the polarity.
 _DENIAL = RarePattern(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|nothing|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
-    r"|n['’]t\b|\b(?:misconception|myth|fallacy|untrue)\b|\bundetect(?:ed|able|ably)\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
+    r"|n['’]t\b|\b(?:misconception|myth|fallacy|untrue)\b|\bundetect(?:ed|able|ably)\b|\bfail(?:s|ed|ing)? to (?=\w)|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
 )
 _AGAINST = RarePattern(
