@@ -50,11 +50,12 @@ class Power:
         design_effect: Variance of the pilot's difference over that of as many independent answers; 1 without a pilot.
         power: Probability of detecting the difference, 0..1.
         alpha: Significance level of the two-sided test, 0..1.
-        needed: Number of rated answers, or of systems; None if the two do not differ, or with a reason.
+        needed: Number of rated answers, or of systems; None if no number up to `sample_size.MAX_ANSWERS` is enough, or
+            with a reason.
         n: Number of rated answers, or systems, in the pilot; None without one.
         smallest: The smallest difference from the higher correlation that n answers detect with this power; None
             without a pilot, or if there is none.
-        reason: Why there is no number.
+        reason: Why nothing can be said about the number.
         sentence: The same in plain words.
         level: "global", "within-system" or "system"; None without a pilot.
         raters: Raters per answer; None means as many as in the pilot.
@@ -93,8 +94,7 @@ def plan_sample_size(
     """Compute the sample size from three given correlations.
 
     Raises:
-        UsageError: A number is out of range, the three correlations cannot occur together, or more answers than
-            `sample_size.MAX_ANSWERS` are needed.
+        UsageError: A number is out of range, or the three correlations cannot occur together.
     """
     try:
         needed = required_answers(
@@ -120,7 +120,7 @@ def plan_detection(
     """Compute the sample size that shows a correlation to differ from 0.
 
     Raises:
-        UsageError: A number is out of range, or more answers than `sample_size.MAX_ANSWERS` are needed.
+        UsageError: A number is out of range.
     """
     try:
         needed = answers_to_detect(
@@ -253,10 +253,7 @@ def _plan_single(
         reason = row.reason or TOO_SMALL
         return replace(blank, reason=reason, sentence=f"{row.metric}: no number, because {reason}.")
     value = _predict_correlation(row.value, panels, raters)
-    try:
-        needed = answers_to_detect(value, power=power, alpha=alpha, design_effect=design)
-    except ValueError as error:
-        return replace(blank, reason=f"{error}", sentence=f"{row.metric}: no number, because {error}.")
+    needed = answers_to_detect(value, power=power, alpha=alpha, design_effect=design)
     return replace(
         blank,
         first_value=value,
@@ -351,7 +348,7 @@ def _describe_single(
 ) -> str:
     if needed is None:
         whose = f"The correlation of {name}" if name else "The correlation"
-        return f"{whose} is 0: no number of {_name_units(level, rated=True)} shows that it differs from 0."
+        return f"{whose} is 0 or too close to it: no number of {_name_units(level, rated=True)} shows a difference."
     what = f"{format_number(r)} ({name})" if name else format_number(r)
     return (
         f"To show that {what} differs from 0 with {power:.0%} power about {_count_units(needed, level, raters)} are "
@@ -373,7 +370,8 @@ def _describe_pair(
         f"{format_number(r)} ({name})" if name else format_number(r) for r, name in zip((r1, r2), names, strict=True)
     )
     if needed is None:
-        return f"{first} and {second} are equal: no number of {_name_units(level, rated=True)} tells them apart."
+        units = _name_units(level, rated=True)
+        return f"{first} and {second} are equal or too close: no number of {units} tells them apart."
     return (
         f"To tell {first} from {second} with {power:.0%} power about {_count_units(needed, level, raters)} are needed."
     )

@@ -33,7 +33,7 @@ def required_answers(
     spearman: bool = False,
     design_effect: float = 1.0,
 ) -> int | None:
-    """Return how many rated answers tell two correlations apart; None where they are equal.
+    """Return how many rated answers tell two correlations apart; None if no number up to `MAX_ANSWERS` does.
 
     Args:
         r1: Correlation of one metric with the ratings, above -1 and below 1.
@@ -45,8 +45,7 @@ def required_answers(
         design_effect: Above 0; 1 for independent answers.
 
     Raises:
-        ValueError: A number is out of range, the three correlations cannot occur together, or more than `MAX_ANSWERS`
-            are needed.
+        ValueError: A number is out of range, or the three correlations cannot occur together.
     """
     needed = _answers_for_difference(
         r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
@@ -57,7 +56,7 @@ def required_answers(
 def _answers_for_difference(
     r1: float, r2: float, *, between: float, power: float, alpha: float, spearman: bool, design_effect: float
 ) -> float | None:
-    """Return the number before it is rounded up, which may be infinite; see `required_answers`."""
+    """Return the number before it is rounded up; infinite or None where no number is enough."""
     _check(r1, r2, between, power=power, alpha=alpha, design_effect=design_effect)
     if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
         raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
@@ -111,15 +110,15 @@ def smallest_difference(
 
 
 def answers_to_detect(r: float, *, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0) -> int | None:
-    """Return how many rated answers show that a correlation differs from 0; None where it is 0.
+    """Return how many rated answers show that a correlation differs from 0; None if no number up to `MAX_ANSWERS` does.
 
     The design effect is the variance of its Fisher z relative to 1 / (n - 3).
 
     Raises:
-        ValueError: A number is out of range, or more than `MAX_ANSWERS` are needed.
+        ValueError: A number is out of range.
     """
     _check(r, power=power, alpha=alpha, design_effect=design_effect)
-    return None if r == 0 else max(4, _round_up(3 + design_effect * _square_ratio(power, alpha, atanh(r))))
+    return None if r == 0 else _round_up(max(4, 3 + design_effect * _square_ratio(power, alpha, atanh(r))))
 
 
 def _square_ratio(power: float, alpha: float, difference: float) -> float:
@@ -130,13 +129,8 @@ def _square_ratio(power: float, alpha: float, difference: float) -> float:
     return ratio * ratio
 
 
-def _round_up(needed: float) -> int:
-    if needed > MAX_ANSWERS:
-        raise ValueError(
-            f"more than {MAX_ANSWERS:,} answers would be needed: the difference is too small, or the design effect too "
-            "large"
-        )
-    return ceil(needed)
+def _round_up(needed: float) -> int | None:
+    return ceil(needed) if needed <= MAX_ANSWERS else None
 
 
 def _check(*correlations: float, power: float, alpha: float, design_effect: float) -> None:
