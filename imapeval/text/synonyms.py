@@ -44,9 +44,6 @@ normal: within normal limits|within the normal limits|within normal range|within
 inhale: breathe in
 exhale: breathe out
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink|do not eat or drink|don't eat or drink|no food or drink
-do not eat before: fast before
-do not eat for: fast for
-do not eat overnight: fast overnight
 lifelong: for life|life-long|for the rest of your life|for the rest of his life|for the rest of her life|for the rest of their lives
 lifelong: for the rest of life|indefinitely|throughout life|all your life|forever
 left: left-sided|left sided|left side

@@ -76,7 +76,6 @@ SAME = [
     ("on the right side", "the appendix is on the right"),
     ("breathe in slowly", "inhale slowly"),
     ("nil by mouth after midnight", "do not eat or drink after midnight"),
-    ("do not eat before the test", "fast before the test"),
     ("预后良好", "预后佳"),
     ("computed  tomography", "CT"),
     ("weakness on the left side", "left-sided weakness"),
@@ -228,6 +227,8 @@ OTHER_ORDER = [
     ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
+    ("do not eat before the test", "fast before the test"),
+    ("it works fast for most people", "it works quickly for most people"),
     ("节欲", "禁欲"),  # restraint, not abstinence
     ("day 10", "week 2"),
     ("第1周", "第3天"),

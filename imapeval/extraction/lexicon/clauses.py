@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A sentence ends at a line break, at full-width or unambiguous ASCII punctuation, or at a full stop that is followed by
 # white space and does not belong to a list marker ("1.") or a common abbreviation.
 _SENTENCE_END = re.compile(
-    r"\n+|[。！？；;!?…]+|\*\*+|(?<!(?<!['’])\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
+    r"\n+|[。！？；;!?…]+|\*\*+|(?<!(?<!['’])(?<!\bhepatitis )(?<!\bvitamin )(?<!\binfluenza )\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
     r"(?<!\bi\.e)(?<!\bNo(?=\.\s?\d))(?<!^\d)(?<!^\d\d)\.(?=\s|$|[A-Z])",
     re.MULTILINE,
 )
@@ -54,6 +54,7 @@ _LIMITING = re.compile(
 _LIMIT_CONJUNCTIONS = ("and", "or", "and/or")
 _MAX_LIMIT_CHARACTERS = 24
 """Characters before a conjunction that are searched for the number of a limit."""
+# Not behind a comma, where each part is a fact of its own.
 _SEQUENCE = re.compile(r"\s+followed by\s+", re.IGNORECASE)
 _MAX_SEQUENCE_CHARACTERS = 160
 """Longest item that names what follows each other, in characters; no order is compared in a longer one."""
@@ -180,7 +181,11 @@ def _join_sequences(text: str, ends: list[tuple[int, int]]) -> Iterator[tuple[in
     begin = 0
     for place, (start, end) in enumerate(ends):
         behind = ends[place + 1][0] if place + 1 < len(ends) else len(text)
-        if behind - begin > _MAX_SEQUENCE_CHARACTERS or not _SEQUENCE.fullmatch(text, start, end):
+        if (
+            behind - begin > _MAX_SEQUENCE_CHARACTERS
+            or not _SEQUENCE.fullmatch(text, start, end)
+            or text[start - 1 : start] == ","
+        ):
             begin = end
             yield start, end
 

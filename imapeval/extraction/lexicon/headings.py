@@ -69,12 +69,22 @@ _POINTED = re.compile(
 )
 """What a heading may say behind its negation where it points to its list: "avoid the following triggers"."""
 _EXPLANATION = re.compile(
-    r"\s*[:：]\s*(?:(?:it|this|that|they|there|the|you|we|I|because|due|may|can|could|will)\b|(?:\w+ )?risk\b"
+    r"\s*[:：]\s*(?:(?:it|this|that|they|there|the|you|we|I|because|due|may|can|could|will)\b"
+    r"|(?:\w+ )?risk\b(?! \w+s\b)"
     r"|会|能|可[能以]|因为?(?![素子])|有?风险)",
     re.IGNORECASE,
 )
+# "Unsafe: causes birth defects", "阴性：说明没有感染": the verdict is the answer, and what follows is no list.
+_REASON = re.compile(
+    r"\s*[:：][^,;.!?，。；]{0,60}?(?:\b(?:is|are|was|were|has|have|can|may|will|causes?|contains?|damages?|harms?|heals?"
+    r"|increases?|leads?|means?|raises?|reduces?|no|not)\b|说明|表示|提示|意味|代表|导致|引起|造成|含|容易|会(?!阴)|不|没|无)",
+    re.IGNORECASE,
+)
 _ANSWER = re.compile(r"(?:it|they|he|she|you|we|I|these|those|that|this)\b", re.IGNORECASE)
-_STATEMENT = re.compile(r"\s*[:：][^,;:.!?]*?\b(?:is|are|was|were|has|have|can|will)\b", re.IGNORECASE)
+_STATEMENT = re.compile(
+    r"\s*[:：][^,;:.!?]*?\b(?<!that )(?<!which )(?<!who )(?<!what )(?:is|are|was|were|has|have|can|will)\b",
+    re.IGNORECASE,
+)
 # What precedes a heading: "during the treatment, avoid the following".
 _SETTING = re.compile(
     r"^(?:after|as|at|because|before|during|following|for|in|on|since|throughout|to|until|while|with)\b|[中时后前内间]$",
@@ -295,6 +305,11 @@ def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading
                 return (
                     None if _ANSWER.match(item.text) and _STATEMENT.match(text, item.end) else Heading(item, governor)
                 )
+            if (governor == find_label_governor(item.text, lang)) and (
+                _REASON.match(text, item.end)
+                or (governor not in ("no", "无") and not text[: sentence.start].strip() and len(items) == place + 2)
+            ):
+                return None
             set_off = place == 0 or is_condition(items[place - 1].text) or _SETTING.search(items[place - 1].text)
             if set_off and not _EXPLANATION.match(text, item.end):
                 return Heading(item, governor)

@@ -54,7 +54,10 @@ _OR: Mapping[Lang, re.Pattern[str]] = {
 _PREDICATE = re.compile(r"^.*(?:可以|能够?|会|应该?|必须|需要?|要)(?=.)", re.DOTALL)
 """What precedes the predicate of a Chinese statement, up to the last word that affirms it."""
 _COMMA = re.compile("[,，]")
-_CHOICE_REPEATED = re.compile(r"\s*(?:[?？:：]|,? ?or\b|，?(?:还是|或))", re.IGNORECASE)
+_CHOICE_REPEATED = re.compile(
+    r"\s*(?:[?？]|[:：](?!\s*(?:yes|ok(?:ay)?|fine|safe|needed|是|可以|能|行|好))|,? ?or\b|，?(?:还是|或))",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_]+")
 _FUNCTION_WORD = re.compile(
     r"(?:an?|the|any|some|of|in|on|at|by|with|for|from|to|is|are|be|it|i|my|his|her|your|take|use|get|have|do)"
@@ -140,7 +143,9 @@ class QuestionContent:
         if not known:
             return False
         if self._chooses(piece.text):
-            return _CHOICE_REPEATED.match(answer, piece.end) is not None
+            # Not "heat: no" or "paracetamol: 1 g", where what is said of the alternative stands behind it.
+            own = answer[piece.start : piece.end] == piece.text
+            return own and _CHOICE_REPEATED.match(answer, piece.end) is not None
         if not _find_condition_tokens(piece.text) <= self._tokens | self._condition_tokens:
             return False
         if normalise(piece.text) in self._statements or _REPEATED_QUESTION.search(piece.text):

@@ -167,7 +167,10 @@ _LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
             re.compile(r"absent|negative|(?:excluded|ruled out)|not (?:detected|found|present|seen)", re.IGNORECASE),
         ),
     ),
-    "zh": (("避免", re.compile("不(?:安全|适[合宜用])")), ("无", re.compile("阴性|未(?:见|发现|检出)|不存在|已?排除"))),
+    "zh": (
+        ("避免", re.compile("不(?:安全|适[合宜用])")),
+        ("无", re.compile("阴性|未(?:见|发现|检出)|不存在|已经?排除")),
+    ),
 }
 
 

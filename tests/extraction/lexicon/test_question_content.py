@@ -108,6 +108,12 @@ def test_a_condition_answers_when(question: str, answer: str, statements: list[s
         ("扭伤应该冷敷还是热敷？", "冷敷还是热敷？多休息。", ["多休息"]),
         ("扭伤应该冷敷还是热敷？", "冷敷：减轻肿胀。", ["减轻肿胀"]),
         ("甲亢和甲减有哪些区别？", "甲亢：怕热。", ["怕热"]),
+        ("Should I use heat or ice?", "Heat: no. Ice: yes.", ["no Heat", "Ice"]),
+        (
+            "Should I take ibuprofen or paracetamol?",
+            "Paracetamol: 1 g every 6 hours.",
+            ["Paracetamol 1 g every 6 hours"],
+        ),
         # What was taken is no choice, and 还是 may mean "still".
         ("I took aspirin or ibuprofen. What else helps?", "Aspirin. Rest.", ["Rest"]),
         ("吃了药还是疼怎么办？", "疼，去医院。", ["去医院"]),
