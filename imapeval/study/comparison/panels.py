@@ -78,7 +78,5 @@ def _measure(table: Floats) -> Panel | Undefined:
     counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
     number = 1 / float((1 / counts[counts > 0]).mean())
     if mean >= 1:
-        return Undefined("raters always agree, so that one is worth as much as several")
-    if number <= 1:
-        return Undefined("no answer has two ratings")
+        return Undefined("raters always agree, so that nothing is known about their errors")
     return Panel(mean, mean / (number - (number - 1) * mean), found.n)

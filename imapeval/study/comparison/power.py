@@ -219,8 +219,7 @@ def _find_panels(pilot: Rated, level: Level) -> dict[str, list[Panel]]:
         panel = find_panel(pilot, name, level)
         if isinstance(panel, Undefined):
             raise UsageError(
-                f"what other numbers of raters would do is not known for {name}: {panel.reason}. It takes the ratings "
-                "of single raters who agree better than chance."
+                f"what other numbers of raters would do cannot be told from the pilot for {name}: {panel.reason}."
             )
         panels.append(panel)
     return {name: [panel] for name, panel in zip(pilot.dimensions, panels, strict=True)} | {ALL: panels}

@@ -8,6 +8,7 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.planning import CEILING, SizePlan, plan_width
+from imapeval.study.comparison.power import plan_sample_size_from_pilot
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
 
@@ -184,6 +185,17 @@ def test_a_system_whose_raters_do_not_agree_is_named():
     assert plan.answers
     assert plan.reason
     assert plan.reason.startswith(f"{pilot.systems[0]}: ")
+
+
+def test_raters_who_always_agree_say_nothing_about_other_numbers_of_raters():
+    pilot = make_pilot(60)
+    alike = np.repeat(pilot.ratings, 2, axis=1)
+    pilot = replace(pilot, raters=("p", "q"), by_rater={"quality": alike})
+    (plan,) = [plan for plan in plan_width(pilot, 0.2, coefficient="pearson") if plan.metric == "m"]
+    assert plan.raters is None
+    assert plan.reason
+    with pytest.raises(UsageError, match="quality"):
+        plan_sample_size_from_pilot(pilot, raters=3)
 
 
 @pytest.mark.parametrize("width", [0.0, -0.1, 2.0, float("nan")])

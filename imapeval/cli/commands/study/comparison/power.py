@@ -198,7 +198,7 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
             echo(f"{_name_plan(row)}, {row.dimension}: {reason}.")
     unknown = {row.dimension: row.reason for row in plans if row.value is not None and row.reason}
     for dimension, reason in unknown.items():
-        echo(f"{dimension}: what other numbers of raters would do is not known: {reason}.")
+        echo(f"{dimension}: what other numbers of raters would do cannot be told from the pilot: {reason}.")
     echo(
         "Expected: the pilot's coefficient with so many raters (Spearman and Brown). Answers: those of all systems "
         "together, with as many systems and as many answers to a question as in the pilot. The ceiling, over all "
