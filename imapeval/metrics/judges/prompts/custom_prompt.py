@@ -86,11 +86,11 @@ _KEY = re.compile(r"[\"'](?P<key>[^\W\d][^\"'\n]{0,39})[\"']\s*+:")
 """A field in JSON."""
 _OBJECT = re.compile(r"\{[^{}]*+\}")
 _NUMBER_FIELD = re.compile(
-    rf"{_KEY.pattern}\s*+(?:(?P<number>-?\d{{1,9}})(?![\d.])|[NX#](?!\w)|(?:score|rating|integer|number)\b"
+    rf"{_KEY.pattern}\s*+(?:-?\d{{1,9}} ?(?:-|–|to) ?\d{{1,9}}|[NX#](?!\w)|(?:score|rating|integer|number)\b"
     r"|<(?:-?\d{1,9} ?(?:-|–|to) ?\d{1,9}|int|integer|number|score|rating)>)",
     re.IGNORECASE,
 )
-"""A field in JSON whose value can only be a number: not "...", which may also be a text."""
+"""A field in JSON with a place for a number: not "...", which may also be for a text, and not an example's number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def read_prompt(path: Path) -> CustomPrompt:
             )
         lang = detect_lang(_PLACEHOLDER.sub("", body))
         scale = _read_scale(head, path) or _find_scale(body, path)
-        messages, labels, is_form = _split_messages(body, path), _find_labels(body, name, scale, text, path), False
+        messages, labels, is_form = _split_messages(body, path), _find_labels(body, name, text, path), False
     variables = frozenset(found["name"] for message in messages for found in _PLACEHOLDER.finditer(message.content))
     if not variables & _RESPONSE_VARIABLES:
         single = ", with two braces on each side" if re.search(r"(?<!\{)\{\w+\}(?!\})", text) else ""
@@ -349,33 +349,35 @@ def _split_messages(body: str, path: Path) -> tuple[Message, ...]:
     return messages
 
 
-def _find_labels(body: str, name: str, scale: Scale, text: str, path: Path) -> tuple[str, ...]:
+def _find_labels(body: str, name: str, text: str, path: Path) -> tuple[str, ...]:
     """Return the labels of the score in the prompt: at the end of the text, in JSON or as a tag.
 
     Raises:
-        InputError: Every object with numbers has several that may be the score, so that no such reply has one.
+        InputError: The form of the reply is an object, and every one that is shown has several places for the score.
     """
     found = _LABEL.fullmatch(body.rstrip().rpartition("\n")[2])
     ends = () if found is None else (found["label"].strip(),)
-    shown = [field["key"] or field["tag"] for field in _FIELD.finditer(body)]
+    fields = list(_FIELD.finditer(body))
+    shown = [field["key"] or field["tag"] for field in fields]
     # Beside a field named "score" or like the metric, other numbers ("errors") are not the score.
     is_named = compile_key((*LABELS, name)).fullmatch
     labels = (*ends, *(list(filter(is_named, shown)) or shown))
-    numbers = [_find_numbers(body, object_, labels, scale) for object_ in _OBJECT.finditer(body)]
-    if not ends and (several := [at for at in numbers if at]) and all(len(at) > 1 for at in several):
-        (first, _), (second, at) = list(several[0].items())[:2]
+    numbers = [at for object_ in _OBJECT.finditer(body) if (at := _find_numbers(body, object_, labels))]
+    is_object = not ends and not any(field["tag"] for field in fields)
+    if is_object and numbers and all(len(at) > 1 for at in numbers):
+        (first, _), (second, at) = list(numbers[0].items())[:2]
         problem = f"each of the fields {first!r} and {second!r} could be the score"
         fix = "Name the one that is the score 'score', and no other number like a score or the prompt."
         raise _make_error(text, len(text) - len(body) + at, problem, fix, path)
     return labels
 
 
-def _find_numbers(body: str, object_: re.Match[str], labels: Sequence[str], scale: Scale) -> dict[str, int]:
-    """Return where the fields of an object begin that have one of these labels and a number."""
+def _find_numbers(body: str, object_: re.Match[str], labels: Sequence[str]) -> dict[str, int]:
+    """Return where the fields of an object begin that have one of these labels and a place for a number."""
     return {
         field["key"].casefold(): field.start()
         for field in _NUMBER_FIELD.finditer(body, *object_.span())
-        if field["key"] in labels and (field["number"] is None or int(field["number"]) in scale)
+        if field["key"] in labels
     }
 
 

@@ -130,7 +130,6 @@ def test_fields_that_a_prompt_shows_may_be_in_a_reply(write):
     [
         '{"Clarity": N,\n"warmth": N}',
         '{"why": "...", "clarity": <1-5>,\n"warmth": 1-5, "facts": N}',
-        '{"clarity": 4,\n"warmth": 2}',
         '{"clarity": N,\n"warmth": N} {"clarity": 3, "warmth": 1}',
         '{"score": <int>,\n"rating": <int>}',
         '{"mine": N,\n"score": N}',
@@ -153,7 +152,9 @@ def test_an_object_with_two_numbers_either_of_which_may_be_the_score_is_refused(
         '{"facts": N, "mine": N}',
         '{"why": ..., "grade": N}',
         '{"why": "1-2 sentences", "grade": N}',
-        '{"age": 54, "weight": 80} and write the score alone',
+        '{"age": 3, "weight": 4} and write the score alone',
+        '{"x": 1, "y": 2} and write <grade>N</grade>',
+        '{"clarity": N, "warmth": N} and write <grade>1-5</grade>',
         '{"facts": N, "doses": N} and write {"grade": N}',
         '{"facts": N, "doses": N}.\n\n- Care:',
     ],
