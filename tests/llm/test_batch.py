@@ -347,6 +347,15 @@ def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(folder, tak
     assert ["temperature" in json.loads(line)["body"] for line in lines] == [False] * 2
 
 
+def test_a_limit_that_is_refused_under_both_names_is_a_failure(folder, take):
+    names = ("max_tokens", "max_completion_tokens")
+    for refused, other in (names, names[::-1]):
+        write(folder, ask(1))
+        said = f"Unsupported parameter: '{refused}' is not supported. Use '{other}' instead."
+        take(bad(ask(1), 400, said, id_=refused))
+    assert folder.failure_lookup()(ask(1)).kind in PERMANENT_KINDS
+
+
 def test_files_of_others_stay_in_the_folder(folder):
     other = folder.path / "results.jsonl.part"
     other.write_text("a download that is going on")

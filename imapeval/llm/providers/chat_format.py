@@ -208,10 +208,11 @@ def find_unsupported_parameter(fault: ErrorReply, body: Mapping[str, Any], refus
         return "logprobs"
     if fault.status not in (400, 422) or _TOO_LONG.search(fault.text) or not _REJECTS_PARAMETER.search(fault.text):
         return None
-    for name, instead in _REPLACEMENTS.items():
-        if name in body and instead not in refused and (fault.param == name or f"'{name}'" in fault.message):
-            return name
-    return None
+    quoted = {fault.message.find(f"'{name}'"): name for name in _REPLACEMENTS}
+    quoted.pop(-1, None)
+    # What to send instead is named after what is refused.
+    named = fault.param if fault.param in _REPLACEMENTS else quoted[min(quoted)] if quoted else ""
+    return named if named in body and _REPLACEMENTS[named] not in refused else None
 
 
 def to_error(

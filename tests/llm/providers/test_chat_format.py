@@ -229,6 +229,14 @@ def test_the_limit_is_never_left_out_altogether():
     assert chat_format.find_unsupported_parameter(chat_format.ErrorReply.parse(400, said), body, refused) is None
 
 
+def test_what_the_error_advises_to_send_is_not_refused():
+    said = json.dumps(error("Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead."))
+    fault = chat_format.ErrorReply.parse(400, said)
+    body = chat_format.request_body(REQUEST, "m")
+    assert "max_tokens" in body
+    assert chat_format.find_unsupported_parameter(fault, body, frozenset()) is None
+
+
 def reply(content="{}", *, finish_reason="stop", usage=None, **message):
     return json.dumps(
         {"choices": [{"finish_reason": finish_reason, "message": {"content": content, **message}}], "usage": usage}
