@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import glob
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _SUFFIXES = frozenset({*(f".{name}" for name in get_args(FileFormat)), ".ndjson", ".tab", ".xlsm", ".txt", ".eval"})
 """The suffixes of data files, without ".gz"."""
+
+_PATTERN = re.compile(r"[*?]|\[(?!\d+\])")
+"""Part of a pattern; "answers[1].csv" is the name that browsers give to a second download."""
 
 
 def name_run(run: Run) -> str:
@@ -44,10 +47,10 @@ def name_source(source: str) -> str:
     """Return the name of data without folders and suffixes, for a pattern that of its folder; "" if it has none."""
     if source == "-":
         return "stdin"
-    path = Path(source)
-    if glob.has_magic(path.name):
+    path = Path(source.partition("?")[0] if "://" in source else source)
+    if _PATTERN.search(path.name):
         # The folder of a pattern says more than its name.
-        return next((parent.name for parent in path.parents if not glob.has_magic(parent.name)), "")
+        return next((parent.name for parent in path.parents if not _PATTERN.search(parent.name)), "")
     path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     # Other text after a dot is part of the name: of "data.v1.2", a folder, and "hf:org/my.data:test".
     return path.stem if path.suffix.lower() in _SUFFIXES else path.name

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.evaluation.runs import Run, RunSettings, RunWriter, name_run
+from imapeval.evaluation.runs.naming import name_source
+from imapeval.evaluation.samples.files import formats
 from imapeval.types import Sample
 
 SAMPLE = Sample("a", "What helps?", ("Rest.",), "Rest.")
@@ -21,6 +23,9 @@ SAMPLE = Sample("a", "What helps?", ("Rest.",), "Rest.")
         (["data/answers/part-[0-9].CSV"], "answers"),
         (["data/data.v1.2"], "data.v1.2"),
         (["hf:org/my.data:test"], "my.data:test"),
+        (["data/answers[1].csv"], "answers[1]"),
+        (["data[2]/part-*.csv"], "data[2]"),
+        (["https://example.org/data/answers.csv?download=true"], "answers"),
         (["*.jsonl"], "the run"),
         (["/*.jsonl"], "the run"),
         (["."], "the run"),
@@ -45,3 +50,8 @@ def test_a_run_of_another_program_is_called_by_what_that_says(tmp_path: Path):
     with RunWriter(tmp_path, [SAMPLE], settings=RunSettings({}), source="Python"):
         pass
     assert name_run(Run(tmp_path)) == "Python"
+
+
+def test_the_suffix_of_every_file_format_is_left_out():
+    names = {name_source(f"data/answers{suffix}") for suffix in formats._SUFFIXES}  # pyright: ignore[reportPrivateUsage]
+    assert names == {"answers"}
