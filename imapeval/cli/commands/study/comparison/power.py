@@ -23,9 +23,13 @@ _SHORT = 50
 _RATERS = 5
 """The most raters of an answer that --width plans for."""
 
+_WITHOUT_PILOT = frozenset({"r1", "r2", "r12", "design_effect", "coefficient", "chance", "alpha", "json_output"})
+"""The parameters that have an effect without a pilot study."""
+
 
 @expand_options
 def power(
+    context: typer.Context,
     folders: Annotated[
         list[Path] | None, typer.Argument(metavar="[RUN...]", help="Folders of runs of a pilot study.")
     ] = None,
@@ -81,11 +85,18 @@ def power(
 
     name = choose_one(coefficient, "--coefficient", ("spearman", "pearson"))
     grouping = choose_one(level, "--level", ("global", "within-system", "system"))
+    given = {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if (source := context.get_parameter_source(parameter.name or "")) and source.name == "COMMANDLINE"
+    }
     if folders:
         if (r1, r2, r12) != (None, None, None):
             raise UsageError("give either runs or --r1, --r2 and --r12, not both.")
         if design_effect != 1.0:
             raise UsageError("--design-effect goes with --r1: a pilot study has its own.")
+        if width is not None and (unused := given.get("chance") or given.get("alpha")):
+            raise UsageError(f"{unused} is about a test, and --width about an interval. Give one of the two.")
         rated = options.read(folders).rated
         if width is not None:
             plans = plan_width(
@@ -99,13 +110,8 @@ def power(
         rows = plan_sample_size_from_pilot(
             rated, against=against, coefficient=name, level=grouping, raters=raters, power=chance, alpha=alpha
         )
-    elif width is not None:
-        raise UsageError("--width needs a pilot study. Give the folder of its run.")
-    elif raters is not None:
-        raise UsageError("--raters needs a pilot study with the ratings of single raters. Give the folder of its run.")
-    elif against is not None or grouping == "system":
-        option = "--level system" if against is None else "--against"
-        raise UsageError(f"{option} needs a pilot study. Give the folder of its run.")
+    elif unused := [option for name, option in given.items() if name not in _WITHOUT_PILOT]:
+        raise UsageError(f"{unused[0]} needs a pilot study. Give the folder of its run.")
     elif r1 is not None and (r2, r12) == (None, None):
         rows = [plan_detection(r1, power=chance, alpha=alpha, spearman=name == "spearman", design_effect=design_effect)]
     elif r1 is None or r2 is None or r12 is None:
