@@ -77,7 +77,8 @@ _EXPLANATION = re.compile(
 # "Unsafe: causes birth defects", "阴性：说明没有感染": the verdict is the answer, and what follows is no list.
 _REASON = re.compile(
     r"\s*[:：][^,;.!?，。；]{0,60}?(?:\b(?:is|are|was|were|has|have|can|may|will|causes?|contains?|damages?|harms?|heals?"
-    r"|increases?|leads?|means?|raises?|reduces?|no|not)\b|说明|表示|提示|意味|代表|导致|引起|造成|含|容易|会(?!阴)|不|没|无)",
+    r"|increases?|leads?|means?|raises?|reduces?)\b"
+    rf"|说明|表示|提示|意味|代表|导致|引起|造成|含|容易|会(?!阴)|[{NEGATING_CHARACTERS}])",
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"(?:it|they|he|she|you|we|I|these|those|that|this)\b", re.IGNORECASE)
