@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.samples.rows import UnusableCell, is_blank, list_columns
 from imapeval.redaction import get_logger
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 NAMES = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 
 _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("编号",),
     "question": ("prompt", "query", "instruction", "input", "user_input", "问题"),
     "turns": ("messages", "conversation", "conversations", "dialogue", "dialog"),
     "response": (
@@ -30,6 +30,7 @@ _USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "references": ("ground_truths", "gold_answers", "reference_answers", "targets"),
     "system": ("model", "model_name", "模型"),
+    "id": ("编号",),
 }
 """Names of the columns in other datasets, in lower case."""
 
@@ -197,7 +198,10 @@ class _Finder:
         for name, usual in _USUAL_NAMES.items():
             instead = {"question": "turns", "turns": "question", "reference": "references", "references": "reference"}
             if instead.get(name) not in sources and not (responses and name in ("response", "system")):
-                self._assign_column(sources, name, self._find(name, usual))
+                found = self._find(name, usual)
+                if name == "id":
+                    found = [column for column in found if self._is_unique(column, *sources.get("system", ()))]
+                self._assign_column(sources, name, found)
         self._take_answer(sources, responses=responses)
         if taken := {name: columns for name, columns in sources.items() if name not in before}:
             _log.warning(
@@ -236,6 +240,12 @@ class _Finder:
         return all(
             isinstance(value, str | UnusableCell) or (lists and isinstance(value, list)) or name == "id"
             for value in values
+        )
+
+    def _is_unique(self, *columns: str) -> bool:
+        """Return whether no two rows agree in these columns: what may also be the number of a patient or a category."""
+        return (
+            IdIndex([repr([str(_look_up(row, column)) for column in columns]) for row in self._rows]).repeated is None
         )
 
     def _take_answer(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:

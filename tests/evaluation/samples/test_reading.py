@@ -120,6 +120,23 @@ def test_chinese_names_of_columns(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("systems", "ids", "meta"),
+    [
+        (("nova", "luna"), ["7/nova", "7/luna"], {}),
+        (("nova", "nova"), ["1", "2"], {"编号": "7"}),
+        (("", ""), ["1", "2"], {"编号": "7"}),
+    ],
+)
+def test_a_number_that_repeats_within_a_system_is_no_id(
+    tmp_path: Path, systems: tuple[str, ...], ids: list[str], meta: dict[str, str]
+):
+    rows = [["7", "怎么办？", "休息。", "多休息。", *([system] if system else [])] for system in systems]
+    header = ["编号", "问题", "参考答案", "回答", "模型"][: len(rows[0])]
+    samples = read(write_csv(tmp_path / "d.csv", header, *rows))
+    assert [(sample.id, sample.meta) for sample in samples] == [(id_, meta) for id_ in ids]
+
+
+@pytest.mark.parametrize(
     ("names", "missing", "there"),
     [
         (("Frage", "Muster", "KI"), ("question", "response", "reference"), ()),
