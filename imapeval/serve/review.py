@@ -97,7 +97,7 @@ class ReviewSession:
             (record.imap.reference_index, record.imap.reading) == (reference_index, reading)
             for record in self._records.get(id_, ())
         ):
-            raise UsageError(f"the run has no such imap of {id_[:60]!r}. Reload the page.")
+            raise UsageError(f"the run has no such imap of {id_[:60]!r}.")
         # One after the other: a change is checked against those before it.
         async with self._busy:
             before = self._corrections.get(id_, [])
@@ -193,7 +193,7 @@ def make_app(session: ReviewSession) -> tuple[RequestGuard, str]:
             first = error.errors(include_url=False, include_input=False)[0]
             raise HttpError(422, "invalid", f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
         except ImapEvalError as error:
-            raise HttpError(422, "does-not-fit", str(error)) from error
+            raise HttpError(422, "does-not-fit", f"{error} Reload the page if it is out of date.") from error
         except OSError as error:
             raise HttpError(500, "not-saved", f"The correction cannot be saved ({error.strerror}).") from error
         return Response(dump_json(saved), media_type="application/json")

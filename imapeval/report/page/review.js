@@ -47,9 +47,10 @@ async function correct(sample, imap, change) {
   const same = alike.length === 1 ? "1 other answer has the same question and reference" : `${alike.length} other answers have the same question and reference`;
   if (!alike.length) tell("Saved.");
   else tell(`Saved for this answer. ${same}: `, button("Correct there, too", async () => {
-    for (const [other, own] of alike) if (!(await save(other, own, change))) return;
+    let saved = true;
+    for (const [other, own] of alike) if (!(saved = await save(other, own, change))) break;
     refresh();
-    tell("Saved for all of them.");
+    if (saved) tell("Saved for all of them.");
   }));
   return true;
 }
