@@ -107,7 +107,7 @@ def find_rejection(sample: Sample) -> Failure | None:
         return Failure(
             "sample",
             "no-response",
-            "there is no response, so the answer is in no mean. Generate one, or write an empty text "
+            "there is no response, so the answer is left out of all means. Generate one, or write an empty text "
             '("" in JSON, a space in CSV and Excel) if the answer was empty.',
         )
     longest = max(map(len, (sample.question, sample.response, *sample.references)))

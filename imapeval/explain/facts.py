@@ -120,8 +120,7 @@ def match_kind(match: Match | None) -> str:
     """Return the relation of a match, or `SOFT_MATCH`; "unmatched" for None."""
     if match is None:
         return Relation.UNMATCHED.value
-    least = _MIN_FLAT_SIMILARITY if match.decided_by == "encoder" else _MIN_SIMILARITY
-    is_soft = match.similarity >= least and compute_credit(match) >= CREDITS[Relation.BELONGING]
+    is_soft = is_near(match) and (match.decided_by != "encoder" or match.similarity >= _MIN_FLAT_SIMILARITY)
     if match.relation is Relation.UNMATCHED and is_soft:
         return SOFT_MATCH
     return match.relation.value

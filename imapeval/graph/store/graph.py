@@ -78,7 +78,7 @@ class Graph(Hierarchy):
         return cls(open_database(path))
 
     def close(self) -> None:
-        """Close the file; further queries raise UsageError, but for cached answers. Closing twice is harmless."""
+        """Close the file; further queries raise UsageError, unless answers are cached. Closing twice is harmless."""
         self._database.close()
 
     def __enter__(self) -> Self:

@@ -166,7 +166,7 @@ def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) ->
     alike.add_nodes_from(systems)
     place = {system: number for number, system in enumerate(systems)}
     groups = sorted(sorted(place[system] for system in group) for group in nx.find_cliques(alike))
-    # Behind Z come those from α on, and of other alphabets.
+    # Behind Z come other alphabets, from α on, in which some letters look like these.
     letters = chain(string.ascii_letters, filter(str.isalpha, map(chr, count(ord("α")))))
     named = list(zip(letters, groups, strict=False))
     return {system: "".join(letter for letter, group in named if place[system] in group) for system in systems}

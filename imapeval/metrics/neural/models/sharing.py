@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable
 
 _Key = TypeVar("_Key", bound="Hashable")
 _Made = TypeVar("_Made")
@@ -19,10 +19,6 @@ class SharedObjects(Generic[_Key, _Made]):
     def __init__(self) -> None:
         self._made: WeakValueDictionary[_Key, _Made] = WeakValueDictionary()
         self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[_Key]:
-        """Iterate over the keys of the objects that are in use."""
-        return iter(list(self._made))
 
     def get(self, key: _Key, make: Callable[[], _Made]) -> _Made:
         """Return the object for a key, made if nobody has it; other threads wait meanwhile."""

@@ -3,6 +3,7 @@
 import gc
 import json
 import shutil
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock, Mock
@@ -21,9 +22,10 @@ def test_a_model_is_loaded_once_for_all_who_hold_it(tiny_bert: Path) -> None:
     assert load_model(str(tiny_bert), "encoder", device="cpu") is loaded
     assert (loaded.device, loaded.precision, loaded.batch_tokens) == ("cpu", "float32", 4096)
     assert not loaded.model.training
+    held = weakref.ref(loaded)
     del loaded
     gc.collect()
-    assert str(tiny_bert.resolve()) not in {key[0] for key in loading._shared}, "nobody holds it any more"
+    assert held() is None, "nobody holds it any more"
 
 
 def test_the_longest_text(tiny_bert: Path, tiny_roberta: Path, tmp_path: Path) -> None:
