@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from imapeval.evaluation.corrections import FactChange, Mark, RelationChange, read_corrections
 from imapeval.evaluation.runs.reading import group_by_id
@@ -17,12 +17,12 @@ from imapeval.study.intervals.shares import wilson_interval
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from imapeval.evaluation.corrections import Correction
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Run
-    from imapeval.types import Outcome, Sample
+    from imapeval.types import Outcome, Pair, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,19 @@ class ScoreChange:
     absolute: float
 
 
+_Fact: TypeAlias = tuple[str, str]
+"""Term and value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Corrected:
+    """The facts of a reference as they were read and as corrected, and what was changed into what, None for nothing."""
+
+    read: Set[_Fact]
+    facts: Set[_Fact]
+    changes: Set[tuple[_Fact | None, _Fact | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class CorrectionReport:
     """All findings about the corrections of a run.
@@ -103,8 +116,8 @@ class CorrectionReport:
         relations: Errors of the relations.
         scores: What changed.
         reversed: By metric, pairs of systems (better, worse before) whose order the corrections reverse.
-        uneven: Corrections of references that some other answer with the same question and reference lacks, so that
-            answers are no longer compared with the same facts.
+        uneven: Questions with a reference that was corrected for some answers and not, or differently, for others that
+            need it, so that answers are no longer compared with the same facts.
     """
 
     corrections: int
@@ -175,26 +188,48 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
         relations=tuple(RelationErrors(before_, after_, count) for (before_, after_), count in changed.most_common()),
         scores=tuple(scores),
         reversed={metric: pairs for metric, pairs in reversed_.items() if pairs},
-        uneven=_count_uneven(corrections, samples),
+        uneven=_count_uneven(run, by_imap, samples),
     )
 
 
-def _count_uneven(corrections: Sequence[Correction], samples: Mapping[str, Sample]) -> int:
-    """Return how many corrections of references are not those of all answers with the same question and reference."""
-    made: dict[tuple[str, tuple[str, ...], tuple[object, ...]], set[str]] = {}
-    for correction in corrections:
-        change = correction.change
-        if isinstance(change, FactChange) and change.side == "reference":
-            sample = samples[correction.id]
-            what = correction.reference_index, correction.reading, change.before, change.after
-            made.setdefault((sample.question, sample.references, what), set()).add(correction.id)
-    questions = {key[:2] for key in made}
-    sizes = Counter(
-        key
-        for sample in samples.values()
-        if sample.answered and sample.fault is None and (key := (sample.question, sample.references)) in questions
-    )
-    return sum(len(ids) for key, ids in made.items() if len(ids) < sizes[key[:2]])
+def _count_uneven(
+    run: Run, by_imap: Mapping[tuple[str, int, int], Sequence[Correction]], samples: Mapping[str, Sample]
+) -> int:
+    """Return how many questions have a reference that was corrected for some imaps and not for all that need it."""
+    changes = {
+        key: [c.change for c in own if isinstance(c.change, FactChange) and c.change.side == "reference"]
+        for key, own in by_imap.items()
+    }
+    questions = {samples[id_].question for (id_, _, _), own in changes.items() if own}
+    groups: dict[tuple[str, str, int, int], list[_Corrected]] = {}
+    for record in run.find_imaps({id_ for id_, sample in samples.items() if sample.question in questions}):
+        sample, place = samples[record.id], (record.imap.reference_index, record.imap.reading)
+        corrected = _correct_facts(record.imap.reference, changes.get((record.id, *place), ()))
+        groups.setdefault((sample.question, sample.references[place[0]], *place), []).append(corrected)
+    uneven = {
+        key[0]
+        for key, group in groups.items()
+        for before, after in {change for each in group for change in each.changes}
+        for each in group
+        # Where a fact was read differently, its correction is not missing.
+        if (before is None or before in each.read)
+        and (before in each.facts or not (after is None or after in each.facts))
+    }
+    return len(uneven)
+
+
+def _correct_facts(pairs: Sequence[Pair], changes: Iterable[FactChange]) -> _Corrected:
+    read = {(pair.term, pair.value) for pair in pairs}
+    origins: dict[_Fact, _Fact | None] = {fact: fact for fact in read}
+    for change in changes:
+        before, after = ((fact.term, fact.value) if fact else None for fact in (change.before, change.after))
+        origin = origins.pop(before, None) if before else None
+        if after:
+            origins[after] = origin
+    # A fact that was changed or deleted, and then added again, is as it was.
+    changed = {(None if origin in origins else origin, fact) for fact, origin in origins.items() if fact not in read}
+    deleted = read - origins.keys() - {origin for origin, _ in changed}
+    return _Corrected(read, set(origins), {*changed, *((fact, None) for fact in deleted)})
 
 
 def _count_reading_errors(

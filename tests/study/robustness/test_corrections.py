@@ -53,27 +53,49 @@ def test_rates_are_over_checked_imaps(run: Run, correct: Callable[..., None]):
     assert response.recall == pytest.approx(2 / 3)
 
 
-def test_corrections_of_a_reference_that_others_lack_are_counted(tmp_path: Path):
-    samples = [Sample(id_, "q?", ("r",), "a", system=id_) for id_ in ("x", "y")]
-    samples += [Sample("z", "q?", ("r",), "", system="z", answered=False), Sample("other", "q?", ("r2",), "a")]
-    pairs = (Pair("t", "one"), Pair("t", "two"))
-    records = [ImapRecord(sample.id, Imap((), (), pairs, pairs), ()) for sample in samples]
+def test_questions_whose_reference_was_corrected_differently_are_counted(tmp_path: Path):
+    samples = [Sample(id_, "q?", references, "a", system=id_) for id_, references in (("x", ("r",)), ("y", ("r", "s")))]
+    samples += [
+        Sample("other", "q?", ("r2",), "a"),
+        Sample("right", "q?", ("r",), "a"),
+        Sample("long", "q?", ("r",), "a"),
+    ]
+    one, two, three, four, five = (Pair("t", value) for value in ("one", "two", "three", "four", "five"))
+    read = {"x": (one, two), "y": (one, two), "other": (one, two), "right": (two, three)}
     with RunWriter(tmp_path, samples, settings=RunSettings({"imapscore": "imapscore|v:1"})) as writer:
-        writer.add(imaps=records, results=[Result(s.id, "imapscore", Score(0.5), "imapscore|v:1") for s in samples])
+        writer.add(
+            imaps=[ImapRecord(id_, Imap((), (), facts, facts), ()) for id_, facts in read.items()],
+            results=[Result(s.id, "imapscore", Score(0.5), "imapscore|v:1") for s in samples],
+        )
         writer.finish()
-    run, one, three = Run(tmp_path), {"term": "t", "value": "one"}, {"term": "t", "value": "three"}
+    run = Run(tmp_path)
 
-    def correct(id_: str, side: str, **change: Any) -> int:
-        made = {"id": id_, "who": "anna", "change": {"kind": "fact", "side": side, **change}}
+    def correct(id_: str, before: Pair | None, after: Pair | None, *, side: str = "reference") -> int:
+        facts = {
+            name: None if pair is None else {"term": pair.term, "value": pair.value}
+            for name, pair in (("before", before), ("after", after))
+        }
+        made = {"id": id_, "who": "anna", "change": {"kind": "fact", "side": side, **facts}}
         append_correction(run.folder, Correction.model_validate(made))
         return report_corrections(run, {}).uneven
 
-    assert correct("x", "response", after=three) == 0
-    assert correct("other", "reference", after=three) == 0
-    assert correct("x", "reference", after=three) == 1
-    assert correct("y", "reference", before=one) == 2
-    assert correct("y", "reference", after=three) == 1
-    assert correct("x", "reference", before=one) == 0
+    assert correct("x", None, three, side="response") == 0
+    assert correct("other", None, five) == 0
+    assert correct("other", one, three) == 0
+    assert correct("other", None, one) == 0
+    # An answer whose reference was read rightly needs no correction; one without an imap can have none.
+    assert correct("x", one, three) == 1
+    assert correct("y", one, three) == 0
+    # Deletion and change are not the same; by whatever steps they were made.
+    assert correct("x", two, None) == 1
+    assert correct("y", two, four) == 1
+    assert correct("y", four, None) == 1
+    assert correct("right", two, None) == 0
+    # What was undone is no correction.
+    assert correct("x", three, one) == 1
+    assert correct("x", one, three) == 0
+    assert correct("y", three, one) == 1
+    assert correct("x", three, one) == 0
 
 
 def test_relations_scores_and_the_order_of_systems(run: Run, correct: Callable[..., None]):

@@ -64,6 +64,7 @@ def _key(record: "ImapRecord") -> tuple[str, int, int]:
 
 
 def _print(report: "CorrectionReport") -> None:
+    from imapeval.report.formatting import pluralize
     from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_score
 
@@ -117,8 +118,8 @@ def _print(report: "CorrectionReport") -> None:
         echo(sentence)
     if report.uneven:
         echo(
-            f"Not comparable: {report.uneven} corrections of references were made for some answers to a question and "
-            "not for the others with the same reference. Make them there, too, before you compare systems."
+            f"Not comparable: the reference of {pluralize(report.uneven, 'question')} was corrected for some answers "
+            "and not, or differently, for others. Make the corrections the same before you compare systems."
         )
     for metric, pairs in report.reversed.items():
         for better, worse in pairs:
