@@ -66,7 +66,12 @@ _MARKDOWN = re.compile(
 )
 
 
-_ARROW = re.compile(rf"(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?(?:(?P<up>[↑⬆]+)|[↓⬇]+)(?P<before>(?=[\w(]))?")
+# Not between two steps: 清洗↓消毒, or in a line of its own.
+_ARROW = re.compile(
+    rf"(?P<step>^[ \t]*+[↑↓]++[ \t]*+$)|(?!(?<=[{HAN}])[↑↓]+[{HAN}])(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?"
+    r"(?:(?P<up>↑+)|↓+)(?P<before>(?=[\w(]))?",
+    re.MULTILINE,
+)
 
 _REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
 
@@ -192,7 +197,9 @@ def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _find_arrows(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _ARROW.finditer(text):
-        if found["han"] is not None:
+        if found["step"] is not None:
+            level = ""
+        elif found["han"] is not None:
             level = "升高" if found["up"] else "降低"
         else:
             level = "high" if found["up"] else "low"

@@ -74,6 +74,7 @@ SAME = [
     ("血钙升高", "血钙↑"),
     ("glucose > 10 mmol/L", "glucose above 10 mmol/L"),
     ("on the right side", "the appendix is on the right"),
+    ("the pain is at night", "at night"),
     ("breathe in slowly", "inhale slowly"),
     ("nil by mouth after midnight", "do not eat or drink after midnight"),
     ("预后良好", "预后佳"),
@@ -227,7 +228,6 @@ OTHER_ORDER = [
     ("高血压引起肾病", "肾病引起高血压"),
 ]
 OPEN = [
-    ("do not eat before the test", "fast before the test"),
     ("it works fast for most people", "it works quickly for most people"),
     ("节欲", "禁欲"),  # restraint, not abstinence
     ("day 10", "week 2"),

@@ -41,6 +41,7 @@ SAME = {
     # Arrows for high and low, but not those from one thing to the next.
     "↓ ferritin, ↑TIBC, Ca ↓, 血钙↑↑": "low ferritin, high TIBC, Ca low, 血钙升高",
     "5 mg → 10 mg": "5 mg → 10 mg",
+    "Rest\n↓\nIce, 清洗↓消毒 ⬇️": "Rest\n\nIce, 清洗↓消毒 ⬇",
     # A text in capitals.
     "TAKE IBUPROFEN 400 MG": "take ibuprofen 400 mg",
     "TAKE ASPIRIN EVERY DAY (阿司匹林)": "take aspirin every day (阿司匹林)",

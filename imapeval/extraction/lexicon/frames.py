@@ -23,12 +23,16 @@ _TEXT = "(?:information|answer|response|content)"
 _DISCLAIMER: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\bnot? (?:a |intended as a )?(?:substitute|replacement) for (?:[\w'’-]+ ){0,3}?"
-        r"(?:advice|care|consultation|diagnosis|doctors?|evaluation|medical|physicians?|professionals?)\b"
+        r"(?:advice|appointment|assessment|care|consultation|diagnosis|doctors?|evaluation|exam(?:ination)?|face-to-face"
+        r"|in-person|medical|physicians?|professionals?|visit)\b"
         r"|\bfor (?:general )?informational purposes\b"
         # Not "the response is inadequate", which is said of a treatment.
         rf"|\b(?:this (?:above )?{_TEXT}|the above {_TEXT}"
         rf"|the {_TEXT} (?:(?:given|provided|presented|contained)(?: here| above)?|here|above))"
-        r" (?:is|should|must|does|cannot)\b",
+        r" (?:is|should|must|does|cannot)\b"
+        rf"|\bthe {_TEXT} (?:is|should|must|does|cannot) (?:(?:only|solely|meant|intended|provided) )*"
+        r"(?:for (?:general|educational|information)|general\b|AI\b|generated\b|based on limited|replace\b"
+        r"|not (?:be|replace|intended|meant|medical)\b)",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"仅供参考|不能(?:代替|替代|取代)(?:医生|专业|面诊)|不构成(?:医疗|诊断|任何)"),

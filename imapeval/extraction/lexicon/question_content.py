@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,12 @@ _ASKS_WHEN = re.compile(
     r"\b(?:when|how long)\b|\bin (?:what|which) cases?\b|(?:什么|啥)(?:时候|情况)|何时|多久|多长时间|哪[些种]情况",
     re.IGNORECASE,
 )
+# "When to see a doctor", "when should I worry".
+_NO_CONDITION = re.compile(
+    r"when (?:to|is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would)\b|什么时候|何时",
+    re.IGNORECASE,
+)
+_LINE_END = re.compile(r"[ \t]*\n")
 _QUESTION_END = re.compile(r"\s*[?？]")
 _HEADING_END = re.compile(r"\s*[?？:：]")
 _TOPIC_END = re.compile(r"\s*[,，]")
@@ -55,7 +62,8 @@ _PREDICATE = re.compile(r"^.*(?:可以|能够?|会|应该?|必须|需要?|要)(?
 """What precedes the predicate of a Chinese statement, up to the last word that affirms it."""
 _COMMA = re.compile("[,，]")
 _CHOICE_REPEATED = re.compile(
-    r"\s*(?:[?？]|[:：](?!\s*(?:yes|ok(?:ay)?|fine|safe|needed|是|可以|能|行|好))|,? ?or\b|，?(?:还是|或))",
+    r"\s*(?:[?？]|[:：](?!\s*(?:yes|ok(?:ay)?|fine|safe|needed|是|可以|能|行|好))"
+    r"|,? ?or\b[^.!;?\n]{0,60}[?:]|，?(?:还是|或)[^。！；？\n]{0,30}[？?：:])",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
@@ -180,8 +188,7 @@ class QuestionContent:
     def _choices(self) -> list[tuple[str, str]]:
         """For each choice that the question offers, a word of either alternative that the other one lacks."""
         texts = [piece.text.lower() for piece in self._questions]
-        found = ((text, _OR[self._lang].search(text)) for text in texts)
-        pairs = (_tell_apart(text[: one.start()], text[one.end() :], self._lang) for text, one in found if one)
+        pairs = (_tell_apart(*both, self._lang) for text in texts for both in pairwise(_OR[self._lang].split(text)))
         return [pair for pair in pairs if pair]
 
     @cached_property
@@ -241,10 +248,21 @@ def _read_limit(answer: str, start: int) -> str | None:
 def _find_conditions(answer: str, statements: Sequence[Piece]) -> Iterator[Piece]:
     """Yield the sentences that consist of a condition alone: "if it bleeds" answers when to see a doctor."""
     starts = [piece.start for piece in statements]
-    for sentence in split_sentences(answer):
-        states = any(sentence.start <= start < sentence.end for start in starts)
-        if is_condition(sentence.text) and not states and not answer.startswith((":", "："), sentence.end):
+    sentences = list(split_sentences(answer))
+    for sentence, following in zip_longest(sentences, sentences[1:]):
+        if not is_condition(sentence.text) or _NO_CONDITION.match(sentence.text):
+            continue
+        if any(sentence.start <= start < sentence.end for start in starts) or _HEADING_END.match(answer, sentence.end):
+            continue
+        # "If you have a fever", and below it what to do then.
+        if following is None or is_condition(following.text) or not _heads(sentence, answer):
             yield replace(sentence, text=sentence.text[:MAX_STATEMENT_CHARACTERS])
+
+
+def _heads(sentence: Piece, answer: str) -> bool:
+    """Return whether a sentence is a whole line without a mark of its own at either end."""
+    begin = answer.rfind("\n", 0, sentence.start) + 1
+    return not answer[begin : sentence.start].strip() and _LINE_END.match(answer, sentence.end) is not None
 
 
 def _split_words(text: str, lang: Lang) -> list[str]:

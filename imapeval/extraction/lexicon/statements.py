@@ -98,7 +98,7 @@ _CONJUNCTION = re.compile("^(?:所以|因此|但是?|而且?|并且?|且)")
 # A Chinese name of one character, such as 鱼: no answer, function word, degree, time, place, count, person or
 # part of the body, as in 肝、肾功能.
 _SHORT_NAME = re.compile(
-    rf"(?![的了着过得地吗呢吧么嘛呀啊哦嗯唉对好行是有在可能会要应宜需必须请也都就还和与跟或及等而但且并则即如因若既为将被把给让从到向以于之所当同此这那该其你您我他她它谁啥何做用"
+    rf"(?![的了着过得地吗呢吧么嘛呀啊哦嗯唉亲哈呵嘿喂哎咦哟啦对好行是有在可能会要应宜需必须请也都就还和与跟或及等而但且并则即如因若既为将被把给让从到向以于之所当同此这那该其你您我他她它谁啥何做用"
     rf"{NEGATING_CHARACTERS}先再又才很更最较多少大小高低长短轻中重快慢早晚今明昨前后左右上下内外男女人者次天日周月年时分秒个种类项点片粒例注答问甲乙丙丁阴阳零一二两三四五六七八九十头颈背胸腹心肝脾肺肾胃肠胆脑眼耳口鼻舌手足脚腿臂腰肩膝])[{HAN}]"
 )
 _UNCLOSED = re.compile(r"\s?[(（][^()（）]*$")

@@ -152,8 +152,9 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two phrases without their conditions."""
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
+    where = amounts is not AmountRelation.DIFFERENT and (says_where(a.whole, b.whole) or says_where(b.whole, a.whole))
     # Normal forms lack the signs of "> 7%" and "< 7%".
-    if agree and (a.whole == b.whole != "" or says_where(a.whole, b.whole) or says_where(b.whole, a.whole)):
+    if where or (agree and a.whole == b.whole != ""):
         return WordingVerdict.SAME
     if verdict := _compare_parts(a, b):
         return verdict

@@ -74,6 +74,8 @@ def test_a_yes_or_no_is_what_it_answers(question: str, answer: str, statements: 
             ["Rest", "If it bleeds", "ice it (If it swells)"],
         ),
         ("When do I call?", "If it bleeds:\n- press", ["press"]),
+        ("When do I call?", "## When to see a doctor\n- Fever\n- Bleeding", ["Fever", "Bleeding"]),
+        ("When do I call?", "If you have a fever\n- Take paracetamol", ["Take paracetamol"]),
         ("What helps?", "Rest. If it bleeds.", ["Rest"]),
         ("什么情况下要去医院？", "如果出血。", ["如果出血"]),
         ("How long do I rest?", "Until the wound is dry.", ["Until the wound is dry"]),
@@ -114,6 +116,8 @@ def test_a_condition_answers_when(question: str, answer: str, statements: list[s
             "Paracetamol: 1 g every 6 hours.",
             ["Paracetamol 1 g every 6 hours"],
         ),
+        ("Is it a sprain or a break?", "It could be a sprain or a break.", ["a sprain", "a break"]),
+        ("Do I have a cold or the flu or COVID?", "COVID.", ["COVID"]),
         # What was taken is no choice, and 还是 may mean "still".
         ("I took aspirin or ibuprofen. What else helps?", "Aspirin. Rest.", ["Rest"]),
         ("吃了药还是疼怎么办？", "疼，去医院。", ["去医院"]),
