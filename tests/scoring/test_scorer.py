@@ -71,7 +71,7 @@ def test_one_answer(scorer: Scorer):
     assert set(found.outcomes) == {"imapscore", "rouge1"}
     assert [(row.reference, row.response, row.kind) for row in found.rows][1] == (
         "antibiotics",
-        "amoxicillin",
+        "Take amoxicillin",
         "containment",
     )
     assert found.spent is None
