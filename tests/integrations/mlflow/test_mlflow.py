@@ -96,7 +96,7 @@ def test_what_is_not_scored_is_an_error_and_no_number(
     result, rows = evaluated
     for id_, reason in {
         "nothing-asked": "the question has no words",
-        "no response": "there is no response.",
+        "no response": "there is no response",
         "no reference": "the sample has no reference",
     }.items():
         assert math.isnan(rows[id_]["imapscore/value"])
