@@ -97,7 +97,7 @@ def test_contradictions_must_be_several(rows, contradicted, enough):
 
 
 @pytest.mark.parametrize(
-    ("rows", "probability", "enough"), [(2, 0.59, False), (2, 0.61, True), (1, 0.89, False), (1, 0.91, True)]
+    ("rows", "probability", "enough"), [(2, 0.69, False), (2, 0.71, True), (1, 0.89, False), (1, 0.91, True)]
 )
 def test_contradictions_must_be_likely_and_a_single_one_nearly_certain(rows, probability, enough):
     places = [(row, 0) for row in range(rows)]
