@@ -22,8 +22,10 @@ _MIN_PROBABILITY = 0.6
 wrong about more."""
 
 _MIN_CONTRADICTION = 0.7
-"""Minimum probability of a contradiction in a longer answer, where most pairs are unrelated: at .6, the model finds four
-times as many in real answers and three times as many in right answers, but hardly more in wrong ones."""
+"""Minimum probability of a contradiction in a longer answer, where most pairs are unrelated.
+
+At .6, the model finds three to four times as many in right and in real answers, but hardly more in wrong ones.
+"""
 
 _MIN_LONE_CONTRADICTION = 0.9
 """That of a contradiction of a reference that states one fact: no other can then confirm it."""
