@@ -29,7 +29,7 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)(?!\sfollowed by\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：?？]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
+    r",(?!\d{3}\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：?？]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
     r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor|as well as|along with|such as"
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
@@ -55,7 +55,7 @@ _LIMIT_CONJUNCTIONS = ("and", "or", "and/or")
 _MAX_LIMIT_CHARACTERS = 24
 """Characters before a conjunction that are searched for the number of a limit."""
 # Not behind a comma, where each part is a fact of its own.
-_SEQUENCE = re.compile(r"\s+followed by\s+", re.IGNORECASE)
+_SEQUENCE = re.compile(r"(?<!,)\s+followed by\s+", re.IGNORECASE)
 _MAX_SEQUENCE_CHARACTERS = 160
 """Longest item that names what follows each other, in characters; no order is compared in a longer one."""
 
@@ -181,11 +181,7 @@ def _join_sequences(text: str, ends: list[tuple[int, int]]) -> Iterator[tuple[in
     begin = 0
     for place, (start, end) in enumerate(ends):
         behind = ends[place + 1][0] if place + 1 < len(ends) else len(text)
-        if (
-            behind - begin > _MAX_SEQUENCE_CHARACTERS
-            or not _SEQUENCE.fullmatch(text, start, end)
-            or text[start - 1 : start] == ","
-        ):
+        if behind - begin > _MAX_SEQUENCE_CHARACTERS or not _SEQUENCE.fullmatch(text, start, end):
             begin = end
             yield start, end
 

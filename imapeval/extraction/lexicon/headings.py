@@ -301,16 +301,10 @@ def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading
         if not _COLON.match(text, item.end):
             continue
         if governor := find_list_governor(item.text, lang):
-            if find_governor(item.text) == item.text:
-                # "They can't: a cold is viral" is an answer and its reason, "they can't: smoke, drink" begins a list.
-                return (
-                    None if _ANSWER.match(item.text) and _STATEMENT.match(text, item.end) else Heading(item, governor)
-                )
-            if (governor == find_label_governor(item.text, lang)) and (
-                _REASON.match(text, item.end)
-                or (governor not in ("no", "无") and not text[: sentence.start].strip() and len(items) == place + 2)
-            ):
+            if _is_answer(item, governor, sentence, text, lang, alone=len(items) == place + 2):
                 return None
+            if find_governor(item.text) == item.text:
+                return Heading(item, governor)
             set_off = place == 0 or is_condition(items[place - 1].text) or _SETTING.search(items[place - 1].text)
             if set_off and not _EXPLANATION.match(text, item.end):
                 return Heading(item, governor)
@@ -320,3 +314,18 @@ def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading
             if governor := find_list_governor(whole.text, lang):
                 return Heading(whole, governor)
     return None
+
+
+def _is_answer(item: Piece, governor: str, sentence: Piece, text: str, lang: Lang, *, alone: bool) -> bool:
+    """Return whether a negation before a colon answers the question, and what follows is its reason and no list.
+
+    "They can't: a cold is viral" and "unsafe: causes birth defects" are answers, "they can't: smoke, drink" is none.
+    `alone` says whether one thing follows.
+    """
+    if find_governor(item.text) == item.text:
+        return bool(_ANSWER.match(item.text) and _STATEMENT.match(text, item.end))
+    if governor != find_label_governor(item.text, lang):
+        return False
+    # Where nothing precedes it: "not needed: viral infection".
+    opens = alone and governor not in ("no", "无") and not text[: sentence.start].strip()
+    return opens or _REASON.match(text, item.end) is not None
