@@ -98,6 +98,30 @@ _PURPOSE = re.compile(
 )
 _SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之])前")
 _MAX_SETTING_CHARACTERS = 16
+# Before a colon: whom, which severity or what time the statements behind it are about.
+_PERSON = (
+    r"adolescents?|adults?|athletes?|bab(?:y|ies)|boys?|child(?:ren)?|elderly|females?|girls?|infants?|kids?|m[ae]n|males?|mothers?"
+    r"|neonates?|newborns?|patients|people|persons?|pregnan(?:cy|t)|seniors?|smokers?|teen(?:ager)?s?|toddlers?|wom[ae]n"
+)
+_SEVERITY = r"(?:mild(?:er)?|moderate(?:ly)?|severe(?:ly)?|acute(?:ly)?|chronic(?:ally)?)"
+_NUMBERED = r"(?:day|week|month|trimester)s?"
+_TIME = (
+    rf"(?:mornings?|midday|noon|afternoons?|evenings?|nights?|bedtime|{_NUMBERED} (?:\d{{1,2}}|one|two|three|four)"
+    rf"(?:(?: to |-|–)\d{{1,2}})?|(?:first|second|third|last) {_NUMBERED}"
+    r"|(?:before|after|during|while|whilst) [\w -]{1,30})"
+)
+_CASE: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        rf"(?:(?:in|for|at|if|the|with) ){{0,2}}(?:{_SEVERITY}(?: (?!{_PERSON})[\w-]+){{0,2}}|{_TIME}"
+        rf"|(?:[\w-]+ ){{0,2}}(?:{_PERSON})"
+        r"(?: (?:over|under|with|without|who|aged|older|younger|taking|on) [\w -]{1,30})?)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"(?:[轻中重危](?:症|型|度)?(?:患者|者|病人)?|急性|慢性|[^，。；]{1,8}(?:患者|病人|人群)|[^，。；]{0,8}(?:孕妇|产妇|儿童|小孩|孩子|婴幼?儿|新生儿|成年?人|大人|老年?人|男性|女性|[^患或学记编作]者|期))"
+        r"|[早中晚](?:上|晨|餐前|餐后|饭前|饭后)?|上午|下午|中午|睡前|第[一二三四1-4]?[天周月]|[术饭餐产孕][前中后期]",
+    ),
+}
 
 
 def is_disclaimer(sentence: str, *, lang: Lang) -> bool:
@@ -140,6 +164,11 @@ def is_frame(piece: Piece, text: str) -> bool:
     if _PURPOSE.match(piece.text):
         return True
     return _COMMA.match(text, piece.end) is not None and _BASIS.fullmatch(piece.text) is not None
+
+
+def names_case(text: str, lang: Lang) -> bool:
+    """Return whether a text names only a group of people, a severity or a time: "adults over 60", 轻症."""
+    return _CASE[lang].fullmatch(text) is not None and not find_governor(text)
 
 
 def is_setting(piece: Piece, text: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
+from imapeval.extraction.lexicon.frames import names_case
 from imapeval.extraction.lexicon.lists import MAX_PLAIN_CHARACTERS, Line, List, locate_sentences
 from imapeval.text.negation.governors import find_governor, find_label_governor, find_negator
 from imapeval.text.negation.stance import (
@@ -156,12 +157,14 @@ class GovernedSentence:
         governor: Words that deny, or advise against, the item at its beginning; "" for none.
         heading: The heading in it.
         bare: Whether the governor is a mere "do not", which applies to all items.
+        case: The group of people, severity or time that a heading above it names; "" for none.
     """
 
     sentence: Piece
     governor: str = ""
     heading: Heading | None = None
     bare: bool = False
+    case: str = ""
 
 
 def find_list_governor(text: str, lang: Lang) -> str:
@@ -239,7 +242,7 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
     """Yield the sentences of a text without markup, but not its headings, each with the words that apply to it."""
     current = List("")
     for place in locate_sentences(text):
-        governor, bare = current.govern(place), current.bare
+        (governor, case), bare = current.govern(place), current.bare
         if place.crossed:
             governor = governor or _AVOID[lang]  # "❌ Coffee"
         introduced, rest, heading = _find_heading(place, text, lang, governed=bool(governor))
@@ -247,7 +250,7 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
         if rest is not None:
             # "Do not: take aspirin; if you drive, drink", but not "do not: take aspirin; avoid coffee"
             bare = bare and not find_governor(rest.text)
-            yield GovernedSentence(rest, governor, heading, bare=bare)
+            yield GovernedSentence(rest, governor, heading, bare=bare, case=case)
 
 
 def _find_heading(
@@ -269,8 +272,11 @@ def _find_heading(
         governor = find_list_governor(last.text, lang)
         if not governor and below.inline and (not colon or _DANGLING.search(last.text)) and is_negated(last.text):
             governor = last.text  # "There is no evidence of 1) a fracture 2) an infection"
-        if governed and colon and is_category(sentence.text):
+        named = names_case(sentence.text, lang)
+        if governed and colon and (named or is_category(sentence.text)):
             return None, None, None  # "Avoid:", and below it "Drinks: 1) coffee 2) tea"
+        if named:
+            return List("", line, case=sentence.text), None, None
         # "What to do and what to avoid" introduces both.
         if governor and all(is_condition(one.text) or _SETTING.search(one.text) for one in before[-1:]):
             end = before[-1].end if before else sentence.start

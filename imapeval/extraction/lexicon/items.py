@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.frames import introduces_list
+from imapeval.extraction.lexicon.frames import introduces_list, names_case
 from imapeval.extraction.lexicon.headings import find_list_governor, is_category
 from imapeval.text.negation.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
 from imapeval.text.negation.hazards import is_hazard
@@ -225,7 +225,7 @@ def _drop_labels(governed: GovernedSentence, text: str, lang: Lang, *, courtesie
         between, end = text[end : item.start], item.end
         if heading and heading.piece.start <= item.start < heading.piece.end:
             governor, bare = heading.governor, heading.bare
-        elif governor and text.startswith(_COLONS, end) and is_category(item.text):
+        elif governor and text.startswith(_COLONS, end) and (is_category(item.text) or names_case(item.text, lang)):
             pass  # "Avoid:", and below it "Drinks: coffee, alcohol"
         elif not courtesies and not governor and introduces_list(item, text):
             detached = True  # 避免吸烟，危险因素包括高血压 does not warn against the latter

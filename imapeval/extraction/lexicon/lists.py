@@ -97,11 +97,12 @@ class List:
     """The list that a heading introduces.
 
     Attributes:
-        governor: Words of the heading that apply to each item; "" once the list has ended.
+        governor: Words of the heading that deny, or advise against, each item; "" once the list has ended.
         heading: The line of the heading, if the list is below it.
         first: The line of the first item.
         goes_on: Whether the last sentence belongs to the list.
         bare: Whether the heading is a mere "do not".
+        case: The group of people, severity or time that the heading names; "" once the list has ended.
     """
 
     governor: str
@@ -109,14 +110,15 @@ class List:
     first: Line | None = None
     goes_on: bool = True
     bare: bool = False
+    case: str = ""
 
-    def govern(self, place: Place) -> str:
-        """Return the words that apply to the next sentence; "" if it does not belong to the list."""
+    def govern(self, place: Place) -> tuple[str, str]:
+        """Return the governor of the next sentence, and its case; "" for both if it does not belong to the list."""
         self.goes_on = self._includes(place)
         # Within an item, what follows its first sentence does not end the list.
         if not self.goes_on and (place.item or not self.heading):
-            self.governor = ""
-        return self.governor if self.goes_on else ""
+            self.governor = self.case = ""
+        return (self.governor, self.case) if self.goes_on else ("", "")
 
     def _includes(self, place: Place) -> bool:
         item = place.item

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.extraction.lexicon.coordination import names_nothing
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting
+from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting, names_case
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
 from imapeval.extraction.lexicon.items import split_into_items
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
@@ -138,11 +138,14 @@ def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 
 def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterator[Piece]:
     found = _join_clauses(list(split_into_items(governed, text, lang)), text, lang)
-    condition = ""
+    condition, case = "", governed.case
     statements: list[Piece] = []
     for piece in _complete_subjects(apply_governors(found, lang), text):
         in_place = piece.end - piece.start == len(piece.text)
         if in_place and is_frame(piece, text):
+            continue
+        if in_place and text.startswith((":", "："), piece.end) and names_case(piece.text, lang):
+            case = piece.text
             continue
         stated, main = _split_main_clause(piece.text)
         if main or is_condition(piece.text) or (in_place and is_setting(piece, text)):
@@ -158,8 +161,8 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
         ):
             condition = "" if main else condition
             continue
-        if condition:
-            stripped = _append_condition(stripped, condition)
+        if condition or case:
+            stripped = _append_condition(stripped, condition or case)
             condition = ""
         statements.append(stripped)
     if condition and statements:

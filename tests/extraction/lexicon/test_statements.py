@@ -47,6 +47,23 @@ ENGLISH = {
     "Nothing to eat or drink for 6 hours.": ["Nothing to eat", "Nothing to drink for 6 hours"],
     "No food or drink for 6 hours.": ["No food", "No drink for 6 hours"],
     "Nothing to eat, drink or smoke.": ["Nothing to eat", "Nothing to drink", "Nothing to smoke"],
+    # A group of people, a severity or a time before a colon is the case of all that follows it in the sentence or list.
+    "Mild: amoxicillin and rest; severe: ceftriaxone.": [
+        "amoxicillin (Mild)",
+        "rest (Mild)",
+        "ceftriaxone (severe)",
+    ],
+    "Children under 12:\n- fluids\n- ibuprofen\n\nCall us.": [
+        "fluids (Children under 12)",
+        "ibuprofen (Children under 12)",
+        "Call us",
+    ],
+    "Morning: levothyroxine. Before surgery: stop warfarin.": [
+        "levothyroxine (Morning)",
+        "stop warfarin (Before surgery)",
+    ],
+    "Avoid:\n- Children: aspirin\n- Adults: alcohol": ["Avoid aspirin", "Avoid alcohol"],
+    "At risk: children, adults.": ["At risk", "children", "adults"],
     # A label belongs to the amount or the level behind it, unless it only says what kind of amount it is.
     "Amoxicillin: 500 mg twice a day, ibuprofen: 200 mg.": ["Amoxicillin 500 mg twice a day", "ibuprofen 200 mg"],
     "Adults and children: 500 mg.": ["Adults 500 mg", "children 500 mg"],
@@ -270,6 +287,9 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
+    "轻症：在家休息，多喝水；重症：住院。": ["在家休息（轻症）", "多喝水（轻症）", "住院（重症）"],
+    "术前：停华法林\n术后：用肝素": ["停华法林（术前）", "用肝素（术后）"],
+    "患者：我发烧了。": ["我发烧了"],
     "啤酒？不行。牛奶？可以。要手术吗？不要。": ["无啤酒", "牛奶", "手术吗", "不要"],
     "问：需要手术吗？答：不需要。": ["不需要"],
     "不宜接种流感疫苗，也不接种肺炎球菌疫苗。": ["不宜接种流感疫苗", "不接种肺炎球菌疫苗"],
