@@ -9,7 +9,8 @@ from heapq import nlargest, nsmallest
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from imapeval.report.summary import UNNAMED_SYSTEM, describe_mean, format_contradictions, format_mean_interval
+from imapeval.evaluation.samples import UNNAMED_SYSTEM
+from imapeval.report.summary import describe_mean, format_contradictions, format_mean_interval
 from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.study.number_format import format_score
 from imapeval.types import Score

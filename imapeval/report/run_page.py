@@ -15,13 +15,13 @@ import numpy as np
 
 from imapeval.evaluation.runs import Run, format_command, is_being_written, name_run
 from imapeval.evaluation.runs.outcomes import count_samples
-from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.samples import name_system_group, system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.report.explorer_data import collect_explorer_data, find_axes
 from imapeval.report.formatting import pluralize
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
-from imapeval.report.summary import describe_mean, format_contradictions, name_system_group, summarise
+from imapeval.report.summary import describe_mean, format_contradictions, summarise
 from imapeval.study.data.unfinished import count_done, format_resume_command
 from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.study.number_format import format_score

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.evaluation.runs.outcomes import Outcomes
-from imapeval.evaluation.samples import index_samples, system_label
+from imapeval.evaluation.samples import index_samples, name_system_group
 from imapeval.evaluation.samples.spool import Mapped
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 CONTRADICTIONS_METRIC = "imapscore"
 """The metric whose scores have a part `contradictions`."""
-
-UNNAMED_SYSTEM = "(no system)"
-"""Label of answers without a system; "" stands for all systems together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +81,6 @@ def summarise(
             chosen = np.ones(len(positions), dtype=bool) if number is None else system[positions] == number
             rows.append(_summarise_group(metric, name, found, chosen, question, samples, seed))
     return rows
-
-
-def name_system_group(sample: Sample) -> str:
-    """Return the name of the group of samples that a sample counts for: its system, or `UNNAMED_SYSTEM`."""
-    return system_label(sample) or UNNAMED_SYSTEM
 
 
 def describe_mean(row: SummaryRow) -> str:

@@ -276,7 +276,7 @@ def _print_failures(failures: "Sequence[Mapping[str, Any]]", how_many: str, *, f
 
 def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
     """Return how many samples have no response, by `SummaryRow.system`."""
-    from imapeval.report.summary import name_system_group
+    from imapeval.evaluation.samples import name_system_group
 
     missing = Counter(name_system_group(sample) for sample in samples if not sample.answered)
     return Counter({"": missing.total(), **missing})

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.rows import Row
     from imapeval.types import Sample
 
+UNNAMED_SYSTEM = "(no system)"
+"""Label of answers without a system; "" stands for all systems together."""
+
 _MAX_NAMED = 3
 """Maximum number of bad rows that are listed; the others are only counted."""
 
@@ -285,3 +288,8 @@ def system_label(sample: Sample) -> str:
     """Return the system as reports show it: with its dataset if the data names one, such as "HMedQA/GPT-4"."""
     dataset = sample.meta.get("dataset")
     return f"{dataset}/{sample.system}" if isinstance(dataset, str) and dataset else sample.system
+
+
+def name_system_group(sample: Sample) -> str:
+    """Return the name of the group of samples that a sample counts for: its system, or `UNNAMED_SYSTEM`."""
+    return system_label(sample) or UNNAMED_SYSTEM

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from imapeval.evaluation.corrections import FactChange, Mark, RelationChange, read_corrections
 from imapeval.evaluation.runs.reading import group_by_id
-from imapeval.evaluation.samples import system_label
+from imapeval.evaluation.samples import name_system_group
 from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import mean_interval
 from imapeval.study.intervals.quantiles import normal_quantile
@@ -69,7 +69,7 @@ class ScoreChange:
     """What corrections did to the scores of a metric.
 
     Attributes:
-        system: The system; "" for all.
+        system: From `name_system_group`; "" for all.
         n: Answers with a score before and after.
         questions: Different questions among them.
         before, after: Means over these.
@@ -159,7 +159,7 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
     reversed_: dict[str, list[tuple[str, str]]] = {}
     for metric in dict.fromkeys(name for of_sample in outcomes.values() for name in of_sample):
         rows = [
-            (system_label(samples[id_]), samples[id_].question, before[id_, metric], outcome.value)
+            (name_system_group(samples[id_]), samples[id_].question, before[id_, metric], outcome.value)
             for id_, of_sample in outcomes.items()
             if isinstance(outcome := of_sample.get(metric), Score) and (id_, metric) in before
         ]
@@ -169,7 +169,7 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
             _summarise(metric, name, [r for r in rows if name in ("", r[0])], seed=seed) for name in groups if rows
         ]
         reversed_[metric] = _find_reversals(
-            run, samples={id_: system_label(s) for id_, s in samples.items()}, metric=metric, outcomes=outcomes
+            run, samples={id_: name_system_group(s) for id_, s in samples.items()}, metric=metric, outcomes=outcomes
         )
     changes = [correction.change for _, own, _ in looked_at for correction in own]
     changed = Counter(

@@ -7,6 +7,7 @@ import pytest
 from imapeval.evaluation.corrections import Correction, append_correction
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
+from imapeval.evaluation.samples import UNNAMED_SYSTEM
 from imapeval.study.robustness.corrections import report_corrections
 from imapeval.types import Imap, Pair, Sample, Score
 
@@ -96,6 +97,21 @@ def test_questions_whose_reference_was_corrected_differently_are_counted(tmp_pat
     assert correct("x", one, three) == 0
     assert correct("y", three, one) == 1
     assert correct("x", three, one) == 0
+
+
+def test_answers_without_a_system_are_a_group_of_their_own(tmp_path: Path):
+    samples = [Sample(id_, f"q{id_}", ("r",), "a", system=id_.strip("1")) for id_ in ("x1", "1")]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"imapscore": "imapscore|v:1"})) as writer:
+        results = [Result(s.id, "imapscore", Score(0.6 - 0.1 * n), "imapscore|v:1") for n, s in enumerate(samples)]
+        writer.add(imaps=[ImapRecord(s.id, Imap((), (), (), ()), ()) for s in samples], results=results)
+        writer.finish()
+    for sample in samples:
+        made = {"id": sample.id, "who": "anna", "change": {"kind": "checked"}}
+        append_correction(tmp_path, Correction.model_validate(made))
+    report = report_corrections(Run(tmp_path), {"x1": {"imapscore": Score(0.1)}, "1": {"imapscore": Score(0.5)}})
+    assert [(row.system, row.n) for row in report.scores] == [("", 2), ("x", 1), (UNNAMED_SYSTEM, 1)]
+    assert report.scores[2].change == 0
+    assert report.reversed == {"imapscore": [("x", UNNAMED_SYSTEM)]}
 
 
 def test_relations_scores_and_the_order_of_systems(run: Run, correct: Callable[..., None]):

@@ -144,6 +144,8 @@ def apply(
 ) -> None:
     """Convert the scores of a run into ratings with a calibration."""
     from imapeval.evaluation.runs import Run
+    from imapeval.evaluation.samples import UNNAMED_SYSTEM
+    from imapeval.report.formatting import pluralize
     from imapeval.study.calibration.curve_file import read_calibration
     from imapeval.study.calibration.predictions import Prediction, predict
     from imapeval.study.data.scores_file import read_scores
@@ -165,8 +167,9 @@ def apply(
         mean = "nothing predicted"
         if values:
             mean = f"mean {made.dimension} {format_decimal(sum(values) / len(values), digits=2)} predicted"
+        name = system or ("all" if len(systems) == 1 else UNNAMED_SYSTEM)
         echo(
-            f"{system or 'all'}: {mean}, {len(values)} answers"
+            f"{name}: {mean}, {pluralize(len(values), 'answer')}"
             + (f", {failed} without a score" if failed else "")
             + (f", {outside} with scores outside the calibrated range" if outside else "")
         )

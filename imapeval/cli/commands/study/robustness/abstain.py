@@ -98,7 +98,7 @@ def abstain(
 def _print_doubtful(answers: "Sequence[DoubtfulAnswer]") -> None:
     columns = [
         Column("answer", "id", text=True),
-        Column("system", lambda row: row.system or "all", text=True),
+        Column("system", lambda row: row.system or None, text=True),
         Column("score", "score", write=format_decimal),
         Column("stability", "stability", write=format_decimal),
     ]

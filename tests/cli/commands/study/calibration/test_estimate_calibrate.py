@@ -10,6 +10,7 @@ import pytest
 
 from imapeval.cli.output import write_csv
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.samples import UNNAMED_SYSTEM
 from imapeval.study.calibration.predictions import Prediction
 from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.types import Failure, Sample, Score
@@ -203,6 +204,18 @@ def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
     assert float(rows[5]["low"]) < float(rows[5]["rating"]) < float(rows[5]["high"])
     as_json = json.loads(imapeval("study", "apply", made, other, "--json").stdout)
     assert as_json[5]["rating"] == pytest.approx(float(rows[5]["rating"]))
+
+
+def test_predictions_of_answers_without_a_system_are_not_of_all(imapeval: Command, run: Path, tmp_path: Path):
+    made = tmp_path / "m.json"
+    imapeval("study", "calibrate", run, "--metric", "m", "--out", made)
+    samples = [Sample(system, "q?", ("r",), "a", system=system.strip("1")) for system in ("x", "1")]
+    for name, kept, groups in (("two", samples, ["x", UNNAMED_SYSTEM]), ("one", samples[1:], ["all"])):
+        with RunWriter(tmp_path / name, kept, settings=RunSettings({"m": "m|v:1"})) as writer:
+            writer.add(imaps=[], results=[Result(sample.id, "m", Score(0.5), "m|v:1") for sample in kept])
+            writer.finish()
+        lines = imapeval("study", "apply", made, tmp_path / name).stdout.splitlines()
+        assert [line.partition(":")[0] for line in lines if ":" in line] == groups
 
 
 def test_no_text_of_predictions_becomes_a_formula(tmp_path: Path):

@@ -206,6 +206,13 @@ def test_abstain_where_all_answers_are_rated(imapeval: Command, tmp_path: Path):
     assert "Error that remains" in done.stdout
 
 
+def test_an_answer_without_a_system_is_not_called_all(imapeval: Command, tmp_path: Path):
+    samples = [Sample(f"a{system}", "q?", ("r",), "a", system=system) for system in ("s", "")]
+    run = write(tmp_path / "run", samples, [1, 2], stable=True)
+    done = imapeval("study", "abstain", run, "--metric", "m")
+    assert [line.split("│")[2].strip() for line in done.stdout.splitlines() if "│ a" in line] == ["s", "-"]
+
+
 def test_abstain_needs_repetitions_only(imapeval: Command, tmp_path: Path):
     unrated = [Sample(s.id, s.question, s.references, s.response, "en", s.system) for s in SAMPLES]
     run = write(tmp_path / "run", unrated, [float(n) for n in range(12)], stable=True)
