@@ -62,6 +62,11 @@ class ImapRecord:
     matches: tuple[Match, ...] | None
     texts_sha256: str = ""
 
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """Identifies the imap."""
+        return self.id, self.imap.reference_index, self.imap.reading
+
 
 def hash_texts(sample: Sample, reference_index: int = 0) -> str:
     """Return a hash of the texts that an imap is read from: question, reference and response.

@@ -96,7 +96,7 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
     ids = {id_ for id_, _, _ in lines}
     samples = {sample.id: sample for sample in run.open_samples() if sample.id in ids}
     records = group_by_id(run.find_imaps(ids))
-    known = {(r.id, r.imap.reference_index, r.imap.reading) for r in chain.from_iterable(records.values())}
+    known = {record.key for record in chain.from_iterable(records.values())}
     if unknown := next((key for key in lines if key not in known or key[0] not in samples), None):
         raise InputError(
             f"the run has no such imap of {unknown[0][:60]!r}",
@@ -109,7 +109,7 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
     for id_ in samples:
         corrected_records: list[ImapRecord] = []
         for record in records.get(id_, []):
-            of_imap = lines.get((id_, record.imap.reference_index, record.imap.reading), {})
+            of_imap = lines.get(record.key, {})
             changes = [correction.change for correction in of_imap]
             try:
                 corrected_records.append(await apply_corrections(record, changes, sample=samples[id_], matcher=matcher))

@@ -143,7 +143,7 @@ class ReviewSession:
             [sample], results, records, metrics=self._names, axes=self._axes, texts=self._texts
         )
         for record, imap in zip(records, data["samples"][0]["imaps"], strict=True):
-            of_imap = [c for c in corrections if c.key == (id_, record.imap.reference_index, record.imap.reading)]
+            of_imap = [correction for correction in corrections if correction.key == record.key]
             marks = sum(isinstance(correction.change, Mark) for correction in of_imap)
             imap["review"] = {
                 "corrections": len(of_imap) - marks,
@@ -153,8 +153,7 @@ class ReviewSession:
         return data
 
     async def _apply(self, record: ImapRecord, corrections: list[Correction]) -> ImapRecord:
-        key = (record.id, record.imap.reference_index, record.imap.reading)
-        changes = [correction.change for correction in corrections if correction.key == key]
+        changes = [correction.change for correction in corrections if correction.key == record.key]
         return await apply_corrections(record, changes, sample=self._samples[record.id], matcher=self._matcher)
 
 

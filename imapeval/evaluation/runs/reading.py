@@ -250,8 +250,7 @@ class Run:
             if ids is not None and imap_files.parse_response_pairs(line, path=path, number=number)[0] not in ids:
                 continue
             record = imap_files.parse_record(line, path=path, number=number)
-            key = record.id, record.imap.reference_index, record.imap.reading
-            first = begins.setdefault(key, begin)
+            first = begins.setdefault(record.key, begin)
             if first == begin:
                 yield record
             elif (other := _read_line(path, first)) != line and imap_files.parse_record(

@@ -145,10 +145,10 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
     samples = {sample.id: sample for sample in run.samples()}
     records = group_by_id(run.find_imaps({id_ for id_, _, _ in by_imap}))
     looked_at = [
-        (record, by_imap[key], samples[record.id].lang)
+        (record, by_imap[record.key], samples[record.id].lang)
         for of_sample in records.values()
         for record in of_sample
-        if (key := (record.id, record.imap.reference_index, record.imap.reading)) in checked
+        if record.key in checked
     ]
     before = {
         (result.id, result.metric): result.outcome.value

@@ -20,7 +20,6 @@ from imapeval.cli.output import (
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.study.robustness.corrections import CorrectionReport
 
 
@@ -48,19 +47,17 @@ def corrections(
     run = Run(folder)
     if not (folder / CORRECTIONS).exists():
         raise UsageError(f"{folder} has no corrections. Make some with: imapeval review {folder}")
+    if out is not None:
+        require_new_file(out)
     corrected = asyncio.run(correct_run(run, open_matcher(open_graph(kg))))
     report = report_corrections(run, {id_: outcomes for id_, (_, outcomes) in corrected.items()}, seed=seed)
     if out is not None:
-        new = {_key(record): record for records, _ in corrected.values() for record in records}
-        write_lines(require_new_file(out), (dump_record(new.get(_key(record), record)) for record in run.imaps()))
+        new = {record.key: record for records, _ in corrected.values() for record in records}
+        write_lines(out, (dump_record(new.get(record.key, record)) for record in run.imaps()))
     if json_output:
         emit_json(report)
     else:
         _print(report)
-
-
-def _key(record: "ImapRecord") -> tuple[str, int, int]:
-    return record.id, record.imap.reference_index, record.imap.reading
 
 
 def _print(report: "CorrectionReport") -> None:
@@ -69,7 +66,8 @@ def _print(report: "CorrectionReport") -> None:
     from imapeval.study.number_format import format_score
 
     echo(
-        f"{report.corrections} corrections by {len(report.people)} people; {report.checked} imaps were checked"
+        f"{pluralize(report.corrections, 'correction')} by {pluralize(len(report.people), 'reviewer')}; imaps checked: "
+        f"{report.checked:,}"
         + (f", {report.unchecked} more were corrected but not marked as checked." if report.unchecked else ".")
     )
     emit(

@@ -1,6 +1,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from imapeval.evaluation import rescoring
 from imapeval.evaluation.corrections import Correction, append_correction
 from imapeval.evaluation.runs import Run
 from imapeval.study.intervals.coverage import describe_mean_coverage
@@ -9,7 +12,7 @@ from tests.cli.conftest import Command, WriteData
 
 
 def test_changes_of_scores_have_what_is_known_of_their_intervals(
-    imapeval: Command, write_data: WriteData, tmp_path: Path
+    imapeval: Command, write_data: WriteData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     questions = ("How is gout treated?", "How is a migraine treated?")
     samples = [
@@ -30,3 +33,8 @@ def test_changes_of_scores_have_what_is_known_of_their_intervals(
     assert row["low"] < row["high"] <= 0
     (sentence,) = describe_mean_coverage([2], of="changes")
     assert sentence in imapeval("study", "corrections", "run").stdout
+    (tmp_path / "there.jsonl").write_text("")
+    monkeypatch.setattr(rescoring, "correct_run", pytest.fail)
+    done = imapeval("study", "corrections", "run", "--out", "there.jsonl")
+    assert done.returncode == 2
+    assert "there.jsonl" in done.stderr
