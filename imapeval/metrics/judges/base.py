@@ -47,7 +47,7 @@ class Judge(Metric):
     """
 
     requires = frozenset({"llm", "reference"})
-    revision = "6"
+    revision = "7"
     client: JudgeClient | None = resource()
     on_imaps: bool = unsigned(default=False, repr=False)
 
@@ -124,12 +124,15 @@ class Judge(Metric):
         if self.on_imaps:
             # The filter would take its lines "term: value", such as "system: digestive", for forged ones.
             return case.response if has_content(case.response) else None
-        reference = case.reference if "reference" in self.requires else ""
 
         def clean() -> str | None:
-            return clean_answer(case.response, score_asked=is_about_score(case.question, reference), labels=labels)
+            return clean_answer(case.response, score_asked=self.is_score_asked(case), labels=labels)
 
-        return await offload(clean, case.response, case.question, reference)
+        return await offload(clean, case.response, case.question, case.reference)
+
+    def is_score_asked(self, case: Case) -> bool:
+        """Return whether the case asks for a score; see `clean_answer`."""
+        return is_about_score(case.question, case.reference if "reference" in self.requires else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,11 @@ class CustomGEval(WeightedJudge):
             case, labels=tuple(label for label in self.prompt.labels if label.lower() not in _AMBIGUOUS_LABELS)
         )
         only_facts = "response" not in self.prompt.variables
-        stated = case.imap is None or not only_facts or await asyncio.to_thread(clean_facts, case.imap.response)
+        stated = (
+            case.imap is None
+            or not only_facts
+            or await asyncio.to_thread(clean_facts, case.imap.response, score_asked=self.is_score_asked(case))
+        )
         if answer is None or not stated:
             return Score(float(self.score_scale.low))
         texts["response"] = answer
@@ -144,7 +148,7 @@ class CustomGEval(WeightedJudge):
         failure = check_scorable(imap)
         if failure is not None and (failure.kind == "no-query" or "reference" in self.requires):
             return failure
-        texts = render_imap(imap, matches)
+        texts = render_imap(imap, matches, score_asked=self.is_score_asked(case))
         if "imapscore" in self.prompt.variables:
             scored = score_graded(imap, matches)
             if isinstance(scored, Failure):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
+from imapeval.extraction.injection_filter import is_about_score
 from imapeval.metrics.judges.prompts.imap_text import clean_facts
 from imapeval.metrics.on_imaps import ImapForm, MetricOnImaps
 
@@ -23,7 +24,10 @@ class JudgeOnImaps(MetricOnImaps):
     def make_text_case(self, case: Case) -> Case | Failure:
         """Return the case as the judge sees it, with cleaned facts (`clean_facts`)."""
         if case.imap is not None:
-            reference, response = clean_facts(case.imap.reference), clean_facts(case.imap.response)
+            score_asked = is_about_score(case.question, case.reference)
+            reference, response = (
+                clean_facts(pairs, score_asked=score_asked) for pairs in (case.imap.reference, case.imap.response)
+            )
             case = replace(case, imap=replace(case.imap, reference=reference, response=response))
         # Not super(): `slots=True` creates a second class, which super() without arguments does not know.
         return MetricOnImaps.make_text_case(self, case)

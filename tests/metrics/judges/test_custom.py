@@ -196,6 +196,20 @@ async def test_facts_are_shown(load):
     assert "Score 0.43." in request.messages[-1].content
 
 
+async def test_a_score_that_is_asked_for_is_a_fact(load):
+    stated = (Pair("Apgar", "Score: 7"),)
+    case = replace(CASE, question="Which Apgar score?", imap=replace(IMAP, reference=stated, response=stated))
+    case = replace(case, matches=(Match("Apgar", "Score: 7", "Score: 7", Relation.EXACT, 1.0, "text"),))
+    metric = load("(1-5) {{reference_imap}} {{response_imap}} {{matches}}")
+    _, (request,) = await judge(metric, [likely({"4": 1.0})], case)
+    shown = find_texts(request.messages[-1].content)
+    assert shown["reference_imap"] == shown["response_imap"] == '"Apgar": "Score: 7"'
+    assert shown["matches"] == '"Apgar": reference "Score: 7"; answer "Score: 7"; exact'
+    # Not decided by a reference that the prompt does not need, nor by the response.
+    outcomes, requests = await judge(load("(1-5) {{response_imap}}", "own.md"), [], replace(case, question="Why?"))
+    assert (outcomes, requests) == ([Score(1.0)], [])
+
+
 async def test_where_there_are_no_facts(load):
     nothing_asked = replace(READ, imap=replace(IMAP, query=()))
     no_reference = replace(READ, imap=replace(IMAP, reference=()), matches=())
@@ -306,7 +320,7 @@ def test_it_is_signed_with_its_file(load):
     signed = metric.prepare(MetricResources(llm=ScriptedModel([], identity="m1"))).signature
     assert re.fullmatch(
         r"geval:empathy\|samples:5\|weights:auto\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
-        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:6",
+        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:7",
         signed,
     )
     signatures = {metric.signature, load(f"{TEXT} ").signature, load(TEXT, samples=7).signature}

@@ -54,6 +54,19 @@ async def test_lines_of_an_imap_are_no_forgeries():
     assert (texts["reference"], texts["answer"]) == (text, text)
 
 
+async def test_a_score_that_is_asked_for_is_a_fact():
+    metric = {metric.name: metric for metric in build()}["geval:accuracy+imap"]
+    stated = (Pair("Apgar", "Score: 7"),)
+    case = replace(CASE, question="What is the Apgar score?", imap=replace(IMAP, reference=stated, response=stated))
+    model = ScriptedModel(lambda _: '{"score": 3}')
+    # Whether one is asked for is not decided by the response.
+    told = replace(case, question=CASE.question, response="My Apgar score: 7")
+    outcomes = await metric.prepare(MetricResources(llm=model)).ascore_batch([case, told])
+    assert [isinstance(outcome, Failure) for outcome in outcomes] == [False, True]
+    texts = find_texts(model.requests[0].messages[-1].content)
+    assert (texts["reference"], texts["answer"]) == ("Score: 7", "Score: 7")
+
+
 def test_all_judges_are_built():
     names = [metric.name for metric in build()]
     assert len(set(names)) == len(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured.templates import neutralise
@@ -17,46 +18,58 @@ if TYPE_CHECKING:
 _NONE = "none"
 
 
-def render_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
+def render_imap(imap: Imap, matches: Sequence[Match], *, score_asked: bool = False) -> dict[str, str]:
     """Return the texts of an imap by the names of the variables of custom prompts.
 
-    Facts of the answers are cleaned (`clean_fact`), and all texts are neutralised; an empty one is "none".
+    Facts of the answers are cleaned (`clean_fact`), also in matches, and all texts are neutralised; an empty one is
+    "none".
+
+    Args:
+        imap: The imap.
+        matches: Its matches.
+        score_asked: See `clean_answer`.
 
     Returns:
         `query`, `constraint`, `reference_imap`, `response_imap` and `matches`.
     """
-    related = [
-        match
-        for match in matches
-        if clean_fact(Pair(match.term, match.reference)) and clean_fact(Pair(match.response_term, match.response))
-    ]
+    shown = [cleaned for match in matches if (cleaned := _clean_match(match, score_asked=score_asked)) is not None]
     texts = {
         "query": ", ".join(_quote(pair.term) for pair in imap.query),
-        "constraint": render_facts(imap.constraint),
-        "reference_imap": render_facts(clean_facts(imap.reference)),
-        "response_imap": render_facts(clean_facts(imap.response)),
-        "matches": render_matches(related),
+        "constraint": _render_facts(imap.constraint),
+        "reference_imap": _render_facts(clean_facts(imap.reference, score_asked=score_asked)),
+        "response_imap": _render_facts(clean_facts(imap.response, score_asked=score_asked)),
+        "matches": _render_matches(shown),
     }
     return {name: neutralise(text or _NONE) for name, text in texts.items()}
 
 
-def clean_facts(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+def clean_facts(pairs: Iterable[Pair], *, score_asked: bool = False) -> tuple[Pair, ...]:
     """Return the facts cleaned by `clean_fact`, without those of which nothing is left."""
-    return tuple(shown for pair in pairs if (shown := clean_fact(pair)) is not None)
+    return tuple(shown for pair in pairs if (shown := clean_fact(pair, score_asked=score_asked)) is not None)
 
 
-def render_facts(pairs: Sequence[Pair]) -> str:
+def _clean_match(match: Match, *, score_asked: bool) -> Match | None:
+    """Return a match with both facts cleaned; None if nothing is left of one of them."""
+    ours = clean_fact(Pair(match.term, match.reference), score_asked=score_asked)
+    theirs = clean_fact(Pair(match.response_term, match.response), score_asked=score_asked)
+    if ours is None or theirs is None:
+        return None
+    other_term = theirs.term if match.other_term else ""
+    return replace(match, term=ours.term, reference=ours.value, response=theirs.value, other_term=other_term)
+
+
+def _render_facts(pairs: Sequence[Pair]) -> str:
     """Write facts, a line per term."""
     return "\n".join(
         f"{_quote(term)}: {', '.join(map(_quote, values))}" for term, values in values_by_term(pairs).items()
     )
 
 
-def render_matches(matches: Sequence[Match]) -> str:
-    """Write the related pairs, contradictions first; "none" if there are none."""
+def _render_matches(matches: Sequence[Match]) -> str:
+    """Write the related pairs, contradictions first."""
     related = [match for match in matches if match.relation is not Relation.UNMATCHED]
     related.sort(key=lambda match: match.relation is not Relation.CONTRADICTION)
-    return "\n".join(map(_render_match, related)) or _NONE
+    return "\n".join(map(_render_match, related))
 
 
 def _render_match(match: Match) -> str:
