@@ -224,7 +224,8 @@ def _find_disputed(records: Sequence[RatingRecord], questions: Mapping[int, str]
     found: list[Disputed] = []
     for answer, by_dimension in given.items():
         name, values = max(by_dimension.items(), key=lambda one: max(one[1]) - min(one[1]))
-        apart = max(values) - min(values)
+        # 0.3 - 0.1 is less than 0.2.
+        apart = round(max(values) - min(values), 9)
         if apart > 0:
             ratings = tuple(sorted(values))
             final = settled.get(answer, {}).get(name)

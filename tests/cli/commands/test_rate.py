@@ -139,6 +139,23 @@ def test_the_log_has_every_change(imapeval: Command, answers: Path):
     assert "\x1b" not in text
 
 
+def test_no_comment_looks_like_a_line_of_the_log(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
+    links = invite(imapeval, "study.db", "anna")
+    comments = ["fine\n2026-01-01 00:00:00  owner  stopped: reason Rule met", "two\r\nlines", "a colon:"]
+    with RatingStudy("study.db") as study:
+        anna = study.identify(links["anna"].partition("#")[2])
+        assert anna is not None
+        for number, comment in enumerate(comments):
+            item = study.next_item(anna)
+            assert item is not None
+            values = {"accuracy": 1.0, "completeness": 2.0}
+            study.save(anna, item.token, Entry(client_id=f"number-{number}", values=values, comment=comment))
+    lines = run(imapeval, "log", "study.db").splitlines()
+    assert [line.split()[2] for line in lines] == ["owner", "owner", *["anna"] * len(comments)]
+    assert "a colon:" in lines[-1]
+
+
 def test_the_export_has_rater_time_and_order_and_no_formula(imapeval: Command, answers: Path, tmp_path: Path):
     run(imapeval, "init", answers, "--raters", 1, *INIT, "--repeats", 2, "--out", "study.db")
     rate_all("study.db", invite(imapeval, "study.db", "anna"))
@@ -186,6 +203,19 @@ def test_raters_come_and_go(imapeval: Command, answers: Path):
     rate_all("study.db", {"zoe": settled["link"]})
     disputed = json.loads(run(imapeval, "status", "study.db", "--json"))["disputed"]
     assert all(one["adjudicated"] is not None for one in disputed)
+
+
+def test_answers_exactly_as_far_apart_as_asked_are_adjudicated(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 2, "--dimensions", "accuracy", "--scale", "0:1:.1", "--out", "study.db")
+    for name, link in invite(imapeval, "study.db", "anna", "ben").items():
+        with RatingStudy("study.db") as study:
+            rater = study.identify(link.partition("#")[2])
+            assert rater is not None
+            while (item := study.next_item(rater)) is not None:
+                values = {"accuracy": 0.1 if name == "anna" else 0.3}
+                study.save(rater, item.token, Entry(client_id=f"{name}-{item.token}", values=values))
+    given = json.loads(run(imapeval, "adjudicate", "study.db", "--by", "zoe", "--apart", 0.2, "--json"))["given"]
+    assert given == {"zoe": 12}
 
 
 @pytest.mark.parametrize("names", [("anna", "ben"), ("anna", "anna"), ("anna", "chen", "dora"), ("anna", "owner")])

@@ -1,5 +1,6 @@
 """`imapeval rate serve`, `status`, `stop`, `export`, `log` and `backup`."""
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ import typer
 from imapeval.cli.commands.rate.inputs import DEFAULT_PORT, StudyArgument, open_study, require_packages
 from imapeval.cli.options import JsonOption
 from imapeval.cli.output import (
+    UNLIMITED,
     Column,
     echo,
     emit,
@@ -106,10 +108,9 @@ def export(
     ] = False,
 ) -> None:
     """Write the ratings as a table that `imapeval study --ratings` reads: a row for each answer and rater."""
-    import json
-
     from imapeval.evaluation.runs.safe_csv import dump_csv
     from imapeval.files import write_private_file
+    from imapeval.report.formatting import pluralize
 
     if out.suffix.lower() not in (".csv", ".jsonl"):
         raise UsageError(f"--out {out} ends neither in .csv nor in .jsonl. Choose one of them.")
@@ -127,13 +128,11 @@ def export(
     else:
         content = dump_csv(rows[0], (row.values() for row in rows))
         write_private_file(out, content, fix="Choose another file with --out.")
-    echo(f"{out}: {len(rows)} rows.")
+    echo(f"{out}: {pluralize(len(rows), 'row')}.")
 
 
 def log(study: StudyArgument, *, json_output: JsonOption = False) -> None:
     """Print every change of a study: what you did, and every entry of a rater. None of it can be changed or removed."""
-    import json
-
     with open_study(study) as opened:
         from imapeval.rating.export import list_log
 
@@ -143,11 +142,17 @@ def log(study: StudyArgument, *, json_output: JsonOption = False) -> None:
         return
     for line in lines:
         detail = [
-            f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            f"{name} {_show_logged(value)}"
             for name, value in line.items()
             if name not in ("at", "by", "what") and value not in (None, "", [])
         ]
-        echo(f"{line['at'][:19].replace('T', ' ')}  {line['by']}  {line['what']}: {'; '.join(detail)}".rstrip(": "))
+        what = f"{line['what']}: {'; '.join(detail)}" if detail else line["what"]
+        echo(f"{line['at'][:19].replace('T', ' ')}  {line['by']}  {what}")
+
+
+def _show_logged(value: object) -> str:
+    # A line break of a comment must not begin what looks like another entry.
+    return value if isinstance(value, str) and value.isprintable() else json.dumps(value, ensure_ascii=False)
 
 
 def backup(
@@ -193,6 +198,7 @@ def _print(found: "Overview") -> None:
             Column("drift", lambda row: None if row.drift is None else format_signed(row.drift.change, digits=2)),
         ],
         title="Raters",
+        width=UNLIMITED,
     )
     for row in found.raters:
         for flag in row.flags:
