@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Token
     from imapeval.metrics.judges.parsing.scale import Scale
 
+_HALF = re.compile(r"\.5")
+_POINT = re.compile(r"\.\Z")
+_FIVE = re.compile("5")
+_HALF_OR_WHOLE = re.compile("[50]")
+_ANY = re.compile("")
+
 
 @dataclass(frozen=True, slots=True)
 class WeightedScore:
@@ -102,23 +108,25 @@ def _estimate_half(tokens: Sequence[Token], at: int) -> float | None:
     if found is None or found[1]:
         return 0.0
     token = found[0]
-    joined = token.text.startswith(".") and token.text != "."
-    follows = _conditional_probability(token, (".5" if joined else ".",), ("",))
-    if follows is None or token.text != ".":
-        return follows
+    half, point = (_conditional_probability(token, pattern) for pattern in (_HALF, _POINT))
+    if half is None or point is None:
+        return None
+    if token.text != ".":
+        # After a point that the model did not choose, the digit is unknown, but rarely 0.
+        return half + point
     behind = _find_token(tokens, at + 1)
-    digit = None if behind is None else _conditional_probability(behind[0], ("5",), ("5", "0"))
-    return None if digit is None else follows * digit
+    digit = None if behind is None else _conditional_probability(behind[0], _FIVE, among=_HALF_OR_WHOLE)
+    return None if digit is None else half + point * digit
 
 
-def _conditional_probability(token: Token, wanted: tuple[str, ...], among: tuple[str, ...]) -> float | None:
-    """Return the probability of tokens that begin with `wanted`, given that they begin with one of `among`."""
+def _conditional_probability(token: Token, wanted: re.Pattern[str], *, among: re.Pattern[str] = _ANY) -> float | None:
+    """Return the probability of tokens that match `wanted` at their start, given that they match `among` there."""
     shares = [0.0, 0.0]
     for text, logprob in token.top:
         if (probability := _read_probability(logprob)) is None:
             return None
-        shares[0] += probability * text.startswith(wanted)
-        shares[1] += probability * text.startswith(among)
+        shares[0] += probability * bool(wanted.match(text))
+        shares[1] += probability * bool(among.match(text))
     return shares[0] / shares[1] if shares[1] else None
 
 

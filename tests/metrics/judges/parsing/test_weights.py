@@ -153,6 +153,24 @@ HALF_POINTS = Scale(0, 5, half_points=True)
         ),
         # The model chose 3, but would have written a point in 1 of 4 cases.
         ((place("3", n3=1.0), Token("}", math.log(0.75), (("}", math.log(0.75)), (".", math.log(0.25))))), 3.125),
+        # ".5" as one token has 1 in 5 cases; ".0" is no half point, whether the model chose it or not.
+        (
+            (
+                place("4", n4=1.0),
+                Token("}", math.log(0.3), ((".0", math.log(0.5)), ("}", math.log(0.3)), (".5", math.log(0.2)))),
+            ),
+            4.1,
+        ),
+        ((place("4", n4=1.0), Token(".0", math.log(0.5), ((".0", math.log(0.5)), (".5", math.log(0.5))))), 4.25),
+        # The two ways to write it: .2 + .4 * 1
+        (
+            (
+                place("4", n4=1.0),
+                Token(".", math.log(0.4), ((".", math.log(0.4)), (".5", math.log(0.2)), ("}", math.log(0.4)))),
+                Token("5", 0.0, (("5", 0.0),)),
+            ),
+            4.3,
+        ),
         ((place("3", n3=1.0), Token(".5", math.log(0.5), ((".5", math.log(0.5)), ("}", math.log(0.5))))), 3.25),
         # One token each.
         (
