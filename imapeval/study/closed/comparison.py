@@ -83,12 +83,7 @@ def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None)
     items: dict[int, set[str]] = {}
     for question, answer in zip(questions.tolist(), answers, strict=True):
         items.setdefault(question, set()).add(answer.item)
-    mean_size = sum(map(len, items.values())) / len(items)
-    scores = [
-        (float(answer.right or False) if metric is None else answer.scores.get(metric, np.nan))
-        * (len(items[question]) / mean_size)
-        for question, answer in zip(questions.tolist(), answers, strict=True)
-    ]
+    scores = [np.nan if (score := _score_of(answer, metric)) is None else score for answer in answers]
     tasks = tuple(answer.task for answer in answers)
     return SystemAnswers(
         samples=tuple(_to_sample(answer) for answer in answers),
@@ -100,7 +95,13 @@ def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None)
         scores=np.array(scores)[:, None],
         lower_is_better=frozenset(),
         groups={"task": tasks} if len(set(tasks)) > 1 else {},
+        sizes=np.array([len(items[question]) for question in range(len(items))], dtype=np.float64),
     )
+
+
+def _score_of(answer: ClosedAnswer, metric: str | None) -> float | None:
+    """Return whether the choice is right, as 0 or 1, or the score by a metric of the log, if it has one."""
+    return float(answer.right or False) if metric is None else answer.scores.get(metric)
 
 
 def _to_sample(answer: ClosedAnswer) -> Sample:
@@ -121,6 +122,9 @@ def compare_models(
     They are compared by a metric of the logs or, without one, by the accuracy of the choices read. Within the margin,
     two models count as equivalent.
 
+    Of a model with several runs only the questions that all its runs of the task answered count, unless there are fewer
+    than two such questions.
+
     Beside the differences there is a test for each pair of models of which one has several runs: within each task, and
     over the questions of all tasks. Its interval and p-value are those of the difference as well. A pair with other
     runs in one task than in another has none over all tasks. Models that share no question are not compared.
@@ -129,6 +133,7 @@ def compare_models(
         UsageError: There are fewer than two models, or no such metric or model.
         MissingExtraError: scipy is not installed, which several runs need.
     """
+    answers = _keep_complete(answers, metric)
     rows = compare_systems(gather_models(answers, metric=metric), against=against, margin=margin, seed=seed)
     tests = _test_runs(answers, metric, against)
     by_pair = {(test.task, test.first, test.second): test for test in tests}
@@ -150,13 +155,28 @@ def compare_models(
     return [row for family in families.values() for row in conclude_family(family, margin=margin)], tests
 
 
+def _keep_complete(answers: Sequence[ClosedAnswer], metric: str | None) -> list[ClosedAnswer]:
+    """Leave out what only some runs of a model answered, so that differences and tests are of the same questions."""
+    runs: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for answer in answers:
+        if _score_of(answer, metric) is not None:
+            runs.setdefault((answer.task, answer.model), {}).setdefault(answer.run, set()).add(answer.item)
+    complete = {key: set[str].intersection(*by_run.values()) for key, by_run in runs.items()}
+    few = {key for key, items in complete.items() if len(items) < 2}
+    return [
+        answer
+        for answer in answers
+        if (key := (answer.task, answer.model)) not in complete or key in few or answer.item in complete[key]
+    ]
+
+
 def _test_runs(answers: Sequence[ClosedAnswer], metric: str | None, against: str | None) -> list[RunTest]:
     tables: dict[tuple[str, str], dict[str, dict[tuple[str, str], float]]] = {}
     groups = {(answer.task, answer.item): (answer.task, answer.group or (answer.item,)) for answer in answers}
+    place = {model: number for number, model in enumerate(dict.fromkeys(answer.model for answer in answers))}
     several_tasks = len({answer.task for answer in answers}) > 1
     for answer in answers:
-        score = float(answer.right or False) if metric is None else answer.scores.get(metric)
-        if score is not None:
+        if (score := _score_of(answer, metric)) is not None:
             # "" stands for all tasks together.
             for task in dict.fromkeys(("", answer.task)) if several_tasks else (answer.task,):
                 runs = tables.setdefault((task, answer.model), {})
@@ -165,15 +185,18 @@ def _test_runs(answers: Sequence[ClosedAnswer], metric: str | None, against: str
     for ((task, first), one), ((other, second), two) in combinations(tables.items(), 2):
         if task != other or max(len(one), len(two)) < 2 or (against is not None and against not in {first, second}):
             continue
-        if against == first:
+        # The order of the differences; a task may name the models in another.
+        if against == first or (against is None and place[first] > place[second]):
             first, second, one, two = second, first, two, one
         runs = [*one.values(), *two.values()]
         shared = sorted(set[tuple[str, str]].intersection(*map(set, runs)))
         if not task and len({item[0] for item in shared}) < len({item[0] for run in runs for item in run}):
             continue
         if len(shared) > 1:
-            grids = (np.array([[run[item] for run in own.values()] for item in shared]) for own in (one, two))
-            found.append(compare_runs(task, first, second, *grids, groups=[groups[item] for item in shared]))
+            grids = [np.array([[run[item] for run in own.values()] for item in shared]) for own in (one, two)]
+            # The range of a log's metric is not known: take that of its values, at least from 0 to 1.
+            most = 1.0 if metric is None else max(1.0, float(np.ptp(np.hstack(grids))))
+            found.append(compare_runs(task, first, second, *grids, most=most, groups=[groups[item] for item in shared]))
     return found
 
 
@@ -206,7 +229,7 @@ def compare_runs(
         # All differences are equal, which is no certainty: take Wilson's bound for 0 of n, and the exact sign test.
         independent = len(one) if groups is None else len(set(groups))
         reach = most * wilson_interval(0.0, independent, quantile=normal_quantile()).high
-        p = 1.0 if difference == 0 else 2.0 ** (1 - independent)
+        p = 1.0 if abs(difference) < _ROUNDING else 2.0 ** (1 - independent)
     means = one.mean(axis=0), two.mean(axis=0)
     if min(map(len, means)) > 1 and any(np.ptp(mean) > _ROUNDING for mean in means):
         # From means and standard deviations, because `ttest_ind` warns if the runs of one model are equal.
@@ -239,4 +262,6 @@ def find_variance(
         if scores.shape[1] > 1
     ]
     variance = sum(part for part, _ in parts)
-    return variance, variance**2 / sum(part**2 / df for part, df in parts) if variance > 0 else math.inf
+    if variance <= _ROUNDING**2:
+        return 0.0, math.inf
+    return variance, variance**2 / sum(part**2 / df for part, df in parts)

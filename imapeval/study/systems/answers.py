@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.evaluation.runs import Run
-    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.types import Sample
 
 _COLUMNS = ("task", "dataset", "language")
@@ -41,6 +41,7 @@ class SystemAnswers:
         lower_is_better: Metrics for which a low score is good.
         groups: The group of each answer by column, such as "task"; "" where the data does not say.
         owners: For each run, the first run with the same answers, which `runs` has; empty if there is no such pair.
+        sizes: How many questions each one counts as in a mean, shape (questions,); None for one each.
     """
 
     samples: tuple[Sample, ...]
@@ -53,6 +54,7 @@ class SystemAnswers:
     lower_is_better: frozenset[str]
     groups: Mapping[str, tuple[str, ...]]
     owners: tuple[int, ...] = ()
+    sizes: Floats | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -72,6 +74,13 @@ class SystemAnswers:
         place = np.ravel_multi_index((self.system[used], self.questions[used]), shape)
         sums, sizes = (np.bincount(place, weights=w, minlength=shape[0] * shape[1]) for w in (scores[used], None))
         return np.divide(sums, sizes, out=np.full(len(sums), np.nan), where=sizes > 0).reshape(shape)
+
+    def weigh(self, scores: Floats, used: Flags) -> Floats:
+        """Return the scores of the questions used, scaled so that their mean is the one weighted by size."""
+        if self.sizes is None or not used.any():
+            return scores[used]
+        sizes = self.sizes[used]
+        return scores[used] * (sizes / sizes.mean())
 
 
 def read_systems(

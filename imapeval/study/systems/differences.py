@@ -141,9 +141,7 @@ def compare_systems(
                 means = answers.average(metric, group=(column, group) if column else None)
                 for a, b in pairs:
                     row = Difference(metric, answers.systems[a], answers.systems[b], column, group, True, 0)
-                    family.append(
-                        _pair_scores(row, means[a], means[b], lower_is_better=metric in answers.lower_is_better)
-                    )
+                    family.append(_pair_scores(row, means[a], means[b], answers))
             families.append(family)
     compared = [item for family in families for item in family if item.row.reason is None]
     drawn = max([permutations, *(PERMUTATIONS_PER_COMPARISON * len(family) for family in families)])
@@ -181,13 +179,13 @@ class _Compared:
     second: Floats
 
 
-def _pair_scores(row: Difference, first: Floats, second: Floats, *, lower_is_better: bool) -> _Compared:
+def _pair_scores(row: Difference, first: Floats, second: Floats, answers: SystemAnswers) -> _Compared:
     """Return what is compared of two systems' scores by question, which are NaN where there is no score."""
     has_first, has_second = np.isfinite(first), np.isfinite(second)
     shared = has_first & has_second
     if shared.any():
-        one, other = first[shared], second[shared]
-        gained = other - one if lower_is_better else one - other
+        one, other = answers.weigh(first, shared), answers.weigh(second, shared)
+        gained = (second - first if row.metric in answers.lower_is_better else first - second)[shared]
         row = replace(
             row,
             questions=len(one),
@@ -197,7 +195,7 @@ def _pair_scores(row: Difference, first: Floats, second: Floats, *, lower_is_bet
             losses=int((gained < -_EQUAL).sum()),
         )
     else:
-        one, other = first[has_first], second[has_second]
+        one, other = answers.weigh(first, has_first), answers.weigh(second, has_second)
         row = replace(row, paired=False, questions=len(one) + len(other))
     if not (len(one) and len(other)):
         return _Compared(replace(row, reason=f"{row.second if len(one) else row.first} has no score"), one, other)

@@ -23,7 +23,7 @@ from imapeval.study.intervals.bootstrap import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.arrays import Floats
+    from imapeval.study.arrays import Flags, Floats
     from imapeval.study.systems.answers import SystemAnswers
     from imapeval.study.systems.differences import Difference
 
@@ -108,10 +108,10 @@ def rank_systems(
     for metric in answers.metrics:
         by_question = answers.average(metric)
         has_score = np.isfinite(by_question)
-        complete = has_score.all(axis=0)
+        complete: Flags = has_score.all(axis=0)
         shared[metric] = bool(complete.any())
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
-            used[metric, number] = scores[complete if shared[metric] else there]
+            used[metric, number] = answers.weigh(scores, complete if shared[metric] else there)
     several = {key: scores for key, scores in used.items() if not has_share_interval(scores)}
     bounds = {metric.name: metric.range for metric in registry.all_metrics()} | dict(ranges or {})
     replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
+from imapeval.study.arrays import Floats
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.comparison import compare_models, compare_runs, gather_models
 from imapeval.study.closed.drbenchmark.runs import TaskRun
@@ -147,6 +148,24 @@ def test_groups_of_other_sizes_leave_the_means_those_over_questions():
     assert {row.system: row.mean for row in standings} == pytest.approx(means)
 
 
+def test_groups_are_weighed_among_the_questions_compared():
+    """Means within a task, and over the questions that both answered, are those over these questions."""
+    grouped = [
+        answer(model, f"{group}{n}", "A" if model == "one" or n < 2 else "B", group=str(group))
+        for model in ("one", "two")
+        for group in range(6)
+        for n in range(4)
+    ]
+    single = [row for model in ("one", "two") for row in answer_all(model, [model == "one"] * 24, task="u")]
+    overall, *within = compare_models([*grouped, *single])[0]
+    assert [(row.first_mean, row.second_mean) for row in within] == [(1, pytest.approx(1 / 2)), (1, 0)]
+    assert (overall.first_mean, overall.second_mean) == (pytest.approx(1), pytest.approx(1 / 4))
+    more = [answer("one", f"more {n}", "A") for n in range(24)]
+    (row,), _ = compare_models([*grouped, *more])
+    assert (row.first_mean, row.second_mean, row.left_out) == (1, pytest.approx(1 / 2), 24)
+    assert {row.mean for row in rank_systems(gather_models([*grouped, *more]), [row])} == {1, 0.5}
+
+
 def test_several_runs():
     rng = np.random.default_rng(3)
     hard = rng.random(200)
@@ -167,6 +186,47 @@ def test_several_runs():
     # Over questions alone: the interval is narrower, as if there were no other runs.
     items = np.mean(runs["one"], axis=0) - np.mean(runs["two"], axis=0)
     assert test.high - test.low > 2 * 1.97 * stats.sem(items)
+
+
+def test_the_difference_of_several_runs_is_on_the_questions_of_all_of_them():
+    rows = [
+        *answer_all("one", [n % 7 != 0 for n in range(20)], run="1"),
+        *answer_all("one", [n % 7 != 0 for n in range(10)], run="2"),
+        *answer_all("two", [n < 10 for n in range(20)]),
+    ]
+    (row,), (test,) = compare_models(rows)
+    assert (row.questions, row.difference) == (10, pytest.approx(test.difference))
+    assert (row.first_mean, row.second_mean, row.left_out) == (pytest.approx(0.8), 1, 10)
+    # Runs that share no question, as parts of one log, have no test.
+    parts = [replace(one, run="12"[n % 2]) for n, one in enumerate(answer_all("one", [True] * 20))]
+    (row,), tests = compare_models([*parts, *answer_all("two", [n < 10 for n in range(20)])])
+    assert (row.questions, row.difference, tests) == (20, pytest.approx(0.5), [])
+
+
+def test_the_order_of_models_in_a_task_does_not_matter():
+    rng = np.random.default_rng(2)
+    rows = {
+        (task, model): [one for run in "12" for one in answer_all(model, rng.random(20) < p, task=task, run=run)]
+        for task, model, p in (("a", "one", 0.6), ("a", "two", 0.6), ("b", "one", 0.4), ("b", "two", 0.8))
+    }
+    first = compare_models([one for part in rows.values() for one in part])
+    keys = ("a", "one"), ("a", "two"), ("b", "two"), ("b", "one")
+    assert compare_models([one for key in keys for one in rows[key]]) == first
+    assert {(test.first, test.second) for test in first[1]} == {("one", "two")}
+
+
+def test_the_interval_of_a_metric_of_the_log_is_not_cut_at_1():
+    rng = np.random.default_rng(0)
+    rows = [
+        answer(model, str(n), "A", run=run, rouge=mean + float(rng.normal(0, 5)))
+        for model, mean in (("one", 60), ("two", 20))
+        for run in "12"
+        for n in range(20)
+    ]
+    (row,), _ = compare_models(rows, metric="rouge")
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < 40 < row.high < 50
 
 
 def test_equal_runs_give_what_a_single_one_gives():
@@ -245,6 +305,20 @@ def test_equal_answers_are_no_certainty():
     assert (found.low, found.high, found.p) == (pytest.approx(-high), pytest.approx(high), 1)
     found = compare_runs("", "one", "two", same, 0 * same)
     assert found.p == pytest.approx(stats.binomtest(0, 20).pvalue)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.full((10, 2), 0.7), np.full((10, 2), 0.1)),
+        # Each of three runs has another third right.
+        (np.eye(3)[np.arange(21) % 3], np.zeros((21, 3))),
+    ],
+)
+def test_equal_differences_are_recognised_in_spite_of_rounding(one: Floats, other: Floats):
+    found = compare_runs("", "one", "two", one, other)
+    assert found.p == pytest.approx(stats.binomtest(0, len(one)).pvalue)
+    assert found.high - found.low > 0.1
 
 
 def test_a_model_that_is_always_right_has_an_interval():
