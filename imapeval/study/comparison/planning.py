@@ -67,8 +67,7 @@ class SizePlan:
         answers: Number of rated answers needed; at level "system", of systems. None if no number is enough.
         ratings: Answers times raters; None if `raters` is None, and for systems.
         pilot: Number of answers, or systems, in the pilot.
-        reason: Why there is no coefficient; where there is one and `raters` is None, why other numbers of raters are
-            not planned.
+        reason: Why nothing is planned; if something is and `raters` is None, why other numbers of raters are not.
         second: The metric whose coefficient is subtracted from that of `metric`, so that `value` is the difference; ""
             otherwise.
     """
@@ -182,6 +181,8 @@ def _plan_difference(
     if raters is not None and isinstance(known, Panel):
         values = (known.predict_correlation(value, raters) for value in values)
     one, other = values
+    if 1 - one**2 - other**2 - between**2 + 2 * one * other * between < 0:
+        return replace(blank, reason="so many raters would give correlations that cannot occur together")
     variance = design * variance_of_difference(one, other, r23=between)
     variance *= FIELLER if row.coefficient == "spearman" else 1.0
     steepness = 1 - ((one + other) / 2) ** 2

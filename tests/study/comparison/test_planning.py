@@ -198,6 +198,24 @@ def test_raters_who_always_agree_say_nothing_about_other_numbers_of_raters():
         plan_sample_size_from_pilot(pilot, raters=3)
 
 
+def test_correlations_that_cannot_occur_together_are_not_planned():
+    """Two metrics with little noise, and raters with much: corrected for it, the metrics would have to be one."""
+    rng = np.random.default_rng(10)
+    worth = rng.normal(size=30)
+    ratings = np.stack([worth + rng.normal(size=30) * 1.3 for _ in range(2)], axis=1)
+    pilot = replace(
+        make_pilot(30, raters=2),
+        metrics=("a", "b"),
+        scores=np.stack([worth + rng.normal(size=30) * 0.35 for _ in range(2)], axis=1),
+        ratings=ratings.mean(axis=1)[:, None],
+        by_rater={"quality": ratings},
+    )
+    *possible, impossible = [plan for plan in plan_width(pilot, 0.2, against="a") if plan.second]
+    assert (impossible.raters, impossible.value, impossible.answers) == (5, None, None)
+    assert impossible.reason
+    assert all(plan.reason is None for plan in possible if plan.answers)
+
+
 @pytest.mark.parametrize("width", [0.0, -0.1, 2.0, float("nan")])
 def test_a_width_is_possible(width: float):
     with pytest.raises(UsageError, match="width"):
