@@ -8,8 +8,8 @@ measures answerability.
 
 QuestEval (Scialom et al. 2021), with reference: questions about the reference are answered from the response (recall),
 and questions about the response from the reference (precision). Each of the two is the mean of answerability and of the
-token F1 of expected and given answers (SQuAD's, by character in Chinese) over all questions; the score is the mean of
-the two. As in the package, BERTScore, question weighting and consistency filters are off.
+token F1 of expected and given answers (`measure_f1`) over all questions; the score is the mean of the two. As in the
+package, BERTScore, question weighting and consistency filters are off.
 
 QAFactEval (Fabbri et al. 2022): questions about the response only. Those that the response itself does not answer as
 expected (token F1 above .60) are dropped. The others are answered from the reference, and a prompt rates each answer
@@ -60,7 +60,10 @@ _CONSISTENT = 0.60
 """Token F1 above which a response answers a question about itself as expected: QAFactEval's `get_filter`."""
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation + "，。、；：？！“”‘’（）《》")
+_MARKS = re.escape(string.punctuation + "，。、；：？！“”‘’（）《》")
+_PUNCTUATION = re.compile(rf"(?<!\d)[{_MARKS}]|[{_MARKS}](?!\d)|,(?=\d{{3}}(?!\d))")
+"""What is removed. Between digits, only the comma of thousands: "2.5", "2-3" and "120/80" stay."""
+
 _HAN = re.compile(f"([{HAN}])")
 
 _NO_REFERENCE_QUESTIONS = Failure(
@@ -154,7 +157,8 @@ def measure_f1(expected: str, given: str) -> float:
     >>> measure_f1("The aspirin tablet", "an aspirin")
     0.6666666666666666
 
-    If both consist of articles and punctuation only, they are compared as texts; no answer ("") scores 0.
+    Unlike there, punctuation between digits is kept: "2.5 mg" is not "25 mg". If both answers consist of articles and
+    punctuation only, they are compared as texts; no answer ("") scores 0.
     """
     a, b = _split(expected), _split(given)
     if not a and not b:
@@ -165,7 +169,7 @@ def measure_f1(expected: str, given: str) -> float:
 
 
 def _split(text: str) -> list[str]:
-    plain = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
+    plain = _ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower()))
     return _HAN.sub(r" \1 ", plain).split()
 
 

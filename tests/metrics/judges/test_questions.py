@@ -167,6 +167,13 @@ async def test_what_cannot_be_read_is_a_failure(name):
         ("rest rest", "rest", 2 / 3),
         ("每天热敷三次", "热敷三次。", 8 / 10),
         ("查CT", "做CT", 2 / 4),
+        ("2.5 mg", "25 mg", 1 / 2),
+        ("每次2.5片", "每次25片", 6 / 8),
+        ("2-3 times", "23 times", 1 / 2),
+        ("120/80", "12080", 0.0),
+        ("1,000 mg", "1000 mg.", 1.0),
+        ("2,5 mg", "25 mg", 1 / 2),
+        ("at 9.", "at 9", 1.0),
     ],
 )
 def test_answers_are_compared_as_in_squad(expected, given, f1):
