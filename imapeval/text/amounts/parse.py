@@ -129,6 +129,10 @@ def _finish_reading(
 ) -> AmountReading | None:
     """Parse what follows number and unit (and a half, daily, old, or more) and return the amount."""
     (low, high), dimension, name, end = sorted(ends), unit.dimension, unit.name, unit.end
+    if name == "degC" and vocab.MINUS_BEFORE.search(text, max(0, start - 2), start):
+        low, high, start = -ends[0], ends[1] if low < high else -ends[1], start - 1
+    if dimension == "duration" and low > 0 and text.endswith("hourly", 0, end):  # "6-hourly" is every 6 hours
+        dimension, low, high = "frequency", 1 / high, 1 / low
     if unit.more in ("多", "余", "来"):  # 10多天 is less than 20
         high += unit.scale * (10 if number.high % 10 == 0 else 1)
     if found := vocab.HALF_MORE.match(text, end):

@@ -18,7 +18,7 @@ mass in milligram: gram = g gm 克; kilogram = kg kilo 千克 公斤; 500 gram =
 volume in milliliter: femtoliter = fl; microliter = μl ul 微升; mm ** 3 = mm3; milliliter = ml cc 毫升; deciliter = dl 分升
 volume in milliliter: liter = l 升 公升; 5 milliliter = tsp teaspoon teaspoonful 茶匙; 30 milliliter = floz fluidounce
 volume in milliliter: 15 milliliter = tbsp tablespoon tablespoonful 汤匙
-duration in day: second = sec 秒 秒钟; minute = min 分 分钟; 15 minute = 刻钟; hour = h hr 小时 钟头; week = w wk 周 星期 礼拜
+duration in day: second = sec 秒 秒钟; minute = min 分 分钟; 15 minute = 刻钟; hour = h hr hourly 小时 钟头; week = w wk 周 星期 礼拜
 duration in day: day = d night morning evening 天 日 晚 夜; 14 day = fortnight; month = mo 月; 3 month = 季度
 duration in day: year = y yr 年; 10 year = decade
 age in year: year of age = yo y/o 岁 周岁; month of age = 月龄; week of age = 周龄; day of age = 日龄 天龄
@@ -266,14 +266,14 @@ _OPENING_WORDS = {"a", "an", "half", "several", "couple", "single", *FRACTION_WO
 # Where an amount may begin. A set of characters comes first, because that search is fast. Letters before a digit belong
 # to a name (B12, COVID-19), but "x3 days" means three days.
 NUMERAL_HINT = re.compile(rf"[0-9半几数每隔间早晚睡日终{_NUMERALS}]")
-WORD = re.compile(r"[a-z][a-z]*+")
+WORD = re.compile(r"[a-z]++")
 START_CANDIDATE = re.compile(rf"[a-z0-9.第半几数每隔间早晚睡日终{_NUMERALS}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
 START = re.compile(
     rf"""(?P<share>百分之)
     | (?P<date>(?:19|20)[0-9]{{2}}\s?年(?:[0-9]{{1,2}}月)?(?:[0-9]{{1,2}}[日号])?|[0-9]{{1,2}}月[0-9]{{1,2}}[日号]
       |[{_NUMERALS}]{{1,3}}月(?![余龄来])(?:[{_NUMERALS}]{{1,3}}[日号])?)
     | (?P<number>
-        [0-9](?<![a-wyz0-9_][0-9])(?<![a-z]-[0-9])(?<![0-9][.,:/][0-9])(?<!第[0-9])(?<!第\s[0-9])
+        [0-9](?<![a-wyz0-9_][0-9])(?<![a-z]-[0-9])(?<![0-9][.,:/^][0-9])(?<!第[0-9])(?<!第\s[0-9])
       | \.[0-9](?<![0-9a-z.]\.[0-9])
       | [{_NUMERALS}半](?<![{_NUMERALS}半第几数周期拜][{_NUMERALS}半])
       | [几数](?<![{_NUMERALS}次人系函参指计][几数])(?=个?(?:小时|分钟|星期|[天日周月年])(?![{_NUMERALS}期经内]))
@@ -287,13 +287,9 @@ START = re.compile(
     | (?P<times>(?:(?<![今昨明当生{_NUMERALS}0-9])日|晚上|早上|睡前)(?=[0-9{_NUMERALS}]{{1,3}}次))""",
     re.VERBOSE,
 )
+_OTHER_OPENINGS = "lifelong every each per q alternate at day week"
 OPENING_WORDS = frozenset(
-    re.split(r"\.", word)[0]
-    for word in (
-        *_OPENING_WORDS,
-        *FREQUENCY_WORDS,
-        *["lifelong", "every", "each", "per", "q", "alternate", "at", "day", "week"],
-    )
+    word.partition(".")[0] for word in (*_OPENING_WORDS, *FREQUENCY_WORDS, *_OTHER_OPENINGS.split())
 )
 LIFETIME = 100.0
 """Years that "lifelong" stands for: more than any course of treatment, and the same for everybody."""
@@ -327,6 +323,8 @@ DEGREES = re.compile(
     r"|(?P<fahrenheit>°\s?f(?:ahrenheit)?|华氏度|(?:degrees?\s)?fahrenheit|degrees?\sf)|(?P<letter>[cf])|°|degrees?|(?:(?<=\d)|(?<=十)|(?<=十[一二三四五六七八九]))度)"
     rf"(?![a-z])(?P<tenth>(?<=度)[0-9{_NUMERALS}](?![0-9{_NUMERALS}度]))?"
 )
+# A sign, not a hyphen or a dash: not 2-8 °C, 体温-38.5℃.
+MINUS_BEFORE = re.compile(r"(?:^|[\s(:,;、<>≤≥~于在为至到])-$")
 TEMPERATURE_CONTEXT = re.compile(r"温|烧|发热|摄氏|华氏|fever|(?<![a-z])temp")
 HALF_MORE = re.compile(r"半(?![流夏卧坐身月年小天个片粒夜衰])| and a half(?![a-z])")
 HALF_MONTH = re.compile(r"半个?月")

@@ -83,6 +83,10 @@ SAME = [
     ("every 8 hours", "three times a day"),
     ("every 4-6 hours", "每4～6小时一次"),
     ("every-12-hours", "Q12H"),
+    ("1 g 6-hourly", "1 g every 6 hours"),
+    ("4 to 6 hourly", "every 4-6 hours"),
+    ("half-hourly", "every 30 minutes"),
+    ("one hourly check", "hourly"),
     ("every other day", "隔日一次"),
     ("on alternate days", "隔天一次"),
     ("每48小时用一回", "隔日用药一次"),
@@ -147,6 +151,7 @@ SAME = [
     # Temperatures
     ("38.5 °C", "101.3 °F"),
     ("38.5度", "３８.５℃"),
+    ("store at −20 °C", "储存于-20℃"),
     ("38度5", "38.5 °C"),
     ("38.9 ℃", "102 F"),  # 38.89: by the tolerance, a tenth of a degree
     ("over 38 °C", "体温超过38度"),
@@ -220,6 +225,8 @@ OVERLAPPING = [
     ("50 mg (100 mg)", "50 mg"),
 ]
 DIFFERENT = [
+    ("paracetamol 1 g 6-hourly", "paracetamol 1 g 8-hourly"),
+    ("store at -20 °C", "store at 20 °C"),
     ("2 tablets of 250 mg", "250 mg"),
     ("五年生存率九成", "五年生存率不足两成"),
     ("from 3 months of age", "from 12 years"),
@@ -420,6 +427,14 @@ def test_relations(a: str, b: str, relation: AmountRelation | None) -> None:
         ("兩個星期", [("duration", 14, 14)]),
         ("①每日2次", [("frequency", 2, 2)]),
         ("10⁹", []),
+        ("10⁹/L", []),
+        ("below -70 °C", [("temperature", None, -70)]),
+        ("-20 to 25 °C", [("temperature", -20, 25)]),
+        ("2-8°C", [("temperature", 2, 8)]),
+        ("2 °C -8 °C", [("temperature", 2, 8)]),
+        ("4℃，-20℃", [("temperature", 4, 4), ("temperature", -20, -20)]),
+        ("- 20 °C", [("temperature", 20, 20)]),
+        ("体温-38.5℃", [("temperature", 38.5, 38.5)]),
     ],
 )
 def test_readings(text: str, expected: list[tuple[str, float | None, float | None]]) -> None:
