@@ -175,7 +175,7 @@ def _log_empty(samples: Sequence[Sample], *, source: str) -> None:
     empty = sum(sample.answered and sample.fault is None and not sample.response.strip() for sample in samples)
     if empty:
         _log.warning(
-            "%s: %d of %d responses are empty, and are scored as answers that say nothing. If they are missing, add "
+            "%s: %d of %d responses are empty, and count as answers that say nothing. If they are missing, add "
             '--missing ""',
             source,
             empty,

@@ -83,6 +83,12 @@ def init(
         list[str] | None,
         typer.Option("--map", metavar="NAME=COLUMN", help="Read NAME of DATA from COLUMN. Repeatable."),
     ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Treat a response equal to TEXT, such as N/A, as missing: not rated. Repeatable."
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -103,9 +109,10 @@ def init(
     from imapeval.rating.model import StudySettings
     from imapeval.rating.monitoring import parse_stopping_rule
     from imapeval.rating.setup import StudyContent, create_study
+    from imapeval.report.formatting import pluralize
 
     rated = _parse_dimensions(dimensions, scale)
-    samples = read(data, columns=parse_columns(mapping))
+    samples = read(data, columns=parse_columns(mapping), missing=missing or ())
     answered = [sample for sample in samples if sample.answered and sample.fault is None]
     if not answered:
         raise InputError(
@@ -125,9 +132,9 @@ def init(
     )
     content = StudyContent(
         answered,
-        training=() if training is None else read(training),
-        gold=() if gold is None else read(gold),
-        attention=() if attention is None else read(attention),
+        training=_read_items(training, "--training", missing=missing or ()),
+        gold=_read_items(gold, "--gold", missing=missing or ()),
+        attention=_read_items(attention, "--attention", missing=missing or ()),
         repeats=repeats,
         facts={} if facts is None else _read_facts(facts, answered),
     )
@@ -144,8 +151,8 @@ def init(
     each = len(answered) * raters / settings.panel
     load = f"{each:g}" if each == int(each) else f"{int(each)} or {int(each) + 1}"
     echo(
-        f"{study}: {len(answered)} answers, each rated by {raters} of {settings.panel} raters, who rate {load} answers"
-        f" each. Next: imapeval rate invite {study} NAME...\n"
+        f"{study}: {pluralize(len(answered), 'answer')}, each rated by {raters} of "
+        f"{pluralize(settings.panel, 'rater')}; answers per rater: {load}. Next: imapeval rate invite {study} NAME...\n"
         "How many answers and raters a study needs: imapeval study power RUN --ratings PILOT --width WIDTH"
     )
 
@@ -172,11 +179,30 @@ def _parse_dimensions(names: str, scales: "Sequence[str]") -> "list[Dimension]":
     return [Dimension(name=name, low=found[name].low, high=found[name].high, step=found[name].step) for name in wanted]
 
 
+def _read_items(path: Path | None, option: str, *, missing: "Sequence[str]") -> "Sequence[Sample]":
+    """Return the items of a file; () without one.
+
+    Raises:
+        InputError: A row is bad or has no response: such items are few, made by hand, and rated by everybody.
+    """
+    if path is None:
+        return ()
+    from imapeval.evaluation.samples import read
+
+    samples = read(path, missing=missing, strict=True)
+    for sample in samples:
+        if not sample.answered:
+            raise InputError(
+                f"the item {sample.id[:60]!r} has no response", path=path, fix=f"Correct the file of {option}."
+            )
+    return samples
+
+
 def _read_text(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("cannot be read as UTF-8 text", path=path, fix="Check --instructions.") from error
 
@@ -184,15 +210,21 @@ def _read_text(path: Path | None) -> str:
 def _read_facts(folder: Path, samples: "Sequence[Sample]") -> "dict[str, tuple[Fact, ...]]":
     """Return the facts that were located in the responses, by the answer's id.
 
+    Where the run has scored another response under that id, or none, there are none, which is printed to stderr.
+
     Raises:
         UsageError: The run has none for these answers.
     """
     from imapeval.evaluation.runs import Run
     from imapeval.rating.model import Fact
 
-    responses = {sample.id: sample.response for sample in samples}
+    run = Run(folder)
+    scored = {sample.id: sample.response for sample in run.open_samples()}
+    responses = {sample.id: sample.response for sample in samples if scored.get(sample.id) == sample.response}
+    if other := len(samples) - len(responses):
+        echo(f"{other} of {len(samples)} answers have no marked facts: --facts {folder} did not score them.", err=True)
     found: dict[str, dict[Fact, None]] = {}
-    for record in Run(folder).find_imaps(responses.keys()):
+    for record in run.find_imaps(responses.keys()):
         for pair in record.imap.response:
             start, end = pair.span or (0, 0)
             if record.imap.reading == 0 and 0 <= start < end <= len(responses[record.id]):
