@@ -105,12 +105,13 @@ def _apply_conditions(
     conditions = compare_conditions(reference.phrase, response.phrase)
     if conditions is ConditionRelation.SAME or relation is Relation.UNMATCHED:
         return relation, evidence
+    one_sided = conditions in (ConditionRelation.NARROWER, ConditionRelation.BROADER)
+    if relation is Relation.CONTRADICTION and one_sided:
+        return relation, evidence
     evidence = {**evidence, "why": conditions.value}
     if conditions is ConditionRelation.OTHER:
         return Relation.UNMATCHED, evidence
     if conditions is ConditionRelation.OTHER_AMOUNT:
         return (Relation.CONTRADICTION if relation is Relation.EXACT else Relation.UNMATCHED), evidence
-    if relation is Relation.CONTRADICTION:
-        return relation, evidence
     narrowed = Relation.CONTAINMENT if conditions is ConditionRelation.NARROWER else Relation.BELONGING
     return narrowed if relation in (Relation.EXACT, narrowed) else Relation.UNMATCHED, evidence

@@ -4,6 +4,9 @@ from imapeval.graph.model import Concept, Link, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
 from imapeval.matching.graph import MAX_PART_STEPS, MAX_STEPS, explain_unrelated, relate_links
+from imapeval.matching.linked import LinkedValue, relate_linked
+from imapeval.text.comparison.wordings import WordingVerdict
+from imapeval.text.phrases import parse_phrase
 from imapeval.types import Relation
 
 CHAIN = [Concept(f"c:{n}", f"step {n}", "disease", (f"c:{n + 1}",) if n < 9 else ()) for n in range(10)]
@@ -282,3 +285,26 @@ def test_evidence_names_concepts_and_the_path(graph):
         "steps": ["is a", "is a"],
         "confidence": "low",
     }
+
+
+@pytest.mark.parametrize(
+    ("values", "concepts", "why"),
+    [
+        (("avoid NSAIDs", "ibuprofen if feverish"), ("d:nsaid", "d:ibuprofen"), WordingVerdict.OPPOSITE),
+        (
+            ("ibuprofen 400 mg", "ibuprofen 200 mg if there is fever"),
+            ("d:ibuprofen", "d:ibuprofen"),
+            WordingVerdict.OTHER_AMOUNT,
+        ),
+    ],
+)
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_condition_is_not_the_reason_of_a_contradiction(graph, values, concepts, why, turn):
+    phrases = map(parse_phrase, values)
+    linked = [
+        LinkedValue(links((concept, "name")), phrase.stance.denies, phrase)
+        for concept, phrase in zip(concepts, phrases, strict=True)
+    ]
+    decision = relate_linked(graph, *linked[::turn])
+    assert decision is not None
+    assert (decision[0], decision[1]["why"]) == (Relation.CONTRADICTION, why.value)
