@@ -499,6 +499,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "extraction.lexicon.frames.is_disclaimer": lambda text: [
         frames.is_disclaimer(text, lang=lang) for lang in FACT_LANGS
     ],
+    "extraction.lexicon.frames.names_case": lambda text: [frames.names_case(text, lang) for lang in FACT_LANGS],
     "extraction.lexicon.cues.find_asked_terms": lambda text: [
         cues.find_asked_terms(text, lang=lang) for lang in FACT_LANGS
     ],

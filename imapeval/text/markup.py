@@ -61,14 +61,14 @@ _MARKDOWN = re.compile(
     r"|\*{2,3}|_{2,3}|~~|`{1,3}"
     r"|(?<![\w*])\*(?=[^\s*\d])|(?<=[^\s*])\*(?![\w*])|(?<!\w)_(?=[^\s_])|(?<=[^\s_])_(?!\w)"
     # A sign before an amount is no quotation mark: "> 102 cm".
-    r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>(?![ \t]?(?:=|(?!\d{1,2}[.)]\s)\d))[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}$",
+    r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>(?![ \t]?(?:=|(?!\d{1,2}[.)]\s)\d))[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}(?=\r?$)",
     re.MULTILINE,
 )
 
 
 # Not between two steps: 清洗↓消毒, or in a line of its own.
 _ARROW = re.compile(
-    rf"(?P<step>^[ \t]*+[↑↓]++[ \t]*+$)|(?!(?<=[{HAN}])[↑↓]+[{HAN}])(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?"
+    rf"(?P<step>^[ \t]*+[↑↓]++[ \t]*+(?=\r?$))|(?!(?<=[{HAN}])[↑↓]+[{HAN}])(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?"
     r"(?:(?P<up>↑+)|↓+)(?P<before>(?=[\w(]))?",
     re.MULTILINE,
 )
@@ -110,16 +110,16 @@ class EditedText:
 
     def __init__(self, text: str, edits: Iterable[tuple[int, int, str]]) -> None:
         parts: list[str] = []
-        # Start of each part in the edited text; start of each in the original, and whether it was kept (not replaced).
+        # Start of each part in the edited text; start and end of each in the original, and whether it was kept.
         self._starts: list[int] = []
-        self._origins: list[tuple[int, bool]] = []
+        self._origins: list[tuple[int, int, bool]] = []
         length = done = 0
         for start, end, by in (*edits, (len(text), len(text), "")):
-            for part, origin, kept in ((text[done:start], done, True), (by, start, False)):
+            for part, origin, until, kept in ((text[done:start], done, start, True), (by, start, end, False)):
                 if part:
                     parts.append(part)
                     self._starts.append(length)
-                    self._origins.append((origin, kept))
+                    self._origins.append((origin, until, kept))
                     length += len(part)
             done = end
         self.text = "".join(parts)
@@ -127,8 +127,13 @@ class EditedText:
     def to_original(self, place: int) -> int:
         """Return the original position of a character; for a replacement, the start of what it replaces."""
         part = bisect_right(self._starts, place) - 1
-        origin, kept = self._origins[part]
+        origin, _, kept = self._origins[part]
         return origin + (place - self._starts[part]) * kept
+
+    def end_in_original(self, place: int) -> int:
+        """Return the original position behind a character; for a replacement, the end of what it replaces."""
+        _, until, kept = self._origins[bisect_right(self._starts, place) - 1]
+        return self.to_original(place) + 1 if kept else until
 
 
 class PlainText:
@@ -159,10 +164,9 @@ class PlainText:
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
         """Return the original [start, end) of a non-empty stretch of the plain text."""
-        first, last = start, end - 1
         for layer in reversed(self._layers):
-            first, last = layer.to_original(first), layer.to_original(last)
-        return first, last + 1
+            start, end = layer.to_original(start), layer.end_in_original(end - 1)
+        return start, end
 
 
 def _find_html(text: str) -> Iterator[tuple[int, int, str]]:

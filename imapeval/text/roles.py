@@ -1,4 +1,4 @@
-"""Which of two things comes first, is chosen, or causes the other: "MRI before biopsy" is not "biopsy before MRI".
+"""Which of two things comes first, is chosen, causes or acts on the other: "MRI before biopsy", "insulin lowers glucose".
 
 A bag of words is the same for both, so phrases with such a word are also compared by the order of what it joins.
 """
@@ -12,6 +12,16 @@ from dataclasses import dataclass
 _A, _B = r"(?P<a>\S.{0,80}?)", r"(?P<b>\S.{0,80})"
 _FIRST_B = r"(?P<b>\S.{0,80}?)"
 _LAST_A = r"(?P<a>\S.{0,80})"
+# What one thing does to another; both patterns take the verb without its ending.
+_ACTION = (
+    r"(?P<verb>activat|affect|aggravat|block|decreas|enhanc|improv|increas|infect|inhibit|lower|protect|rais|reduc|reliev|stimulat|strengthen"
+    r"|suppress|weaken|worsen)"
+)
+_ACTION_ZH = "(?P<verb>保护|传染给?|传给|促进|刺激|改善|缓解|激活|加重|减弱|减少|降低|升高|抑制|影响|增[加强]|阻断)(?![剂素药者性症期的]|因子|作用)"
+# No name: "it lowers blood glucose" does not say what does.
+_NAMED = r"(?!(?:also|and|it|that|they|this|to|we|which|you|可以?|会|能|还|也|从?而)\b)"
+# No object: "sleep improves with exercise".
+_NO_PHRASE = r"(?!(?:after|as|at|by|due|during|for|from|if|in|on|over|to|until|when|while|with|within|without)\b)"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
@@ -50,18 +60,27 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("choice", rf"^{_A}比{_B}$"),
         ("sequence", rf"^先{_A}[,，]?(?:之后|然后|接着|随后|最后|再|后){_B}$"),
         ("sequence", rf"^{_A}[,，]?(?:之后|然后|接着|随后)再?{_B}$"),
+        ("sequence", rf"^{_A}(?:先于|早于){_B}$"),
         ("sequence", rf"^{_A}[,，]?再(?=[做行查用服吃给打进使接]){_B}$"),
         (
             "sequence",
             rf"^{_FIRST_B}(?<![睡饭餐])(?:之|以)?前[,，]?(?=先|应|需|要|须|做|行|进行|服|用|给|查|使用){_LAST_A}$",
         ),
         ("sequence", rf"^{_A}(?<![饭餐])(?:之|以)?后[,，]?(?=再|才|应|需|要|须|做|行|进行|服|用|给|查|使用){_B}$"),
-        ("cause", rf"^{_FIRST_B}(?:是?由|因){_LAST_A}(?:引起|导致|造成|所致|引发)的?$"),
-        ("cause", rf"^{_A}(?:会|可|可能|能)?(?:引起|导致|造成|引发|诱发){_B}$"),
+        ("cause", rf"^{_FIRST_B}(?:是?由|因|是){_LAST_A}(?:引起|导致|造成|所致|引发)的?$"),
+        ("cause", rf"^{_A}(?:会|可|可能|能)?(?:引起|导致|造成|引发|诱发)(?!的$){_B}$"),
+        (
+            "action",
+            rf"^{_NAMED}{_A}(?<!\bthe)(?<!\ba) (?:can |may |might |could |will )?{_ACTION}e?s? {_NO_PHRASE}{_B}$",
+        ),
+        ("action", rf"^{_FIRST_B} (?:is|are|was|were|be|been) {_ACTION}e?d by {_LAST_A}$"),
+        ("action", rf"^{_NAMED}{_A}(?:会|可以?|可能|能够?)?{_ACTION_ZH}(?!了?$){_B}$"),
+        ("action", rf"^{_FIRST_B}(?:会|可以?|可能|能够?)?被{_LAST_A}{_ACTION_ZH}$"),
     )
 )
 _HINT = re.compile(
-    r"instead|rather|place of|replac|substitut|\bto\b|than|prefer|over|before|prior|then|follow|preced|after|once|caus|due"
+    rf"{_ACTION}|{_ACTION_ZH.replace('verb', 'verb_zh')}"
+    r"|instead|rather|place of|replac|substitut|\bto\b|than|prefer|over|before|prior|then|follow|preced|after|once|caus|due"
     r"|result|lead|trigger|induc|produc|secondary|换|改|转|代替|替代|取代|而非|而不是|[优好胜强差劣逊]|不如|比|先|后|前|再|接着|引|导致|造成|所致|诱发",
     re.IGNORECASE,
 )
@@ -72,8 +91,8 @@ class Roles:
     """What a phrase puts first, chooses or calls the cause, and the other thing.
 
     Attributes:
-        kind: What joins the two: "sequence", "choice" or "cause".
-        first: What comes first, is chosen, or is the cause, as written.
+        kind: What joins the two: "sequence", "choice", "cause" or a verb without its ending, such as "lower".
+        first: What comes first, is chosen, is the cause, or acts on the other, as written.
         second: The other.
     """
 
@@ -81,12 +100,19 @@ class Roles:
     first: str
     second: str
 
+    @property
+    def needs_words(self) -> bool:
+        """Whether the same words without such a joint do not say the same: "MRI and biopsy" for "MRI before biopsy"."""
+        return self.kind in ("sequence", "choice", "cause")
+
 
 def find_roles(text: str) -> Roles | None:
     """Return the two things that a phrase puts in an order; None if there are none.
 
     >>> find_roles("switch from aspirin to clopidogrel")
     Roles(kind='choice', first='clopidogrel', second='aspirin')
+    >>> find_roles("glucose is lowered by insulin")
+    Roles(kind='lower', first='insulin', second='glucose')
     >>> find_roles("biopsy after MRI") == find_roles("MRI before biopsy")
     True
     >>> find_roles("fluids and rest")
@@ -95,5 +121,6 @@ def find_roles(text: str) -> Roles | None:
         return None
     for kind, pattern in _PATTERNS:
         if found := pattern.search(text):
-            return Roles(kind, found["a"] + found.groupdict().get("quality", ""), found["b"])
+            groups = found.groupdict()
+            return Roles(groups.get("verb", kind).lower(), found["a"] + groups.get("quality", ""), found["b"])
     return None

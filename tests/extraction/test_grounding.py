@@ -27,6 +27,10 @@ ZH = "秋水仙碱０.５毫克，每天两次，连用三天；肾功能正常�
         (EN, "avoid beer", "can drink beer", True),
         (EN, "no", "can drink beer", True),
         (EN, "yes, a little every day", "can drink beer", False),
+        ("You must not drive.", "can't", "can i drive", True),
+        ("Do not drive for a week.", "can’t for a week", "can i drive", True),
+        ("Do not drive for a week.", "shouldn't for a week", "can i drive", True),
+        ("Do not drive for a week.", "can't with epilepsy", "can i drive", False),
         ("Rest.", "no", "can drink beer", False),  # neither assent nor denial
         ("You should rest.", "no surgery", "treatment", False),
         ("You should rest.", "do not rest", "treatment", False),  # denies, and nothing in the text does

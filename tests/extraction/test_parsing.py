@@ -12,6 +12,7 @@ from imapeval.types import Pair, QuestionImap
 
 PAIRS = (Pair("treatment", "rest"), Pair("treatment", "no antibiotics"))
 INFORM = '{"inform": [{"term": "treatment", "value": "rest"}, {"term": "treatment", "value": "no antibiotics"}]}'
+LIST = INFORM[len('{"inform": ') : -1]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,8 @@ INFORM = '{"inform": [{"term": "treatment", "value": "rest"}, {"term": "treatmen
         f"<think>Is {{this}} it: {{'inform': []}}?</think>\n{INFORM}",
         f'The template began the thought: {{"inform": []}}</think>{INFORM}',
         f"{INFORM}\n{INFORM}",
-        INFORM[len('{"inform": ') : -1],
+        LIST,
+        f"Here is the list:\n```json\n{LIST}\n```\nThe same again:\n```json\n{INFORM}\n```",
         INFORM.replace("inform", "Inform"),
         '{"inform": {"treatment": ["rest", "no antibiotics"]}}',
         '{"inform": [{"term": "treatment", "value": ["rest", "no antibiotics"]}]}',
@@ -133,7 +135,12 @@ def test_what_is_no_number_does_no_harm_beside_a_fact():
 
 @pytest.mark.parametrize(
     "completion",
-    [f'{INFORM} or rather {{"inform": []}}', f'```json\n{{"inform": []}}\n```\nor rather {INFORM}'],
+    [
+        f'{INFORM} or rather {{"inform": []}}',
+        f'```json\n{{"inform": []}}\n```\nor rather {INFORM}',
+        f'```json\n{LIST}\n```\nor rather\n```json\n["rest"]\n```',
+        f'```json\n{LIST}\n```\nor rather\n```json\n{{"inform": ["rest"]}}\n```',
+    ],
 )
 def test_objects_that_differ_are_an_error(completion):
     with pytest.raises(ExtractionError) as caught:

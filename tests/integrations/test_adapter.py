@@ -260,6 +260,14 @@ def test_scorers_are_shared_by_their_options() -> None:
     assert shared_scorer(metrics="rouge1") is not shared_scorer(metrics="rouge2")
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
+def test_a_key_or_server_that_is_corrected_counts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:8/v1")
+    first = shared_scorer(metrics="rouge1")
+    monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+    assert shared_scorer(metrics="rouge1") is not first
+
+
 @pytest.mark.parametrize(("name", "value"), [("metric", "rouge1"), ("kg", 5), ("max_cost", "5")])
 def test_an_option_that_is_wrong_is_named(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=rf"\b{name}\b"):

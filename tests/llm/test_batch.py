@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.llm import batch
 from imapeval.llm.batch import BatchFolder
+from imapeval.llm.batch_state import open_state
 from imapeval.llm.dry_run import DryRunModel, pending_error
 from imapeval.llm.middleware.cache import CachedModel, cache_key
 from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request, canonical_json, parse_canonical
@@ -26,6 +28,16 @@ URL = "http://127.0.0.1:9/v1"
 IDENTITY = f"openai:m@{URL}"
 MODEL = (IDENTITY, "m")
 SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def test_a_new_folder_is_opened_by_several_at_once(tmp_path: Path) -> None:
+    def open_and_close(path: Path) -> None:
+        connection, _ = open_state(path)
+        connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(30):
+            list(pool.map(open_and_close, [tmp_path / f"{number}.sqlite"] * 4))
 
 
 def ask(number: int | str) -> Request:

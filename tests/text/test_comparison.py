@@ -18,6 +18,11 @@ SAME = [
     ("diarrhoea", "Diarrhea"),
     ("每日三次", "每日3次"),
     ("twice a day", "2 times a day"),
+    ("insulin lowers glucose", "glucose is lowered by insulin"),
+    ("metformin lowers glucose", "metformin to lower glucose"),
+    ("weight loss improves sleep apnoea", "sleep apnoea improves with weight loss"),
+    ("氟康唑抑制华法林", "华法林被氟康唑抑制"),
+    ("贫血是肾衰引起的", "肾衰引起贫血"),
     ("rest for two weeks", "rest for 14 days"),
     ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
     ("CT 检查", "CT检查"),
@@ -226,6 +231,13 @@ OTHER_ORDER = [
     ("从阿司匹林换成氯吡格雷", "从氯吡格雷换成阿司匹林"),
     ("先做CT再做MRI", "先做MRI再做CT"),
     ("高血压引起肾病", "肾病引起高血压"),
+    ("黄疸由胆结石引起", "胆结石是黄疸引起的"),
+    ("手术先于化疗", "化疗先于手术"),
+    # What acts on the other.
+    ("insulin lowers glucose", "glucose lowers insulin"),
+    ("TSH stimulates the thyroid", "TSH is stimulated by the thyroid"),
+    ("妈妈把乙肝传给宝宝", "宝宝把乙肝传给妈妈"),
+    ("氟康唑抑制华法林", "氟康唑被华法林抑制"),
 ]
 OPEN = [
     ("it works fast for most people", "it works quickly for most people"),

@@ -14,6 +14,7 @@ SAME = {
     "> 5 cm\n>= 3 cm": "> 5 cm\n>= 3 cm",
     "[rest](http://x.y) and ![a picture](a.png)": "rest and a picture",
     "Rest\n---\nIce": "Rest\n\nIce",
+    "Rest\r\n---\r\n↓\r\nIce": "Rest\r\n\r\n\r\nIce",
     "- **no** coffee": "- no coffee",
     # What data sets write in place of a file.
     "Acne (attachment removed to protect patient identity), mild": "Acne, mild",
@@ -64,12 +65,22 @@ def test_layout_is_removed(text, plain):
 def test_positions_in_the_original():
     original = "**Rest** the <b>le\u00adft</b> knee &amp; [ankle](http://x.y)"
     plain = PlainText(original)
-    for words, written in (("Rest", "Rest"), ("left", "le\u00adft"), ("knee", "knee"), ("ankle", "ankle")):
+    for words, written in (
+        ("Rest", "Rest"),
+        ("left", "le\u00adft"),
+        ("knee", "knee"),
+        ("&", "&amp;"),
+        ("ankle", "ankle"),
+    ):
         start = plain.text.index(words)
         begin, end = plain.to_original(start, start + len(words))
         assert original[begin:end] == written
-    start = plain.text.index("&")
-    assert original[plain.to_original(start, start + 1)[0] :].startswith("&amp;")
+
+
+@pytest.mark.parametrize("text", ["Serum calcium ↑", "take aspirin for the pulse ↑↑", "potassium &gt;", "<b>血钙↓</b>"])
+def test_a_replacement_at_the_end_is_in_the_original_as_a_whole(text):
+    plain = PlainText(text)
+    assert text[slice(*plain.to_original(0, len(plain.text)))] == text.removeprefix("<b>").removesuffix("</b>")
 
 
 @pytest.mark.parametrize("space", "\u00a0\u2002\u2009\u202f\u205f\u3000")

@@ -98,7 +98,7 @@ _PURPOSE = re.compile(
 )
 _SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之])前")
 _MAX_SETTING_CHARACTERS = 16
-# Before a colon: whom, which severity or what time the statements behind it are about.
+# Before a colon: whom, which severity, time or rank the statements behind it are about.
 _PERSON = (
     r"adolescents?|adults?|athletes?|bab(?:y|ies)|boys?|child(?:ren)?|elderly|females?|girls?|infants?|kids?|m[ae]n|males?|mothers?"
     r"|neonates?|newborns?|patients|people|persons?|pregnan(?:cy|t)|seniors?|smokers?|teen(?:ager)?s?|toddlers?|wom[ae]n"
@@ -107,7 +107,7 @@ _SEVERITY = r"(?:mild(?:er)?|moderate(?:ly)?|severe(?:ly)?|acute(?:ly)?|chronic(
 _NUMBERED = r"(?:day|week|month|trimester)s?"
 _TIME = (
     rf"(?:mornings?|midday|noon|afternoons?|evenings?|nights?|bedtime|{_NUMBERED} (?:\d{{1,2}}|one|two|three|four)"
-    rf"(?:(?: to |-|–)\d{{1,2}})?|(?:first|second|third|last) {_NUMBERED}"
+    rf"(?:(?: to |-|–)\d{{1,2}})?|(?:first|second|third|last) {_NUMBERED}|(?:first|second|third)[- ](?:line|choice)"
     r"|(?:before|after|during|while|whilst) [\w -]{1,30})"
 )
 _CASE: Mapping[Lang, re.Pattern[str]] = {
@@ -119,7 +119,7 @@ _CASE: Mapping[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(
         r"(?:[轻中重危](?:症|型|度)?(?:患者|者|病人)?|急性|慢性|[^，。；]{1,8}(?:患者|病人|人群)|[^，。；]{0,8}(?:孕妇|产妇|儿童|小孩|孩子|婴幼?儿|新生儿|成年?人|大人|老年?人|男性|女性|[^患或学记编作]者|期))"
-        r"|[早中晚](?:上|晨|餐前|餐后|饭前|饭后)?|上午|下午|中午|睡前|第[一二三四1-4]?[天周月]|[术饭餐产孕][前中后期]",
+        r"|[早中晚](?:上|晨|餐前|餐后|饭前|饭后)?|上午|下午|中午|睡前|第[一二三四1-4]?[天周月]|[术饭餐产孕][前中后期]|[一二三]线|[首次]选",
     ),
 }
 

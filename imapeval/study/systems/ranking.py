@@ -108,7 +108,7 @@ def rank_systems(
     for metric in answers.metrics:
         by_question = answers.average(metric)
         has_score = np.isfinite(by_question)
-        complete: Flags = has_score.all(axis=0)
+        complete: Flags = np.asarray(has_score.all(axis=0))
         shared[metric] = bool(complete.any())
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
             used[metric, number] = answers.weigh(scores, complete if shared[metric] else there)

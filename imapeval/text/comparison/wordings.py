@@ -159,7 +159,7 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if verdict := _compare_parts(a, b):
         return verdict
     same_stance = a.stance.denies == b.stance.denies
-    turned = a.roles is not None and a.roles.kind == "choice" and _change_places(a, b)
+    turned = a.roles is not None and a.roles.kind == "choice" and _compare_roles(a, b) is WordingVerdict.OTHER_ORDER
     if turned and (antonyms := find_antonyms(a.words, b.words)):
         # "More often in boys than in girls" is "less often in girls than in boys".
         same = same_stance and agree and a.words - antonyms == b.words - antonyms
@@ -325,26 +325,20 @@ def _compare_roles(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare what two phrases put in an order: "MRI before biopsy" is "biopsy after MRI"; None if the rest decides."""
     if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
         return None
-    if _change_places(a, b):
+    first, second, other_first, other_second = map(
+        find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
+    )
+    if not (second and other_second):
+        return None
+    if second != other_second and second <= other_first and other_second <= first:
         return WordingVerdict.OTHER_ORDER
-    first, second, other_first, other_second = map(
-        find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
-    )
-    return WordingVerdict.SAME if first == other_first and second == other_second != frozenset() else None
-
-
-def _change_places(a: Phrase, b: Phrase) -> bool:
-    """Return whether what one phrase puts second is in what the other one puts first, and the reverse."""
-    if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
-        return False
-    first, second, other_first, other_second = map(
-        find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
-    )
-    return bool(second and other_second) and second != other_second and second <= other_first and other_second <= first
+    return WordingVerdict.SAME if (first, second) == (other_first, other_second) else None
 
 
 def _have_same_roles(a: Phrase, b: Phrase) -> bool:
     """Return whether two phrases with the same words put the same thing second, if any."""
+    if any(one.roles is None and other.roles and not other.roles.needs_words for one, other in ((a, b), (b, a))):
+        return True
     seconds = {phrase.roles and (phrase.roles.kind, find_content_words(phrase.roles.second)) for phrase in (a, b)}
     return len(seconds) == 1
 

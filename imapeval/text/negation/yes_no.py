@@ -22,7 +22,7 @@ _ASKS = re.compile(
     r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.{0,200}吗|能.{0,200}吗"
 )
 _ANSWER_WORDS = re.compile(
-    r"^(?:(?:yes|no|not|can(?:not)?|can't|may|should|must|is|are|it|do|does|don't|be|best|better|allowed|safe"
+    r"^(?:(?:yes|no|not|can(?:not|['’]t)?|may|(?:should|must|is|are|do|does)(?:n['’]t)?|it|be|best|better|allowed|safe"
     r"|unsafe|ok|okay|fine|possible|impossible|recommended|advisable|likely|unlikely|avoid(?:ed)?|needed?|necessary"
     r"|unnecessary|normal)\b[ ,;:.]*)+"
     r"|^(?:不能|不可以?|不行|不宜|不是|不会|不需要?|不用|不必|不建议|不推荐|最好|没有?|无需|否|不|能够?|可以?|是的?|会|需要?|要"

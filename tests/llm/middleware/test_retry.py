@@ -1,4 +1,5 @@
 import asyncio
+import gc
 from itertools import pairwise
 from random import Random
 
@@ -116,6 +117,29 @@ def test_one_failing_request_does_not_affect_the_others(timeless):
     results, _ = timeless(ask_all(retrying(server), range(20)))
     assert [number for number, result in enumerate(results) if isinstance(result, ProviderError)] == [3]
     assert len(server.calls) == 19 + 5
+
+
+def test_requests_that_are_gone_count_as_different(timeless):
+    """An outage is noticed as soon by one request after the other as by several at once."""
+
+    async def main():
+        model = retrying(Server(fail("server")))
+        for number in range(50):
+            with pytest.raises(ProviderError):
+                await model.complete(ask(number))
+            gc.collect()
+
+    with pytest.raises(ServiceError) as caught:
+        timeless(main())
+    assert caught.value.kind == "unreachable"
+
+
+@pytest.mark.parametrize("end", ["", ".", "?"])
+def test_what_is_added_to_a_message_is_a_sentence_of_its_own(timeless, end):
+    server = Server(lambda *_: ProviderError(f"it says no{end}", kind="unreachable"))
+    with pytest.raises(ServiceError) as caught:
+        timeless(retrying(server).complete(ask()))
+    assert str(caught.value).startswith(f"it says no{end or '.'} ")
 
 
 def test_pauses_grow_and_are_random(timeless):

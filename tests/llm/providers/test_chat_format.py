@@ -362,6 +362,20 @@ def test_a_byte_order_mark_and_half_an_emoji_do_not_lose_the_completion():
     assert chat_format.parse_reply(b"\xef\xbb\xbf" + reply("rest").encode(), REQUEST, sender=SENDER).text == "rest"
 
 
+def test_a_byte_order_mark_changes_nothing_else():
+    mark = b"\xef\xbb\xbf"
+    # A second field of the name of the text is looked for by parsing the reply again.
+    said = {**json.loads(reply("rest")), "extra": {"content": 1}}
+    assert chat_format.parse_reply(mark + json.dumps(said).encode(), REQUEST, sender=SENDER).text == "rest"
+    nothing = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+    with pytest.raises(ProviderError) as caught:
+        chat_format.parse_reply(mark + json.dumps(nothing).encode(), REQUEST, sender=SENDER)
+    assert caught.value.tokens == (3, 1)
+    with pytest.raises(ProviderError) as caught:
+        chat_format.parse_reply(mark + json.dumps(error("upstream", code=429)).encode(), REQUEST, sender=SENDER)
+    assert caught.value.kind == "rate-limit"
+
+
 def test_a_truncation_reports_its_usage():
     with pytest.raises(ProviderError) as caught:
         chat_format.parse_reply(

@@ -206,6 +206,27 @@ def test_an_invalid_address(hub, monkeypatch, address):
         download.pull(WEIGHTS)
 
 
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "foo://127.0.0.1:1", "http://127.0.0.1:port"])
+def test_a_proxy_that_cannot_be_used(hub, monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(ResourceError, match="ALL_PROXY"):
+        download.pull(WEIGHTS)
+
+
+@pytest.mark.parametrize("token", ["hf_sécret", "hf_sec\rret"])
+def test_a_token_that_cannot_be_sent(hub, monkeypatch, token):
+    monkeypatch.setenv("HF_TOKEN", token)
+    with pytest.raises(ResourceError, match="HF_TOKEN"):
+        download.pull(WEIGHTS)
+    assert not hub.asked
+
+
+def test_a_line_break_ends_the_token(hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret\r\n")
+    download.pull(WEIGHTS)
+    assert [key for _, _, key in hub.asked] == ["Bearer hf_secret"]
+
+
 def test_the_token_goes_to_the_hub_and_no_further(hub, monkeypatch, run_server):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     storage = run_server(Hub())
