@@ -12,7 +12,7 @@ from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.closed.metrics.estimate import MetricEstimate
     from imapeval.study.data.scales import RatingScale
@@ -55,11 +55,13 @@ def closed(
         typer.Option(metavar="COLUMN", help="Column of the open data with the item's id.  [default: the answer's id]"),
     ] = None,
     open_metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric that tells whether an open answer is right.")
-    ] = "imapscore",
+        str | None,
+        typer.Option(metavar="METRIC", help="Metric that tells whether an open answer is right.  [default: imapscore]"),
+    ] = None,
     open_from: Annotated[
-        float, typer.Option(metavar="SCORE", help="An open answer counts as right from this score on.")
-    ] = 0.5,
+        float | None,
+        typer.Option(metavar="SCORE", help="An open answer counts as right from this score on.  [default: 0.5]"),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write everything on one self-contained page.")
     ] = None,
@@ -86,9 +88,12 @@ def closed(
         ),
     ] = None,
     task: Annotated[
-        str,
-        typer.Option(metavar="TASK", help="With --gold: labels, multilabel, ranking, sequence, ordinal or grade."),
-    ] = "labels",
+        str | None,
+        typer.Option(
+            metavar="TASK",
+            help="With --gold: labels, multilabel, ranking, sequence, ordinal or grade.  [default: labels]",
+        ),
+    ] = None,
     positive: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Label that single scores are for.  [default: 1, yes or true]")
     ] = None,
@@ -111,22 +116,24 @@ def closed(
     With --gold and --predicted: the metrics of one table.
 
     labels: one label each. multilabel: a list of labels. ranking: right answers, and a list of answers, best first.
-    sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
-    a number.
+    sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: the right one of ordered labels, and a predicted number.
+    grade: the right grade on a scale, and a predicted number.
     """
+    of_table = {"--scores": scores, "--task": task, "--positive": positive, "--order": order, "--scale": scale}
+    of_logs = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs or None}
+    of_open = {"--open-item": open_item, "--open-metric": open_metric, "--open-from": open_from}
     if (gold is None) != (predicted is None):
         raise UsageError("--gold and --predicted go together. Give both, or neither.")
     if gold is None or predicted is None:
-        given = {"--scores": scores, "--positive": positive, "--order": order, "--scale": scale, "--metrics": metrics}
-        if unused := [name for name, value in given.items() if value is not None]:
-            raise UsageError(f"{unused[0]} is for a table with --gold and --predicted. Add these, or leave it out.")
+        _refuse({**of_table, "--metrics": metrics}, "a table with --gold and --predicted. Add these")
+        if not open_runs:
+            _refuse(of_open, "runs with answers in other words. Add one with --open")
         from imapeval.study.closed.findings import analyse_closed_answers
         from imapeval.study.closed.outputs import read_outputs, sort_outputs
 
         sorted_files = sort_outputs(files, predictions=data is not None)
-        of_choices = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs}
-        if not sorted_files.logs and (unused := [name for name, value in of_choices.items() if value]):
-            raise UsageError(f"{unused[0]} is for logs of multiple choice. Add one, or leave it out.")
+        if not sorted_files.logs:
+            _refuse(of_logs, "logs of multiple choice. Add such a log")
         outputs = read_outputs(sorted_files, data)
         opened = None
         if open_runs:
@@ -136,8 +143,8 @@ def closed(
             opened = analyse_open_answers(
                 [answer for answer in outputs.answers if answer.labels],
                 [Run(folder) for folder in open_runs],
-                metric=open_metric,
-                threshold=open_from,
+                metric="imapscore" if open_metric is None else open_metric,
+                threshold=0.5 if open_from is None else open_from,
                 item_column=open_item,
                 seed=seed,
             )
@@ -162,16 +169,14 @@ def closed(
         if page is not None:
             echo(f"page: {page}")
         return
-    if data is not None:
-        raise UsageError("--data has the right answers. Leave out --gold and --predicted, or leave it out.")
-    if page is not None:
-        raise UsageError("--html is for logs. Leave out --gold and --predicted, or leave it out.")
+    _refuse({"--data": data}, "FILEs without right answers. Leave out --gold and --predicted")
+    _refuse({**of_logs, **of_open, "--html": page}, "logs. Leave out --gold and --predicted")
     from imapeval.study.closed.metrics.estimate import estimate_metrics
     from imapeval.study.closed.reading import TASKS, AnswerColumns, read_closed_answers
 
     if len(files) != 1:
         raise UsageError(f"{len(files)} files are given. With --gold, give one table.")
-    choose_one(task, "--task", TASKS)
+    task = choose_one("labels" if task is None else task, "--task", TASKS)
     columns = AnswerColumns(
         gold,
         predicted,
@@ -186,6 +191,12 @@ def closed(
         emit_json(estimates)
         return
     _print_metrics(estimates)
+
+
+def _refuse(options: "Mapping[str, object]", use: str) -> None:
+    """Raise a UsageError if one of the options is given; `use` says what they are for, and what to do for that."""
+    if given := [name for name, value in options.items() if value is not None]:
+        raise UsageError(f"{given[0]} is for {use}, or leave out {given[0]}.")
 
 
 def _parse_scale(text: str) -> "RatingScale":
@@ -209,7 +220,10 @@ def _print_metrics(rows: "Sequence[MetricEstimate]") -> None:
         Column("n", "n"),
     ]
     emit(rows, columns)
-    echo("95% Wilson score intervals; what is no share of answers has its variance from leaving out each in turn.")
+    echo(
+        "95% Wilson score intervals; for metrics that are not a share of answers, with a jackknife variance (each "
+        "answer left out in turn)."
+    )
     for sentence in describe_closed_coverage(rows):
         echo(sentence)
     for reason in dict.fromkeys(row.reason for row in rows if row.reason is not None):

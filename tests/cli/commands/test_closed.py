@@ -260,10 +260,32 @@ def test_options_of_the_other_use_are_refused(imapeval: Command, labels: Path):
         ("--against", "nobody"),
         (*COLUMNS, "--task", "none"),
         (*COLUMNS, "--html", labels.parent / "page.html"),
+        (*COLUMNS, "--data", labels.parent),
+        (*COLUMNS, "--metric", "accuracy"),
+        (*COLUMNS, "--against", "nobody"),
+        (*COLUMNS, "--margin", "0"),
+        (*COLUMNS, "--open", labels.parent),
+        (*COLUMNS, "--open-from", "0.5"),
     ):
         done = imapeval("closed", labels, *options)
         assert done.returncode == 2, options
     assert imapeval("closed", labels, labels, *COLUMNS).returncode == 2
+
+
+def test_options_of_another_use_of_the_same_files_are_refused(imapeval: Command, tmp_path: Path):
+    row = {"task": "t", "kind": "labels", "gold": "a", "predicted": "a"}
+    table = write_rows(tmp_path / "a.jsonl", [{**row, "id": n} for n in range(3)])
+    assert imapeval("closed", table).returncode == 0
+    for option, value in (
+        ("--task", "labels"),
+        ("--margin", "0"),
+        ("--open-item", "id"),
+        ("--open-metric", "imapscore"),
+        ("--open-from", "0.5"),
+    ):
+        done = imapeval("closed", table, option, value)
+        assert done.returncode == 2, option
+        assert option in done.stderr
 
 
 def test_open_beside_closed(imapeval: Command, tmp_path: Path):
