@@ -103,14 +103,22 @@ _SINGULARS = (
 _NO_PLURAL = frozenset(_SINGULARS.split())
 _IRREGULAR = {
     "abuses": "abuse",
+    "calories": "calorie",
     "crises": "crisis",
+    "excuses": "excuse",
     "feet": "foot",
+    "gases": "gas",
     "lenses": "lens",
     "metastases": "metastasis",
     "teeth": "tooth",
     "testes": "testis",
     "uses": "use",
 }
+
+_OSES = re.compile(r"(?:[cd]o|[moprsx]po)ses$")
+"""Endings of plurals of words in -ose: glucoses, overdoses, purposes, but not diagnoses, polyposes."""
+_CHES = re.compile(r"(?:[^a]|ea|oa|eta|tta)ches$")
+"""Endings of plurals in -es: branches, reaches, approaches, attaches, but not headaches."""
 
 
 def fold_plural(word: str) -> str:
@@ -127,11 +135,11 @@ def fold_plural(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith("itides"):
         return word[:-4] + "is"
-    if word.endswith("yses") or (word.endswith("oses") and len(word) > 6 and not word.endswith(("doses", "coses"))):
+    if word.endswith(("yses", "theses")) or (word.endswith("oses") and len(word) > 6 and not _OSES.search(word)):
         return word[:-2] + "is"
-    if word.endswith(("sses", "xes", "shes")) or (word.endswith("ches") and not word.endswith("aches")):
+    if word.endswith(("sses", "xes", "shes")) or _CHES.search(word):
         return word[:-2]
-    if word.endswith("uses") and not word.endswith(("auses", "ouses")):
+    if word.endswith("uses") and not word.endswith(("auses", "fuses", "ouses")):
         return word[:-2]
     if word.endswith("toes") and len(word) > 4:
         return word[:-2]
