@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.frames import names_case
 from imapeval.extraction.lexicon.lists import MAX_PLAIN_CHARACTERS, Line, List, locate_sentences
-from imapeval.text.negation.governors import find_governor, find_label_governor, find_negator
+from imapeval.text.negation.governors import UNTRUE, find_governor, find_label_governor, find_negator
 from imapeval.text.negation.stance import (
     CHINESE_ADVICE_AGAINST,
     NEGATING_CHARACTERS,
@@ -330,7 +330,7 @@ def _is_answer(item: Piece, governor: str, sentence: Piece, text: str, lang: Lan
     """
     if find_governor(item.text) == item.text:
         return bool(_ANSWER.match(item.text) and _STATEMENT.match(text, item.end))
-    if governor != find_label_governor(item.text, lang):
+    if governor != find_label_governor(item.text, lang) or governor == UNTRUE[lang]:
         return False
     # Where nothing precedes it: "not needed: viral infection".
     opens = alone and governor not in ("no", "无") and not text[: sentence.start].strip()

@@ -33,8 +33,8 @@ _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
 _COLONS = (":", "：")
 _SPEAKER = re.compile(
-    r"(?:patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]"
-    r"|患者|病人|医生|护士|家属|[问答]|回答|结论)(?: ?\d)?",
+    r"(?:patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]|facts?|truth|reality"
+    r"|患者|病人|医生|护士|家属|[问答]|回答|结论|事实|真相)(?: ?\d)?",
     re.IGNORECASE,
 )
 _ASKING_SPEAKER = re.compile(rf"(?!a(?:nswer)?\b|[回答结]){_SPEAKER.pattern}\s?[:：]", re.IGNORECASE)

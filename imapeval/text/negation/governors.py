@@ -150,6 +150,9 @@ def is_unsuitable(text: str) -> bool:
     return re.match(rf"(?:strictly )?{_UNSUITABLE}\b", text, re.IGNORECASE) is not None
 
 
+UNTRUE: Mapping[Lang, str] = {"en": "not", "zh": "不是"}
+"""What a label such as "Myth" says of each thing behind it."""
+
 # Labels that are a mere verdict on what is named behind them, and the words that say the same of each thing.
 _LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
     "en": (
@@ -166,10 +169,12 @@ _LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
             "no",
             re.compile(r"absent|negative|(?:excluded|ruled out)|not (?:detected|found|present|seen)", re.IGNORECASE),
         ),
+        (UNTRUE["en"], re.compile(r"(?:common )?(?:misconception|mistake|myth)s?(?: \d{1,2})?", re.IGNORECASE)),
     ),
     "zh": (
         ("避免", re.compile("不(?:安全|适[合宜用])")),
         ("无", re.compile("阴性|未(?:见|发现|检出)|不存在|已经?排除")),
+        (UNTRUE["zh"], re.compile("(?:常见)?(?:误区|误解|谣言|错误(?:做法|说法|观[念点]|认识))[一二三四五1-5]?")),
     ),
 }
 

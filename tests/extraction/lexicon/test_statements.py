@@ -64,6 +64,9 @@ ENGLISH = {
     ],
     "Avoid:\n- Children: aspirin\n- Adults: alcohol": ["Avoid aspirin", "Avoid alcohol"],
     "At risk: children, adults.": ["At risk", "children", "adults"],
+    # A label that calls what follows untrue.
+    "Myth: antibiotics help against flu. Fact: they do not.": ["not antibiotics help against flu", "Fact", "do not"],
+    "Common mistakes: scratching, hot baths.": ["not scratching", "not hot baths"],
     # A label belongs to the amount or the level behind it, unless it only says what kind of amount it is.
     "Amoxicillin: 500 mg twice a day, ibuprofen: 200 mg.": ["Amoxicillin 500 mg twice a day", "ibuprofen 200 mg"],
     "Adults and children: 500 mg.": ["Adults 500 mg", "children 500 mg"],
@@ -290,6 +293,7 @@ CHINESE = {
     "轻症：在家休息，多喝水；重症：住院。": ["在家休息（轻症）", "多喝水（轻症）", "住院（重症）"],
     "术前：停华法林\n术后：用肝素": ["停华法林（术前）", "用肝素（术后）"],
     "患者：我发烧了。": ["我发烧了"],
+    "误区：捂汗。错误做法：热敷、按摩。": ["不是捂汗", "不是热敷", "不是按摩"],
     "啤酒？不行。牛奶？可以。要手术吗？不要。": ["无啤酒", "牛奶", "手术吗", "不要"],
     "问：需要手术吗？答：不需要。": ["不需要"],
     "不宜接种流感疫苗，也不接种肺炎球菌疫苗。": ["不宜接种流感疫苗", "不接种肺炎球菌疫苗"],
