@@ -252,6 +252,10 @@ _PATTERN = re.compile(
 
 # The result of a test; grades such as (++) stay.
 _SIGN = re.compile(r"(?<=\w)\s?[(（]\s?(?:(?P<positive>[+＋])|[-－–−])\s?[)）](?!-)")
+# What two negations demand: 非手术不可, 不打胰岛素不行, 不能不补叶酸.
+_DEMAND = re.compile(
+    "(?:非|(?<![不])不)(?P<done>[^，。；、不非]{1,12})(?:不可以?|不行)$|(?:不[能可得应该]|不可以|不应该)不(?=[^同适宜良明足全安])"
+)
 _NO_FINDING = re.compile(r"(?<![有没])(?:未见|未发现|没有|无)(?:明显)?异常$")
 
 
@@ -267,4 +271,4 @@ def unify_synonyms(text: str) -> str:
     unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_arrows(text).split()))
     positive, negative = ("阳性", "阴性") if has_chinese(text) else (" positive ", " negative ")
     unified = _SIGN.sub(lambda found: positive if found["positive"] else negative, unified)
-    return _NO_FINDING.sub("正常", unified)
+    return _DEMAND.sub(lambda found: f"必须{found['done'] or ''}", _NO_FINDING.sub("正常", unified))
