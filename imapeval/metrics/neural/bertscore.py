@@ -15,8 +15,10 @@ Empty cases:
 
 - a response with special tokens only scores 0 before rescaling, as in bert_score;
 - such a reference is `Failure("no-reference-tokens")`; bert_score gives 0;
-- with `idf`, a text whose tokens all have weight 0, because they occur in every text of the collection, is
-  `Failure("no-weight")`; bert_score gives NaN.
+- with `idf`, a text whose tokens all have weight 0, because they occur in every text of the collection, or because it
+  has no text in the language, is `Failure("no-weight")`; bert_score gives NaN;
+- with `rescale=bert-score`, a text in a language for which the package has no baseline of the model is
+  `Failure("no-baseline")`.
 
 F1 is 0 if precision or recall is not positive, where the quotient is meaningless. In bert_score padding counts as a
 token with cosine 0, which matters only if a token has no positive cosine at all; here padding does not count.
@@ -25,6 +27,7 @@ token with cosine 0, which matters only if a token has no positive cosine at all
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -33,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.errors import InputError, UsageError
 from imapeval.files import expand_user
 from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
+from imapeval.metrics.neural.base import NOT_FINITE, make_outcome
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
 from imapeval.metrics.neural.models.weights import (
     describe_missing_weights,
@@ -40,7 +44,7 @@ from imapeval.metrics.neural.models.weights import (
     identify_weights,
     import_packages,
 )
-from imapeval.types import Failure, Lang, Outcome, Score
+from imapeval.types import Failure, Lang, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,17 +151,18 @@ class BertScore(BatchMetric):
 
     def describe_state(self) -> Mapping[str, Value]:
         """Return the precision of the weights, once the metric is prepared."""
-        return {} if self.ready is None else {"precision": self.ready["en"].embedder.loaded.precision}
+        return {} if self.ready is None else {"precision": next(iter(self.ready.values())).embedder.loaded.precision}
 
     def prepare(self, resources: MetricResources) -> BertScore:
         """Return it with its models; see `Metric.prepare`.
 
         Raises:
-            UsageError: There is no such layer, or no baseline, for this model.
+            UsageError: There is no such layer, or in no language a baseline, for this model.
             InputError: The file of samples or the baseline file is invalid.
             MissingExtraError, ResourceError: See `load_model`.
         """
-        return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
+        baselines = self._choose_baselines()
+        return replace(self, ready={lang: self._open(lang, file, resources.device) for lang, file in baselines.items()})
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score cases; see `Metric.score_batch`."""
@@ -167,6 +172,9 @@ class BertScore(BatchMetric):
         outcomes: dict[int, Outcome] = {}
         with torch.inference_mode():
             for lang, indices in group_by_language(cases):
+                if lang not in self.ready:
+                    outcomes |= dict.fromkeys(indices, _NO_BASELINE)
+                    continue
                 scored = _score_batch(self.ready[lang], [cases[index] for index in indices], torch)
                 outcomes |= zip(indices, scored, strict=True)
         return [outcomes[index] for index in range(len(cases))]
@@ -174,7 +182,29 @@ class BertScore(BatchMetric):
     def _models(self) -> dict[Lang, str]:
         return {lang: self.model or default for lang, default in DEFAULTS.items()}
 
-    def _open(self, lang: Lang, device: Device) -> _PreparedLanguage:
+    def _choose_baselines(self) -> dict[Lang, Path | None]:
+        """Return the languages that can be scored, with their baseline files; None without rescaling.
+
+        Raises:
+            UsageError: The package of baselines is not installed, or has none of this model.
+        """
+        if self.rescale != PACKAGE:
+            return dict.fromkeys(DEFAULTS, expand_user(self.rescale) if self.rescale else None)
+        models = self._models()
+        baselines: dict[Lang, Path | None] = {}
+        for lang, model in models.items():
+            # For most models there is one in one language only.
+            if file := _find_baseline(model, lang):
+                baselines[lang] = file
+        if not baselines:
+            names = " or ".join(map(repr, dict.fromkeys(models.values())))
+            raise UsageError(
+                f"the package {PACKAGE} has no baseline of the model {names}. Give a file of your own: "
+                "--set bertscore.rescale=FILE."
+            )
+        return baselines
+
+    def _open(self, lang: Lang, baseline: Path | None, device: Device) -> _PreparedLanguage:
         model = self._models()[lang]
         layer = self._choose_layer(model)
         try:
@@ -188,11 +218,10 @@ class BertScore(BatchMetric):
             texts = read_collection(expand_user(self.idf), "references", lang=lang)
             weights = count_token_weights(text.ids for text in embedder.tokenize(texts))
         identity = f"{identify_weights(model)}@{layer}"
-        if not self.rescale:
+        if baseline is None:
             return _PreparedLanguage(embedder, weights, None, identity)
-        file = _find_baseline(model, lang) if self.rescale == PACKAGE else expand_user(self.rescale)
         return _PreparedLanguage(
-            embedder, weights, _read_baseline(file, layer), f"{identity}-{identify_file(str(file))}"
+            embedder, weights, _read_baseline(baseline, layer), f"{identity}-{identify_file(str(baseline))}"
         )
 
     def _choose_layer(self, model: str) -> int:
@@ -235,7 +264,7 @@ def _score_batch(ready: _PreparedLanguage, cases: Sequence[Case], torch: Any) ->
         if reference.is_empty:
             outcomes.append(_NO_TOKENS)
         elif response.is_empty:
-            outcomes.append(_make_score(ready, 0.0, 0.0, truncated=reference.truncated))
+            outcomes.append(_make_score(ready.baseline, 0.0, 0.0, truncated=reference.truncated))
         elif not any(weights[case.reference]) or not any(weights[case.response]):
             outcomes.append(_NO_WEIGHT)
         else:
@@ -246,7 +275,9 @@ def _score_batch(ready: _PreparedLanguage, cases: Sequence[Case], torch: Any) ->
     numbers = iter(torch.stack(scored).tolist() if scored else [])
     return [
         _make_score(
-            ready, *next(numbers), truncated=embedded[case.reference].truncated or embedded[case.response].truncated
+            ready.baseline,
+            *next(numbers),
+            truncated=embedded[case.reference].truncated or embedded[case.response].truncated,
         )
         if outcome is None
         else outcome
@@ -259,8 +290,15 @@ _NO_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds nothi
 _NO_WEIGHT = Failure(
     "metric",
     "no-weight",
-    "every token of a text is in all texts of the collection given as idf, so that none of them weighs anything; "
-    "give a larger collection, or none",
+    "no token of a text has a weight: the collection given as idf has no text in this language, or all its texts have "
+    "all of these tokens; give a larger collection, or none",
+)
+
+_NO_BASELINE = Failure(
+    "metric",
+    "no-baseline",
+    f"the package {PACKAGE} has no baseline of this model in this language; give a file of your own with "
+    "--set bertscore.rescale=FILE",
 )
 
 
@@ -273,13 +311,18 @@ def _weight_tokens(ready: _PreparedLanguage, text: EmbeddedText) -> list[float]:
     return [0.0 if token in ignored else 1.0 for token in text.ids]
 
 
-def _make_score(ready: _PreparedLanguage, precision: float, recall: float, *, truncated: bool) -> Score:
+def _make_score(
+    baseline: tuple[float, float, float] | None, precision: float, recall: float, *, truncated: bool
+) -> Outcome:
+    # Before `min`, which would hide NaN.
+    if not (math.isfinite(precision) and math.isfinite(recall)):
+        return NOT_FINITE
     f1 = 2 * precision * recall / (precision + recall) if min(precision, recall) > 0 else 0.0
     numbers = [min(1.0, number) for number in (precision, recall, f1)]
-    if ready.baseline is not None:
-        numbers = [(number - base) / (1 - base) for number, base in zip(numbers, ready.baseline, strict=True)]
-    parts = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
-    return Score(parts["f1"], {**parts, "truncated": float(truncated)})
+    if baseline is not None:
+        numbers = [(number - base) / (1 - base) for number, base in zip(numbers, baseline, strict=True)]
+    precision, recall, f1 = numbers
+    return make_outcome(f1, {"precision": precision, "recall": recall, "f1": f1}, truncated=truncated)
 
 
 def _find_known_name(model: str) -> str:
@@ -288,7 +331,12 @@ def _find_known_name(model: str) -> str:
     return next((name for name in LAYERS if last == name.rpartition("/")[2]), model)
 
 
-def _find_baseline(model: str, lang: Lang) -> Path:
+def _find_baseline(model: str, lang: Lang) -> Path | None:
+    """Return the file of the package that has the baselines of a model in a language, if there is one.
+
+    Raises:
+        UsageError: The package is not installed.
+    """
     name = _find_known_name(model)
     try:
         files = metadata.files(PACKAGE) or []
@@ -300,20 +348,17 @@ def _find_baseline(model: str, lang: Lang) -> Path:
     for file in files:
         if file.as_posix().endswith(f"rescale_baseline/{lang}/{name}.tsv"):
             return Path(str(file.locate()))
-    raise UsageError(
-        f"the package {PACKAGE} has no baseline of the model {name!r} for the language {lang!r}. Give a file of your "
-        "own: --set bertscore.rescale=FILE."
-    )
+    return None
 
 
 def _read_baseline(path: Path, layer: int) -> tuple[float, float, float]:
     fix = "Give a file with the columns LAYER,P,R,F, one line per layer, as those of the package bert-score."
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             for row in csv.DictReader(file):
                 if int(row["LAYER"]) == layer:
                     precision, recall, f1 = (float(row[column]) for column in "PRF")
-                    if max(precision, recall, f1) >= 1:
+                    if not all(number < 1 for number in (precision, recall, f1)):
                         raise InputError(f"the baseline of layer {layer} is not below 1", path=path, fix=fix)
                     return precision, recall, f1
     except (OSError, ValueError, KeyError, TypeError) as error:

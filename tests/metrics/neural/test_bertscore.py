@@ -3,7 +3,9 @@
 import json
 import runpy
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -206,6 +208,7 @@ def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("LAYER,P,R,F\n1,.1,.1,.1\n", "layer 2"),
         ("LAYER,P,R,F\n2,1,.1,.1\n", "layer 2"),
+        ("LAYER,P,R,F\n2,.1,nan,.1\n", "layer 2"),
         ("LAYER,P,R,F\n2,x,.1,.1\n", "'x'"),
         ("P,R,F\n", "layer 2"),
         ("a,b\n1,2\n", "LAYER"),
@@ -221,6 +224,12 @@ def test_baselines_at_fault(tmp_path: Path, text: str, value: str) -> None:
         bertscore._read_baseline(tmp_path / "none", 2)
 
 
+def test_a_baseline_file_written_by_excel(tmp_path: Path) -> None:
+    file = tmp_path / "baseline.csv"
+    file.write_bytes("\ufeffLAYER,P,R,F\r\n2,0.8,0.7,0.6\r\n".encode())
+    assert bertscore._read_baseline(file, 2) == (0.8, 0.7, 0.6)
+
+
 def test_baselines_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class File(type(tmp_path)):
         def locate(self) -> Path:
@@ -229,10 +238,39 @@ def test_baselines_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     # The names of files in bert_score-0.3.13-py3-none-any.whl.
     files = [File(f"bert_score/rescale_baseline/{name}.tsv") for name in ("en/roberta-large", "zh/bert-base-chinese")]
     monkeypatch.setattr(bertscore.metadata, "files", lambda _: files)
-    assert bertscore._find_baseline("/data/roberta-large", "en").name == "roberta-large.tsv"
-    assert bertscore._find_baseline("bert-base-chinese", "zh").name == "bert-base-chinese.tsv"
-    with pytest.raises(UsageError, match=r"'roberta-large'.*'zh'"):
-        bertscore._find_baseline("roberta-large", "zh")
+    assert str(bertscore._find_baseline("/data/roberta-large", "en")).endswith("/en/roberta-large.tsv")
+    assert str(bertscore._find_baseline("bert-base-chinese", "zh")).endswith("/zh/bert-base-chinese.tsv")
+    assert bertscore._find_baseline("roberta-large", "zh") is None
+
+    def open_language(metric: BertScore, lang: Lang, baseline: Path | None, device: str) -> str:
+        return f"{lang} {baseline and baseline.name} {device}"
+
+    monkeypatch.setattr(BertScore, "_open", open_language)
+    monkeypatch.setattr(bertscore, "import_packages", lambda *_, **__: [SimpleNamespace(inference_mode=nullcontext)])
+    monkeypatch.setattr(bertscore, "_score_batch", lambda _, cases, __: [Score(0.5) for _ in cases])
+    resources = MetricResources(device="cpu")
+    both = BertScore(rescale="bert-score").prepare(resources)
+    assert both.ready == {"en": "en roberta-large.tsv cpu", "zh": "zh bert-base-chinese.tsv cpu"}
+    assert set(BertScore().prepare(resources).ready or {}) == {"en", "zh"}
+    # A model that is set has a baseline for one language only, in which it can be used.
+    english, chinese = Case("a", "", "rest", "food", "en"), Case("b", "", "多喝水", "喝水", "zh")
+    for model, case, other in (("roberta-large", english, chinese), ("bert-base-chinese", chinese, english)):
+        metric = BertScore(model=model, rescale="bert-score").prepare(resources)
+        assert metric.ready == {case.lang: f"{case.lang} {model}.tsv cpu"}
+        missing, scored = metric.score_batch([other, case])
+        assert isinstance(missing, Failure)
+        assert ((missing.stage, missing.kind), scored) == (("metric", "no-baseline"), Score(0.5))
+    with pytest.raises(UsageError, match="'mine'"):
+        BertScore(model="mine", layer=1, rescale="bert-score").prepare(resources)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("baseline", [None, (0.8, 0.8, 0.8)])
+def test_vectors_that_overflow_give_no_score(number: float, baseline: tuple[float, float, float] | None) -> None:
+    for pair in ((number, number), (0.5, number), (number, 0.5)):
+        outcome = bertscore._make_score(baseline, *pair, truncated=False)
+        assert isinstance(outcome, Failure)
+        assert (outcome.stage, outcome.kind) == ("metric", "not-finite")
 
 
 def test_without_the_package_of_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
