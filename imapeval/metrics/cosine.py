@@ -10,6 +10,7 @@ Empty cases: a response without a letter scores 0, because it is similar to noth
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,9 @@ class Cosine(BatchMetric):
                 continue
             # The vectors have length 1 up to rounding.
             cosine = float(vectors[case.reference] @ vectors[case.response])
+            if not math.isfinite(cosine):
+                outcomes.append(Failure("metric", "not-finite", "the encoder gives a text no finite vector"))
+                continue
             truncated = max(len(case.reference), len(case.response)) > MAX_CHARACTERS
             outcomes.append(Score(min(1.0, max(-1.0, cosine)), {"truncated": float(truncated)}))
         return outcomes

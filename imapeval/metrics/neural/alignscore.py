@@ -13,13 +13,21 @@ alignscore/inference.py in yuh-zha/AlignScore, with the authors' checkpoint.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import option, resource
-from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
+from imapeval.metrics.neural.base import (
+    MAX_WORDS,
+    NOT_FINITE,
+    NeuralMetric,
+    make_outcome,
+    make_too_long,
+    require_prepared,
+)
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
@@ -137,6 +145,10 @@ class AlignScore(NeuralMetric):
                 yield pairs
                 continue
             claims = [[next(supported) for _ in claim] for claim in pairs]
+            # `max` would hide NaN, or not, depending on the order of the chunks.
+            if any(math.isnan(value) for claim in claims for value, _ in claim):
+                yield NOT_FINITE
+                continue
             value = fmean(max(value for value, _ in claim) for claim in claims)
             yield make_outcome(value, {}, truncated=any(row.truncated for claim in claims for _, row in claim))
 
