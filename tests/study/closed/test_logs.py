@@ -9,8 +9,9 @@ from openpyxl import Workbook
 
 from imapeval._optional import installed
 from imapeval.errors import InputError, MissingExtraError, UsageError
+from imapeval.evaluation.samples.rows import Row
 from imapeval.study.closed.findings import analyse_closed_answers
-from imapeval.study.closed.logs import holds_logs, read_logs
+from imapeval.study.closed.logs import holds_logs, inspect, read_logs
 from imapeval.study.closed.logs.answers import find_gold, find_options, infer_labels
 
 HERE = Path(__file__).parent / "logs"
@@ -59,6 +60,28 @@ def test_gold(given: Any, gold: set[str]):
     assert find_gold(given, ("A", "B"), ("Aspirin", "Rest")) == gold
 
 
+def test_gold_in_brackets():
+    """mmlu_flan_* and BBH of lm-evaluation-harness."""
+    assert find_gold("(B)", ("A", "B"), ("Aspirin", "Rest")) == {"B"}
+    assert find_gold("(B)", (), ()) == {"B"}
+    assert infer_labels(["(A)", "(B)"] * 10) == ("A", "B")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"opa": "w", "opb": "", "opc": "y", "opd": 4},
+        {"options": ["w", None, "y", 4]},
+        {"choices": {"text": ["w", " ", "y", 4], "label": ["A", "B", "C", "D"]}},
+        {"option": {"A": "w", "B": None, "C": "y", "D": "4", "E": None}},
+    ],
+)
+def test_absent_options_leave_the_labels_of_the_others(record: dict[str, Any]):
+    labels, options = find_options(record)
+    assert (labels, options) == (("A", "C", "D"), ("w", "y", "4"))
+    assert [find_gold(given, labels, options) for given in (1, 2, "C", "y")] == [set(), {"C"}, {"C"}, {"C"}]
+
+
 def test_gold_in_lists_nested_deep():
     given: Any = "A"
     for _ in range(5000):
@@ -103,6 +126,16 @@ def test_json_logs_of_inspect_are_told_from_tables(tmp_path: Path):
             read_logs([given])
 
 
+def test_scores_of_inspect_are_what_its_value_to_float_makes_of_them(monkeypatch: pytest.MonkeyPatch):
+    values = {"a": True, "b": False, "c": "0.5", "d": "Yes", "e": "false", "f": "C", "g": "N", "h": 2, "i": "unknown"}
+    fields = {"references": ["A"], "response": "A", "system": "m", "sample_id": 1, "epoch": 1, "task": "t"}
+    scores = {f"score.{name}": value for name, value in values.items()}
+    row = Row(1, 1, fields | scores | {"choices": ["x", "y"], "question": "q"})
+    monkeypatch.setattr(inspect, "load_inspect", lambda _: [row])  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    (answer,) = inspect.read_inspect(HERE)
+    assert answer.scores == {"a": 1, "b": 0, "c": 0.5, "d": 1, "e": 0, "f": 1, "g": 0, "h": 2}
+
+
 def sample(n: int, doc: dict[str, Any], target: Any, responses: list[Any], **fields: Any) -> dict[str, Any]:
     return {
         "doc_id": n,
@@ -127,6 +160,25 @@ def test_options_that_only_the_arguments_name(tmp_path: Path):
     answers = read_logs([write_lines(tmp_path / "samples_pubmedqa.jsonl", rows)])
     assert [answer.right for answer in answers] == [True, False]
     assert answers[0].options == ("yes", "no", "maybe")
+
+
+@pytest.mark.parametrize("given", ["2", 2])
+def test_the_harness_counts_options_that_are_numbers(given: Any, tmp_path: Path):
+    """MedMCQA's `cop` is a position, although another option has the text 2."""
+    doc = {"question": "How many?", "opa": "1", "opb": "2", "opc": "3", "opd": "4", "cop": 2}
+    likelihoods = [[[str(-abs(2 - n) - 1), "False"]] for n in range(4)]
+    rows = [sample(0, doc, given, likelihoods, metrics=["acc"], acc=1.0)]
+    (answer,) = read_logs([write_lines(tmp_path / "samples_medmcqa.jsonl", rows)])
+    assert (answer.gold, answer.choice.label, answer.right) == ({"C"}, "C", True)
+
+
+def test_likelihoods_without_the_question_are_no_options(tmp_path: Path):
+    """`acc_mutual_info` of lm-evaluation-harness."""
+    likelihoods = [[[str(number), "False"]] for number in (-5, -9, -1, -8)]
+    doc = {"question": "q", "choices": ["w", "x"], "answer": 0}
+    row = sample(0, doc, 0, likelihoods, metrics=["acc", "acc_mutual_info"], acc=1.0, acc_mutual_info=0.0)
+    (answer,) = read_logs([write_lines(tmp_path / "samples_mi.jsonl", [row | {"filter": name} for name in "xy"])])
+    assert (answer.labels, answer.choice.label, answer.right) == (("A", "B"), "A", True)
 
 
 def test_generated_answers_with_options_as_endings_or_without(tmp_path: Path):
@@ -207,6 +259,20 @@ def test_labels_without_options(tmp_path: Path):
     answers = read_logs([write_lines(tmp_path / "pubmedqa.jsonl", rows)])
     assert [answer.choice.label for answer in answers] == ["yes", "no", None]
     assert answers[0].labels == ("maybe", "no", "yes")
+
+
+def test_options_of_cmb_as_csv(tmp_path: Path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,system,option,answer,response\n1,m,"{""A"": ""tea"", ""B"": ""rest""}",A,The answer is tea.\n')
+    (answer,) = read_logs([path])
+    assert (answer.options, answer.right) == (("tea", "rest"), True)
+
+
+def test_several_right_numbers(tmp_path: Path):
+    options = {"1": "tea", "2": "rest", "3": "ice"}
+    row = {"id": 1, "system": "m", "options": options, "answer": "12", "response": "1, 2"}
+    (answer,) = read_logs([write_lines(tmp_path / "a.jsonl", [row])])
+    assert (answer.gold, answer.every) == ({"1", "2"}, True)
 
 
 def test_a_table_as_csv(tmp_path: Path):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice, product
 from typing import TYPE_CHECKING, Any, cast
 
+from imapeval.evaluation.samples.rows import is_blank
 from imapeval.study.closed.choices import Choice, read_choice
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str,
             labels = next((fields[key] for key in _LABELS if isinstance(fields.get(key), list)), None)
             if texts is not None:
                 return _label(texts, labels)
-            return tuple(map(str, fields)), tuple(map(str, fields.values()))
+            return _label(tuple(fields.values()), tuple(fields))
         if isinstance(given, list) and given:
             items = cast("list[Any]", given)
             if all(isinstance(item, dict) for item in items):
@@ -102,15 +103,22 @@ def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str,
                 return _label(texts, None if None in labels else labels)
             return _label(items, None)
     for names in _SINGLE:
-        texts = [record[name] for name in names if isinstance(record.get(name), str) and record[name].strip()]
-        if len(texts) > 1:
+        texts = [text if _is_text(text := record.get(name)) else None for name in names]
+        if sum(text is not None for text in texts) > 1:
             return _label(texts, None)
     return (), ()
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool) and not is_blank(value)
+
+
 def _label(texts: Sequence[Any], labels: Sequence[Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = name_options(len(texts)) if labels is None or len(labels) != len(texts) else labels
-    return tuple(map(str, names)), tuple(map(str, texts))
+    given = list(zip(map(str, names), texts, strict=True))
+    # Files of questions with four and five options have an empty fifth one in some rows.
+    present = [(name, text) for name, text in given if not is_blank(text)] or given
+    return tuple(name for name, _ in present), tuple(str(text) for _, text in present)
 
 
 def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> frozenset[str]:
@@ -122,7 +130,9 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
         return frozenset[str]().union(*(find_gold(one, labels, options) for one in _flatten(given)))
     text = str(given).strip()
     if not labels:
-        return frozenset({text}) if text else frozenset()
+        # "(B)", as in BBH; the brackets are no part of an answer.
+        lettered = re.fullmatch(r"\(([A-Za-z])\)", text)
+        return frozenset({lettered[1] if lettered else text}) if text else frozenset()
     folded = {label.casefold(): label for label in labels}
     if text.casefold() in folded:
         return frozenset({folded[text.casefold()]})
@@ -132,8 +142,33 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
         label for label, option in zip(labels, options, strict=False) if option.strip().casefold() == worded
     ):
         return found
-    places = {str(place): label for place, label in enumerate(labels)}
-    return frozenset({places[text]}) if text in places else frozenset()
+    if (bare := text.strip("()[].").casefold()) in folded:  # "(B)", as in mmlu_flan
+        return frozenset({folded[bare]})
+    return find_by_place(read_place(text), labels)
+
+
+def read_place(given: Any) -> int | None:
+    """Return a whole number of at most three digits; None if the value is not one."""
+    text = str(given).strip()
+    return int(text) if text.isdecimal() and len(text) <= 3 else None
+
+
+def find_by_place(place: int | None, labels: Sequence[str]) -> frozenset[str]:
+    """Return the label at a place counted from 0, in which absent options count; empty if there is none."""
+    if place is None or place < 0:
+        return frozenset()
+    named = name_options(len(_LETTERS))
+    lettered = set(labels) <= set(named) and list(labels) == sorted(labels)
+    return frozenset((named if lettered else labels)[place : place + 1]) & frozenset(labels)
+
+
+def find_right(given: Any, labels: Sequence[str], options: Sequence[str]) -> tuple[frozenset[str], bool]:
+    """Return the right labels, and whether all of them have to be chosen; see `find_gold` and `find_all_gold`."""
+    if gold := find_gold(given, labels, options):
+        return gold, False
+    together = "".join(map(str, cast("Sequence[Any]", given))) if isinstance(given, (list, tuple)) else given
+    gold = find_all_gold(together, labels)
+    return gold, bool(gold)
 
 
 def _flatten(given: Any) -> Iterator[Any]:
@@ -185,9 +220,6 @@ def complete_labels(golds: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(labels))
 
 
-_COUNTED = (("op1", "op2", "op3", "op4", "op5"), ("opa", "opb", "opc", "opd", "ope"))
-
-
 def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | None:
     """Return whether a table, by one of its rows, counts right options from 0 or 1; None if it does not say.
 
@@ -195,13 +227,13 @@ def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | 
     authors' files (github.com/medmcqa/medmcqa), and from 0 in openlifescienceai/medmcqa on Hugging Face: a position
     among `places` that is possible in only one of the two decides. Other tables count from 0.
     """
-    names = next((names for names in _COUNTED if names[0] in record and names[1] in record), None)
+    names = next((names for names in _SINGLE if names[0] in ("opa", "op1") and {*names[:2]} <= record.keys()), None)
     if names is None:
         return 0
     if names[0] == "op1" and "cop" in record:
         return 1
     given = set(map(str, places))
-    size = len(find_options(record)[0])
+    size = max((place for place, name in enumerate(names, 1) if not is_blank(record.get(name))), default=0)
     if not all(place.isdecimal() for place in given):
         return 0
     return 0 if "0" in given else 1 if str(size) in given else None

@@ -11,8 +11,7 @@ from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
     choose,
-    find_all_gold,
-    find_gold,
+    find_right,
     infer_labels,
     name_options,
 )
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Inspect's letters for correct, incorrect, partial and no answer, as its `accuracy` counts them."""
-
+_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Inspect's letters for correct, incorrect, partial and no answer, and words, as its `value_to_float` counts them."""
 
 _HEAD = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":')
 """How a `.json` log begins, which tells it from a table."""
@@ -41,8 +39,8 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
     """Yield the answers of a log.
 
     A solver that shows options shuffled logs them, and the answer, in their original order; a data set that is shuffled
-    is logged as it was shown. The choice read by Inspect's scorer is used if
-    there is one; otherwise the answer is read here.
+    is logged as it was shown. The choice read by Inspect's scorer is used if there is one; otherwise the answer is read
+    here.
 
     Raises:
         InputError: The file is not a log of Inspect.
@@ -56,15 +54,13 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
         labels = name_options(len(options)) or common
         scores: dict[str, float] = {}
         for name, value in row.items():
-            if name.startswith("score."):
-                number = _VALUES.get(value) if isinstance(value, str) else read_number(value)
-                if number is not None:
-                    scores[name.removeprefix("score.")] = number
+            if name.startswith("score.") and (number := _read_score(value)) is not None:
+                scores[name.removeprefix("score.")] = number
         text = cast("str | None", row["response"])
         chosen = next((str(value) for name, value in row.items() if name.startswith("chosen.")), text)
         cut = row.get("stop_reason") == "max_tokens"
         # `choice()` counts all right options and no other as correct.
-        gold = find_gold(row["references"], labels, options) or find_all_gold("".join(row["references"]), labels)
+        gold, _ = find_right(row["references"], labels, options)
         every = bool(options) and len(gold) > 1
         choice = choose(chosen, labels, options, cut=cut, every=every) if labels else Choice(None, "unread")
         yield ClosedAnswer(
@@ -81,6 +77,12 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
             choice=choice,
             scores=scores,
         )
+
+
+def _read_score(value: Any) -> float | None:
+    if isinstance(value, str) and (known := _VALUES.get(value, _VALUES.get(value.lower()))) is not None:
+        return known
+    return float(value) if isinstance(value, bool) else read_number(value)
 
 
 def _find_question(row: Mapping[str, Any]) -> str:

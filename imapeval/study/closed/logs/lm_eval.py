@@ -17,11 +17,13 @@ from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
     choose,
-    find_all_gold,
+    find_by_place,
     find_gold,
     find_options,
+    find_right,
     infer_labels,
     name_options,
+    read_place,
 )
 
 if TYPE_CHECKING:
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl")
 
-_QUESTION = ("question", "Question", "query", "sent1", "input")
+_QUESTION = ("question", "Question", "QUESTION", "query", "sent1", "input")
 
 
-def is_lm_eval(path: Path, head: Mapping[str, Any]) -> bool:
+def is_lm_eval(head: Mapping[str, Any]) -> bool:
     """Return whether a file's first record is one of the harness."""
     return {"doc_id", "doc", "resps", "filtered_resps"} <= head.keys()
 
@@ -57,7 +59,7 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
             filtered = documents.setdefault(str(record["doc_id"]), {})
             first, known = filtered.setdefault(_filter_of(record), (number, record))
             # Compared as text, because NaN is not equal to itself.
-            if json.dumps(known) != json.dumps(record):
+            if known is not record and json.dumps(known) != json.dumps(record):
                 raise InputError(
                     f"has another sample of document {record['doc_id']!r} and filter {_filter_of(record)!r} than line "
                     f"{first}",
@@ -74,7 +76,7 @@ def read_lm_eval(path: Path) -> Iterator[ClosedAnswer]:
 def _read_record(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         record = parse_json(line)
-        if not is_lm_eval(path, record) or not isinstance(record["doc"], dict):
+        if not is_lm_eval(record) or not isinstance(record["doc"], dict):
             raise ValueError("keys are missing")
         metrics = cast("Any", record.get("metrics") or [])
         if not isinstance(metrics, list) or not all(isinstance(name, str) for name in cast("list[Any]", metrics)):
@@ -127,14 +129,18 @@ def _read_document(
     target = record.get("target")
     every = False
     if likelihoods is not None:
+        if "acc_mutual_info" in (record.get("metrics") or ()):
+            likelihoods = likelihoods[: len(likelihoods) // 2]  # The others are of the options without the question.
         if len(labels) != len(likelihoods):
             labels, options = name_options(len(likelihoods)), _read_continuations(record, len(likelihoods))
         choice = _choose_likeliest(likelihoods, labels)
         text = None
+        # The harness logs the position of the right option, which another one may have as its label or text.
+        gold = find_by_place(read_place(target), labels) or find_gold(target, labels, options)
     else:
         text = _first_text(record["resps"])
         labels = labels or common
-        every = not find_gold(target, labels, options) and bool(find_all_gold(target, labels))
+        gold, every = find_right(target, labels, options)
         choice = choose(text, labels, options, every=every) if labels else Choice(None, "unread")
     question = next((doc[name] for name in _QUESTION if isinstance(doc.get(name), str)), "")
     return ClosedAnswer(
@@ -145,7 +151,7 @@ def _read_document(
         question=question,
         labels=labels,
         options=options,
-        gold=find_all_gold(target, labels) if every else find_gold(target, labels, options),
+        gold=gold,
         text=text,
         choice=choice,
         scores=scores,

@@ -104,7 +104,7 @@ def _read_file(path: Path) -> Iterator[ClosedAnswer]:
         return read_inspect(path)
     if not path.is_file():
         raise InputError("no such file", path=path, fix="Check the path.")
-    return read_lm_eval(path) if is_lm_eval(path, _read_head(path)) else read_table(path)
+    return read_lm_eval(path) if is_lm_eval(_read_head(path)) else read_table(path)
 
 
 def _read_head(path: Path) -> dict[str, Any]:

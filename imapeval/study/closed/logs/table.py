@@ -19,9 +19,11 @@ from imapeval.study.closed.logs.answers import (
     choose,
     complete_labels,
     find_all_gold,
+    find_by_place,
     find_first_place,
-    find_gold,
     find_options,
+    find_right,
+    read_place,
 )
 
 if TYPE_CHECKING:
@@ -68,9 +70,9 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         words = {what: "" if value[what] is None else str(value[what]) for what in ("task", "run", "question", "group")}
         labels, options = find_options(_decode(row.fields))
         given = _decode_list(value["gold"])
-        place = _read_place(given) if labels else None
+        place, every = read_place(given) if labels else None, False
         if place is None or (column != "cop" and _is_label_or_option(given, labels, options)):
-            gold = find_gold(given, labels, options)
+            gold, every = find_right(given, labels, options)
         elif first is None:
             raise InputError(
                 f"{column!r} is {place}, which may count from 0 or from 1: no row has 0, or the number of "
@@ -81,8 +83,8 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 fix="Write the letter of the right option (A, B, C ...) in a column `answer`.",
             )
         else:
-            gold = frozenset(labels[place - first : place - first + 1] if place >= first else ())
-        every = not gold and bool(gold := find_all_gold(value["gold"], labels))
+            gold = find_by_place(place - first, labels)
+            every = not gold and bool(gold := find_all_gold(given, labels))
         if not gold:
             raise InputError(
                 f"{found['gold']!r} is {short_repr(value['gold'])}, which is not one of the options",
@@ -135,19 +137,16 @@ def _read_cell(row: Row, name: str | None, what: str, path: Path) -> Any:
     return None if is_missing(value) and value != "" else value
 
 
-def _read_place(given: Any) -> int | None:
-    """Return a whole number of at most three digits; None if the value is not one."""
-    text = str(given).strip()
-    return int(text) if text.isdecimal() and len(text) <= 3 else None
-
-
 def _is_label_or_option(given: Any, labels: Sequence[str], options: Sequence[str]) -> bool:
     """Return whether a number is a label or the text of an option."""
     return str(given).strip() in {*labels, *(option.strip() for option in options)}
 
 
 def _decode(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _decode_list(value) if name in {"options", "choices"} else value for name, value in fields.items()}
+    return {
+        name: _decode_list(value) if name in {"options", "option", "choices"} else value
+        for name, value in fields.items()
+    }
 
 
 def _decode_list(value: Any) -> Any:
