@@ -150,7 +150,7 @@ def _measure_order(
     task: str, model: str, questions: Sequence[tuple[tuple[str, ...], Sequence[ClosedAnswer]]]
 ) -> OrderEffect:
     pairs = [
-        (one.choice.label == other.choice.label, _option_of(one) == _option_of(other))
+        (_place_of(one) == _place_of(other), _option_of(one) == _option_of(other))
         for _, answers in questions
         for one, other in combinations([answer for answer in answers if answer.choice.label is not None], 2)
         if one.options != other.options
@@ -174,5 +174,9 @@ def _measure_order(
     )
 
 
+def _place_of(answer: ClosedAnswer) -> int:
+    return answer.labels.index(answer.choice.label or "")
+
+
 def _option_of(answer: ClosedAnswer) -> str:
-    return answer.options[answer.labels.index(answer.choice.label or "")]
+    return answer.options[_place_of(answer)]

@@ -92,6 +92,16 @@ def test_the_place_of_an_option():
     assert measure_order_effects([answer("m", "5", "A")]) == []
 
 
+@pytest.mark.parametrize(("label", "same"), [("A", 0), ("B", 1)])
+def test_a_place_is_no_label(label: str, same: float):
+    """Two options that keep their labels, shown in both orders."""
+    row = answer("m", "1", "A", options=("x", "y"))
+    first = replace(row, labels=("A", "B"))
+    second = replace(row, item="2", labels=("B", "A"), options=("y", "x"), choice=Choice(label, "read"))
+    (found,) = measure_order_effects([replace(one, question="q") for one in (first, second)])
+    assert (found.same_place, found.same_option) == (same, 1 - same)
+
+
 def test_a_paired_comparison_finds_what_an_unpaired_one_misses():
     # github.com/EleutherAI/lm-evaluation-harness/pull/3868: 220 questions, p = .080 unpaired and .008 paired. Both
     # right on 110, one on 30, the other on 12.
