@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -86,7 +87,7 @@ class ServerLogprobReader:
         """Read one text.
 
         Raises:
-            ProviderError: The model did not answer, or returned no probabilities of this text.
+            ProviderError: The model did not answer, or returned no probabilities of this text, or one of 0.
             ServiceError: The server is not available, or returns no probabilities at all.
         """
         whole = continuation.prefix + continuation.text
@@ -96,4 +97,6 @@ class ServerLogprobReader:
             raise ProviderError(f"{self.identity} gave tokens that do not spell the text", kind="unsupported")
         start = len(continuation.prefix)
         seen = [(token.logprob, end - start) for token, end in zip(completion.tokens, ends, strict=True) if end > start]
+        if not all(math.isfinite(logprob) for logprob, _ in seen):
+            raise ProviderError(f"{self.identity} gave a token of the text the probability 0", kind="unsupported")
         return TokenLogprobs(tuple(logprob for logprob, _ in seen), tuple(end for _, end in seen))

@@ -250,6 +250,17 @@ def test_what_fails_at_the_server_fails_alone() -> None:
     assert outcomes[0] == outcomes[2]
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_a_probability_of_0_is_a_failure_of_the_server(name: str) -> None:
+    def answer(request: Request) -> Completion:
+        completion = echo(request)
+        return replace(completion, tokens=tuple(replace(token, logprob=-math.inf) for token in completion.tokens))
+
+    (outcome,) = ask(METRICS[name].prepare(MetricResources(llm=ScriptedModel(answer))), [CASE])
+    assert isinstance(outcome, Failure)
+    assert (outcome.stage, outcome.kind) == ("llm", "unsupported")
+
+
 def test_a_server_that_tells_none_ends_the_run() -> None:
     error = ServiceError("does not tell", kind="unsupported")
     asked = METRICS["relaxed-perplexity"].prepare(MetricResources(llm=ScriptedModel(lambda _: error)))
