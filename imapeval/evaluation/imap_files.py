@@ -335,25 +335,13 @@ class _RecordLine(BaseModel):
     relations: list[_RelationLine] | None = None
 
     def record(self) -> ImapRecord:
-        relations = self.relations
-        imap = Imap(
-            tuple(self.query),
-            tuple(self.constraint),
-            tuple(self.reference),
-            tuple(self.response),
-            reference_index=self.reference_index,
-            reading=self.reading,
-            relations=None
-            if relations is None
-            else tuple(
-                KnownRelation(r.term, r.reference, r.response, r.relation, r.other_term, r.decided_by)
-                for r in relations
-            ),
-        )
-        matches = (
-            None
-            if relations is None
-            else tuple(
+        known: tuple[KnownRelation, ...] | None = None
+        matches: tuple[Match, ...] | None = None
+        if (lines := self.relations) is not None:
+            known = tuple(
+                KnownRelation(r.term, r.reference, r.response, r.relation, r.other_term, r.decided_by) for r in lines
+            )
+            matches = tuple(
                 Match(
                     r.term,
                     r.reference,
@@ -364,8 +352,16 @@ class _RecordLine(BaseModel):
                     r.evidence or {},
                     r.other_term,
                 )
-                for r in relations
+                for r in lines
             )
+        imap = Imap(
+            tuple(self.query),
+            tuple(self.constraint),
+            tuple(self.reference),
+            tuple(self.response),
+            reference_index=self.reference_index,
+            reading=self.reading,
+            relations=known,
         )
         return ImapRecord(self.id, imap, matches, self.texts_sha256)
 
