@@ -149,6 +149,19 @@ def test_what_did_not_arrive_is_kept_and_sent_the_next_time(memory: Any, monkeyp
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_imaps_that_did_not_arrive_are_not_announced(
+    imapeval: Run_,
+    memory: Any,
+    write_data: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(memory, "put_file", refuse)
+    done = imapeval("extract", write_data(SAMPLES), "--out", "memory://imaps.jsonl", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
 @pytest.mark.parametrize("other", ["runs/one", "runs/one/", "runs/./one", "runs//one", "/runs/one"])
 def test_two_commands_with_one_url(memory: Any, other: str) -> None:
     with Output("memory://runs/one").open(), pytest.raises(UsageError), Output(f"memory://{other}").open():

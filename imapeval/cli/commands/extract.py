@@ -84,21 +84,21 @@ def extract(
             echo(f"Stopped.{kept}", err=True)
             raise typer.Exit(interrupted.code) from interrupted
         write_lines(path, (line.rstrip("\n") for line in spool))
-        failures = {sample.id: store.failures[sample.id] for sample in samples if sample.id in store.failures}
-        if json_output:
-            content = {
-                "imaps": output.show(path),
-                "samples": len(samples),
-                "failures": [
-                    {"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()
-                ],
-                "usage": None if ledger is None else ledger.report(),
-            }
-            emit_json(content, compact=True)
-        else:
-            for id_, failure in failures.items():
-                echo(f"{id_}: {failure.message}", err=True)
-            echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {output.show(path)}")
-            if ledger is not None:
-                echo(f"usage: {format_report(ledger.report())}")
+    failures = {sample.id: store.failures[sample.id] for sample in samples if sample.id in store.failures}
+    if json_output:
+        content = {
+            "imaps": output.show(path),
+            "samples": len(samples),
+            "failures": [
+                {"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()
+            ],
+            "usage": None if ledger is None else ledger.report(),
+        }
+        emit_json(content, compact=True)
+    else:
+        for id_, failure in failures.items():
+            echo(f"{id_}: {failure.message}", err=True)
+        echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {output.show(path)}")
+        if ledger is not None:
+            echo(f"usage: {format_report(ledger.report())}")
     raise typer.Exit(choose_exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
