@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.report import run_page
 from imapeval.types import Sample, Score
 from tests.cli.conftest import Command, Process, WriteData
 
@@ -117,6 +118,17 @@ def test_a_report_alone_judges_nothing(imapeval: Command, write_data: WriteData)
     assert (percentage.returncode, "--threshold rouge1=50: " in percentage.stderr) == (2, True)
     missing = imapeval("report", "run", "--threshold", "bleu=1")
     assert (missing.returncode, "'bleu' is not among the metrics: rouge1" in missing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("limit", [("--threshold", "rogue1=0.5"), ("--max-contradictions", "0")])
+def test_a_limit_that_cannot_be_checked_is_refused_before_the_run_is_watched(
+    imapeval: Command, write_data: WriteData, monkeypatch: pytest.MonkeyPatch, limit: tuple[str, str]
+):
+    imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run")
+    monkeypatch.setattr(run_page, "watch_run", pytest.fail)
+    done = imapeval("report", "run", "--watch", *limit)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert limit[0] in done.stderr
 
 
 def test_a_run_that_was_stopped_does_not_pass(imapeval: Command, write_data: WriteData, tmp_path: Path):

@@ -10,7 +10,8 @@ from imapeval.cli.options import expand_options
 from imapeval.cli.output import echo
 
 if TYPE_CHECKING:
-    from imapeval.report.thresholds import AnyVerdict
+    from imapeval.metrics.base import Metric
+    from imapeval.report.thresholds import AnyVerdict, Threshold
 
 
 @expand_options
@@ -31,11 +32,13 @@ def report(
     from imapeval.report.run_page import write_report
 
     checks.check_files()
+    limits = _parse_limits(folder, checks) if checks.given else None
     if watch:
         _watch_run(folder, open_=open_)
-    # The page first: the summary is appended, and would be there twice if the command is repeated.
+    # The page first: if it cannot be written, nothing has been appended to the summary yet, and the command can be
+    # repeated.
     page = folder / "report.html" if watch else write_report(folder)
-    verdicts = _check_run(folder, checks) if checks.given else []
+    verdicts = [] if limits is None else _check_run(folder, checks, *limits)
     echo(str(page))
     print_verdicts(verdicts, quiet=False)
     if open_ and not watch:
@@ -65,16 +68,21 @@ def _watch_run(folder: Path, *, open_: bool) -> None:
         raise typer.Exit(130) from None
 
 
-def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
+def _parse_limits(folder: Path, checks: CheckOptions) -> "tuple[list[Threshold], list[Metric]]":
+    """Return the thresholds, and the metrics of the run that are installed here.
+
+    Raises:
+        UsageError: A threshold is malformed or not for this run, or contradictions are limited and nothing in the run
+            counts them.
+        InputError: The run cannot be read.
+    """
     from imapeval.errors import UsageError
     from imapeval.evaluation.runs import Run
     from imapeval.metrics import registry
-    from imapeval.report.summary import summarise
-    from imapeval.report.thresholds import check_ranges, parse_thresholds
+    from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
 
     limits = checks.threshold or []
-    run = Run(folder)
-    settings = run.manifest["settings"]
+    settings = Run(folder).manifest["settings"]
     names = list(settings["metrics"])
     known = set(registry.names())
     if unknown := {limit.partition("=")[0].strip() for limit in limits}.intersection(names) - known:
@@ -85,10 +93,18 @@ def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
     check_ranges(thresholds, settings.get("ranges", {}), option="--threshold")
-    contents = run.contents
-    return checks.check_run(
-        run,
-        thresholds,
-        rows=summarise(contents.samples, contents.outcomes, metrics=names, seed=settings["seed"]),
-        metrics=metrics,
-    )
+    if checks.max_contradictions is not None:
+        require_contradiction_counts(names)
+    return thresholds, metrics
+
+
+def _check_run(
+    folder: Path, checks: CheckOptions, thresholds: "list[Threshold]", metrics: "list[Metric]"
+) -> "list[AnyVerdict]":
+    from imapeval.evaluation.runs import Run
+    from imapeval.report.summary import summarise
+
+    run = Run(folder)
+    settings, contents = run.manifest["settings"], run.contents
+    rows = summarise(contents.samples, contents.outcomes, metrics=list(settings["metrics"]), seed=settings["seed"])
+    return checks.check_run(run, thresholds, rows=rows, metrics=metrics)
