@@ -151,6 +151,7 @@ def score(
     if llm_options.dry_run:
         print_dry_run(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
+    pool = open_workers(engine, workers, gpu=device == "cuda")
     ledger = None if settings is None else open_ledger(settings)
     llm = None if settings is None else open_llm(settings, ledger=ledger)
     with show_indexing(quiet=json_output) as progress:
@@ -186,7 +187,7 @@ def score(
         ):
             score_until_interrupted(
                 samples,
-                pool=open_workers(engine, workers, gpu=device == "cuda"),
+                pool=pool,
                 open_parts=open_parts,
                 parts=ready,
                 llm=llm,

@@ -393,6 +393,12 @@ def test_a_worker_killed_while_it_sends_loses_its_batch_alone(tmp_path: Path):
     assert sorted(int(r.id) for r in run.results if r.scored) == list(range(130))
 
 
+def test_an_unknown_engine_leaves_no_run_behind(imapeval: Command, tmp_path: Path):
+    done = imapeval("score", "sample-en", "--metrics", "rouge1", "--engine", "dask", "--out", "run")
+    assert done.returncode == 2
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 def test_a_kill_loses_no_result(imapeval: Command, start: Process, tmp_path: Path):
