@@ -255,6 +255,16 @@ async def test_a_page_with_a_correction_that_does_not_fit_opens_and_can_withdraw
     assert read_corrections(run.folder) == []
 
 
+@pytest.mark.parametrize("error", [KeyError("uid not found"), OSError("no name"), ImportError("pwd")])
+def test_a_review_without_a_name_asks_for_one(run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception):
+    def find_nobody() -> str:
+        raise error
+
+    monkeypatch.setattr("getpass.getuser", find_nobody)
+    with pytest.raises(UsageError, match="--who"):
+        review(run.folder)
+
+
 def test_only_one_review_corrects_a_run(run: Run, monkeypatch: pytest.MonkeyPatch):
     served: list[int] = []
 

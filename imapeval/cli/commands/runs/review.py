@@ -38,11 +38,14 @@ def review(
     from imapeval.serve.review import ReviewSession, make_app
     from imapeval.serve.server import listen, run
 
-    name = (getpass.getuser() if who is None else who).strip()
+    try:
+        name = (getpass.getuser() if who is None else who).strip()
+    except (KeyError, OSError, ImportError) as error:
+        raise UsageError("this computer does not know your name. Give one with --who.") from error
     if not name:
         raise UsageError("--who is empty. Give a name.")
     opened = Run(folder)
-    # A server checks a correction against those that it knows.
+    # One server at a time: it checks a new correction only against those that it has read or saved itself.
     try:
         lock = lock_file(folder / ".review.lock")
     except OSError as error:
