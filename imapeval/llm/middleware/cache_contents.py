@@ -60,6 +60,20 @@ def disk_usage(path: Path) -> int:
     return sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
 
 
+def require_model(path: Path, model: str) -> None:
+    """Check that there are completions of a model.
+
+    Raises:
+        UsageError: There are none.
+        ResourceError: It is not a file of completions, or cannot be read.
+    """
+    if model not in (known := [cached.model for cached in list_models(path)]):
+        raise UsageError(
+            f"the cache has no completions of {model!r}. It has those of: {', '.join(known) or 'no model'}. Give "
+            "one of these names exactly."
+        )
+
+
 def clear(path: Path, *, model: str | None = None) -> int:
     """Delete the completions of a model, or all of them, and return how many.
 
@@ -67,11 +81,8 @@ def clear(path: Path, *, model: str | None = None) -> int:
         UsageError: There are no completions of that model.
         ResourceError: It is not a file of completions, or cannot be written.
     """
-    if model is not None and model not in (known := [cached.model for cached in list_models(path)]):
-        raise UsageError(
-            f"the cache has no completions of {model!r}. It has those of: {', '.join(known) or 'no model'}. Give "
-            "one of these names exactly."
-        )
+    if model is not None:
+        require_model(path, model)
     if not disk_usage(path):
         return 0
     with _opened(path, "rw") as connection:

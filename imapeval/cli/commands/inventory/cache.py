@@ -86,10 +86,12 @@ def clear(
     from imapeval.llm.middleware import cache_contents
 
     path = completions_path()
+    if model is not None:
+        cache_contents.require_model(path, model)
     if not yes:
         count = sum(usage.entries for usage in cache_contents.list_models(path) if model in (None, usage.model))
-        echo(f"completions to delete from {path}: {count:,}")
-        typer.confirm("Getting them again has to be paid for again. Delete them?", abort=True)
+        echo(f"completions to delete from {path}: {count:,}", err=True)
+        typer.confirm("Getting them again has to be paid for again. Delete them?", abort=True, err=True)
     dropped = cache_contents.clear(path, model=model)
     if json_output:
         emit_json({"path": path, "dropped": dropped}, compact=True)
@@ -103,8 +105,8 @@ def _clear_indexes(*, yes: bool, json_output: bool) -> None:
     if not yes:
         found = list_cached_indexes()
         size = sum(index.bytes for index in found)
-        echo(f"indexes to delete from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB")
-        typer.confirm("Rebuilding takes minutes for a large graph. Delete them?", abort=True)
+        echo(f"indexes to delete from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB", err=True)
+        typer.confirm("Rebuilding takes minutes for a large graph. Delete them?", abort=True, err=True)
     dropped = clear_cached_indexes()
     if json_output:
         shown = {"path": cache_folder(), "dropped": [_index_to_dict(index) for index in dropped]}

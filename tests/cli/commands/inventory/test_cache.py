@@ -67,6 +67,23 @@ def test_clear_asks_first(cache: Path):
     assert f"completions deleted from {cache}: 1\n" in agreed.output
 
 
+@pytest.mark.parametrize("options", [(), ("--indexes",)])
+@pytest.mark.usefixtures("two_models")
+def test_the_question_is_no_part_of_the_json(options: tuple[str, ...]):
+    done = CliRunner().invoke(app, ["cache", "clear", "--json", *options], input="y\n")
+    # The runner prints what is typed, as a terminal does.
+    assert json.loads(done.stdout.removeprefix(" y\n"))["dropped"] == ([] if options else 2)
+    assert "[y/N]" in done.stderr
+
+
+@pytest.mark.usefixtures("two_models")
+def test_an_unknown_model_is_not_asked_about():
+    done = CliRunner().invoke(app, ["cache", "clear", "--model", "openai:none"], input="y\n")
+    assert done.exit_code == 2
+    assert "openai:none" in done.stderr
+    assert "[y/N]" not in done.output
+
+
 @pytest.mark.usefixtures("two_models")
 def test_clear_without_asking(imapeval: Command):
     assert imapeval("cache", "clear", "--yes", "--model", "openai:one").stdout.endswith(": 1\n")
