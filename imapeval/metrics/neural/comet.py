@@ -141,12 +141,12 @@ def _pool_text_vector(network: EncoderWithHead, batch: dict[str, Any]) -> Any:
     """Return a vector for each text."""
     torch = _import_torch()
     states = network.encoder.model(**batch, output_hidden_states=True).hidden_states
-    mask = batch["attention_mask"].float()
-    layer = network.settings["layer"]
-    mixed = _mix_layers(torch, network, states, mask) if layer == "mix" else states[layer].float()
     pool = network.settings["pool"]
     if pool == "default":
         return states[-1][:, 0]
+    mask = batch["attention_mask"].float()
+    layer = network.settings["layer"]
+    mixed = _mix_layers(torch, network, states, mask) if layer == "mix" else states[layer].float()
     if pool == "cls":
         return mixed[:, 0]
     padding = batch["input_ids"].eq(network.encoder.tokenizer.pad_token_id).unsqueeze(-1)
@@ -270,7 +270,7 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     known = {"class_identifier": (_MODEL_CLASS,), "encoder_model": ("XLM-RoBERTa",), "pool": _POOLS}
     for name, values in known.items():
         if settings[name] not in values:
-            raise ResourceError(f"{file}: {name} is {settings[name]!r}; read is {' or '.join(values)}.")
+            raise ResourceError(f"{file}: {name} is {settings[name]!r}; supported: {', '.join(values)}.")
     return settings
 
 
