@@ -46,7 +46,7 @@ class DimensionJudge(WeightedJudge):
     name = "judge"
     formula = (
         "(accuracy + completeness + specificity) / 3; a language model rates them, and a rating is the mean of all "
-        "ratings weighted by their probabilities, if the server tells these"
+        "ratings weighted by their probabilities, if the server returns them"
     )
     citation = "imapeval; dimensions of Wang et al. 2024, imapScore"
     prompt_names = (_TASK,)

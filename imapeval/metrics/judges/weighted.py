@@ -57,7 +57,7 @@ class WeightedJudge(SampledJudge):
 
     formula = (
         "sum over the scores s of the scale of s x p(s), p(s) the probability that the language model fills s into the "
-        "form; the mean of several completions if the server tells no probabilities. Of several criteria the mean"
+        "form; the mean of several completions if the server returns no probabilities. For several criteria, their mean"
     )
 
     part_ranges = RATING_PARTS
@@ -77,8 +77,8 @@ class WeightedJudge(SampledJudge):
         scale = self.score_scale
         if self.weights == "logprobs" and not scale.has_single_digits:
             raise ValueError(
-                f"weights 'logprobs' needs scores of one digit, and the scale is {scale}: a number of several "
-                "digits is several tokens, often. Take samples or auto"
+                f"weights 'logprobs' needs a scale within 0..9, and this one is {scale}: a sign or a second digit may "
+                "be a token of its own. Use weights=samples or weights=auto"
             )
 
     @property
@@ -130,9 +130,9 @@ class WeightedJudge(SampledJudge):
                 return Failure(
                     "metric",
                     "no-logprobs",
-                    "the server gives no log-probabilities of the scores. Take another server, or --set "
-                    f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
-                    "`imapeval cache clear --model NAME` has it asked anew.",
+                    "the server gives no log-probabilities of the scores. Use another server, or --set "
+                    f"{self.name}.weights=auto. If the server returns them by now, run `imapeval cache clear --model "
+                    "NAME` first: completions without them are cached.",
                 )
             if self.samples == 1:
                 rated = [stated]

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Case
     from imapeval.metrics.lexical.tokens import Tokens
 
-_FORMULA = "F = 2 P R / (P + R); P = shared / those of the response, R = shared / those of the reference; counted are "
+_FORMULA = (
+    "F = 2 P R / (P + R); P = shared / number in the response, R = shared / number in the reference; what is counted: "
+)
 
 _MEASURES = ("fmeasure", "recall", "precision")
 
@@ -121,7 +123,7 @@ class RougeL(_Rouge):
 
     name = "rougeL"
     summary = "ROUGE-L: longest common subsequence"
-    formula = _FORMULA + "words, shared those of the longest common subsequence"
+    formula = _FORMULA + "words; shared are those of the longest common subsequence"
     example = Example(*EXAMPLE_TEXTS, ("longest: take ... the ... tablets; P = 3/5, R = 3/5", "F = 0.6"), 0.6)
 
     def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
