@@ -35,6 +35,7 @@ def mean_interval(
     seed: int = 0,
     clusters: Sequence[Hashable] | Counts | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
+    differences: bool = False,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
@@ -46,7 +47,8 @@ def mean_interval(
 
     Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`shares.share_interval`). So
     have equal numbers, with their place between the bounds for the share: resampling them finds no spread, which does
-    not mean that others would be the same.
+    not mean that others would be the same. `differences` says that the numbers are differences, of which 0 and 1 are
+    not wrong and right: such a share is never 0, but a mean of differences may be.
 
     Without `clusters`, such as the values' questions, every value is its own. A bound is None where there is none.
 
@@ -67,7 +69,7 @@ def mean_interval(
     if len(numbers) == 0 or codes.max() == 0:
         return None
     size = int(codes.max()) + 1
-    if has_share_interval(numbers):
+    if (numbers == numbers[0]).all() if differences else has_share_interval(numbers):
         equal = bool((numbers == numbers[0]).all())
         return _find_share_interval(numbers, codes, bounds=bounds if equal else (0.0, 1.0), confidence=confidence)
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)

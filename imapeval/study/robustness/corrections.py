@@ -266,7 +266,7 @@ def _count_reading_errors(
 def _summarise(metric: str, system: str, rows: Sequence[tuple[str, str, float, float]], *, seed: int) -> ScoreChange:
     changes = [after - before for _, _, before, after in rows]
     questions = [question for _, question, _, _ in rows]
-    interval = mean_interval(changes, clusters=questions, seed=seed)
+    interval = mean_interval(changes, clusters=questions, differences=True, seed=seed)
     return ScoreChange(
         metric,
         system,

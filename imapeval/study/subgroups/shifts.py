@@ -98,7 +98,8 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
     row = replace(row, n=len(there), questions=len(set(questions)))
     if row.questions < MIN_QUESTIONS:
         return _conclude(replace(row, reason=f"{row.questions} questions are fewer than {MIN_QUESTIONS}"))
-    spread = float(original.std(ddof=1))
+    # What the deviations of equal scores have is rounding.
+    spread = float(original.std(ddof=1)) if np.ptp(original) else 0.0
     row = replace(
         row,
         difference=float(changes.mean()),
@@ -109,7 +110,9 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
     if not changes.any():
         return _conclude(row)
     ends = [
-        mean_interval(changes.tolist(), seed=seed, clusters=questions, confidence=confidence, resamples=resamples)
+        mean_interval(
+            changes, seed=seed, clusters=questions, differences=True, confidence=confidence, resamples=resamples
+        )
         for confidence in (CONFIDENCE, 1 - (1 - CONFIDENCE) / tests)
     ]
     interval, corrected = ends

@@ -114,6 +114,24 @@ def test_answers_without_a_system_are_a_group_of_their_own(tmp_path: Path):
     assert report.reversed == {"imapscore": [("x", UNNAMED_SYSTEM)]}
 
 
+def test_one_changed_answer_of_thirty_is_no_change(tmp_path: Path):
+    samples = [Sample(f"{n}", f"q{n}", ("r",), "a") for n in range(30)]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"m": "m"})) as writer:
+        writer.add(
+            imaps=[ImapRecord(s.id, Imap((), (), (), ()), ()) for s in samples],
+            results=[Result(s.id, "m", Score(float(n % 2)), "m") for n, s in enumerate(samples)],
+        )
+        writer.finish()
+    for sample in samples:
+        append_correction(
+            tmp_path, Correction.model_validate({"id": sample.id, "who": "anna", "change": {"kind": "checked"}})
+        )
+    outcomes = {f"{n}": {"m": Score(float(n % 2 or not n))} for n in range(30)}
+    row, *_ = report_corrections(Run(tmp_path), outcomes).scores
+    assert row.change == pytest.approx(1 / 30)
+    assert row.low == 0
+
+
 def test_relations_scores_and_the_order_of_systems(run: Run, correct: Callable[..., None]):
     one = {"term": "t", "value": "one"}
     correct("x1", kind="relation", reference=one, response=one, before="exact", after="contradiction")

@@ -1,5 +1,7 @@
 """Shifts of simulated metrics whose bias is known, and of scores whose differences scipy knows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -76,6 +78,25 @@ def test_a_metric_that_does_not_look_at_what_was_altered():
     row = find(rated, alter(rated, 0.0, noise=0.0))
     assert (row.difference, row.low, row.high, row.shown) == (0.0, None, None, False)
     assert "same score" in row.sentence
+
+
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_one_changed_answer_of_thirty_is_no_shift(direction: int):
+    rated = make(30)
+    right = np.arange(30) % 2 == (direction < 0)
+    rated = replace(rated, scores=np.column_stack([right, rated.scores[:, 1]]).astype(float), questions=np.arange(30))
+    row = find(rated, {"m": dict(zip(rated.ids, (rated.scores[:, 0] + direction * (np.arange(30) == 0)), strict=True))})
+    assert row.difference == pytest.approx(direction / 30)
+    assert not row.shown
+    assert 0 in (row.low, row.high)
+
+
+def test_equal_scores_have_no_standardised_shift():
+    rated = make(12)
+    rated = replace(rated, scores=np.column_stack([np.full(12, 0.7), rated.scores[:, 1]]), questions=np.arange(12))
+    row = find(rated, {"m": {name: 0.8 if name != "0" else 0.7 for name in rated.ids}})
+    assert row.difference == pytest.approx(0.1 * 11 / 12)
+    assert row.standardised is None
 
 
 def test_pairs_are_made_by_id_and_few_of_them_are_refused():
