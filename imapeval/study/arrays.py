@@ -1,4 +1,4 @@
-"""Types of the arrays that statistics take and return."""
+"""Types of the arrays that statistics take and return, and which of their numbers count as equal."""
 
 from __future__ import annotations
 
@@ -13,3 +13,11 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 WholeNumbers: TypeAlias = npt.NDArray[np.number[Any]]
 """Whole numbers of any type, such as how often each question was drawn."""
 Flags: TypeAlias = npt.NDArray[np.bool_]
+
+EQUAL = 1e-9
+"""Means that differ by no more are equal: sums in another order differ by rounding."""
+
+
+def find_signs(differences: Floats) -> Floats:
+    """Return the signs of differences between means: 0 where these are `EQUAL`, NaN where one is undefined."""
+    return np.where(np.abs(differences) <= EQUAL, 0.0, np.sign(differences))

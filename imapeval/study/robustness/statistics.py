@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.icc import measure_icc
+from imapeval.study.arrays import find_signs
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> F
     sums = np.stack([weights @ (membership * column[:, None]) for column in table.T])
     means = _divide_or_nan(sums, np.broadcast_to(counts, sums.shape))
     swapped = [
-        np.sign(means[one, :, a] - means[one, :, b]) * np.sign(means[other, :, a] - means[other, :, b]) < 0
+        find_signs(means[one, :, a] - means[one, :, b]) * find_signs(means[other, :, a] - means[other, :, b]) < 0
         for one, other in combinations(range(table.shape[1]), 2)
         for a, b in combinations(range(membership.shape[1]), 2)
     ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.arrays import EQUAL
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import CONFIDENCE, SIGNIFICANCE_LEVEL
@@ -37,9 +38,6 @@ PERMUTATIONS_PER_COMPARISON = 100
 
 _EXACT_QUESTIONS = 13
 """Up to so many, all 2^n signs are tried: 8,192 at most."""
-
-_EQUAL = 1e-9
-"""Scores that differ by no more are tied: means over answers are not exact."""
 
 _CELLS = 4_000_000
 """Most numbers of a matrix at a time: 32 MB."""
@@ -190,9 +188,9 @@ def _pair_scores(row: Difference, first: Floats, second: Floats, answers: System
             row,
             questions=len(one),
             left_out=int((has_first ^ has_second).sum()),
-            wins=int((gained > _EQUAL).sum()),
-            ties=int((np.abs(gained) <= _EQUAL).sum()),
-            losses=int((gained < -_EQUAL).sum()),
+            wins=int((gained > EQUAL).sum()),
+            ties=int((np.abs(gained) <= EQUAL).sum()),
+            losses=int((gained < -EQUAL).sum()),
         )
     else:
         one, other = answers.weigh(first, has_first), answers.weigh(second, has_second)
@@ -235,7 +233,7 @@ def _permute_signs(compared: Sequence[_Compared], *, seed: int, permutations: in
     for n, items in _group_by(others, lambda item: len(item.first)).items():
         apart = np.column_stack([item.first - item.second for item in items])
         total = apart.sum(axis=0)
-        least = np.abs(total) - _EQUAL * n
+        least = np.abs(total) - EQUAL * n
         extreme = np.zeros(len(items), dtype=np.int64)
         exact = n <= _EXACT_QUESTIONS
         for negative in _iterate_all_signs(n) if exact else _draw_signs(n, seed=seed, permutations=permutations):
@@ -248,8 +246,8 @@ def _permute_signs(compared: Sequence[_Compared], *, seed: int, permutations: in
 
 def _test_signs(apart: Floats) -> float | None:
     """Return the exact two-sided p-value of a mean difference; None where differences are of several sizes."""
-    moved = apart[np.abs(apart) > _EQUAL]
-    if len(moved) and np.ptp(np.abs(moved)) > _EQUAL:
+    moved = apart[np.abs(apart) > EQUAL]
+    if len(moved) and np.ptp(np.abs(moved)) > EQUAL:
         return None
     n, fewer = len(moved), min(int((moved > 0).sum()), int((moved < 0).sum()))
     log_chances = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(fewer + 1)]
@@ -277,7 +275,7 @@ def _permute_questions(compared: Sequence[_Compared], *, seed: int, permutations
         pooled = np.column_stack([np.concatenate([item.first, item.second]) for item in items])
         # Of centred scores, the difference in means is the sum of the first, times a constant.
         centred = pooled - pooled.mean(axis=0)
-        least = np.abs(centred[:n].sum(axis=0)) - _EQUAL * n
+        least = np.abs(centred[:n].sum(axis=0)) - EQUAL * n
         generator = np.random.default_rng(seed)
         extreme = np.zeros(len(items), dtype=np.int64)
         for _ in range(permutations):

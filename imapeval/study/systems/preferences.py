@@ -16,6 +16,7 @@ import networkx as nx
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.arrays import EQUAL, find_signs
 from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
@@ -185,7 +186,7 @@ def fit_strengths(counts: Floats, pairs: np.ndarray, systems: int, *, with_ties:
         curvature[:, diagonal, diagonal] += _RIDGE
         step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
-        found[:, :free] += step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
+        found[:, :free] += step * (_LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
         if longest.max() < 1e-9:
             break
     found[:, :systems] -= found[:, :systems].mean(axis=1, keepdims=True)
@@ -241,9 +242,10 @@ def _check_connected(preferences: Preferences) -> None:
             for group in groups
             if all(source in group for system in group for source in graph.predecessors(system))
         )
+        it_is = "it is" if len(best) == 1 else "they are"
         raise UsageError(
-            f"{name(best)} won every comparison with the others, so that how much better is not known. Have more "
-            "answers compared, or leave out a side."
+            f"{name(best)} won every comparison with the others, so how much better {it_is} cannot be estimated. "
+            f"Collect more comparisons, or remove the rows of {name(best)} or of all the others."
         )
 
 
@@ -290,7 +292,7 @@ def compare_with_metrics(
         means = sign * answers.average(metric)
         lead = np.where(known, means[first, asked] - means[second, asked], np.nan)
         used = strict & np.isfinite(lead)
-        right = np.where(preferences.outcome[used] == 1, np.sign(lead[used]), -np.sign(lead[used])) / 2 + 0.5
+        right = np.where(preferences.outcome[used] == 1, 1, -1) * find_signs(lead[used]) / 2 + 0.5
         value, interval = None, None
         if len(right):
             value = float(right.mean())
@@ -328,4 +330,5 @@ def _count_alike(strengths: Sequence[Strength], means: dict[str, float]) -> tupl
     """Return the number of pairs of systems with both, and how many of them have one order."""
     both = [(row.strength, means[row.system]) for row in strengths if np.isfinite(means.get(row.system, np.nan))]
     pairs = [(a, b) for number, a in enumerate(both) for b in both[number + 1 :]]
-    return len(pairs), sum((a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in pairs)
+    alike = ((a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in pairs if abs(a[1] - b[1]) > EQUAL)
+    return len(pairs), sum(alike)

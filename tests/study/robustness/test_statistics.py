@@ -82,6 +82,11 @@ def test_systems_that_change_places():
     assert np.isnan(reversed_systems_share(table, systems, np.array([[1.0, 1, 1, 1, 0]]))[0])
 
 
+def test_means_of_the_same_numbers_are_no_order():
+    table = np.array([[0.1, 0.3], [0.2, 0.2], [0.3, 0.1], [0.3, 0.1], [0.2, 0.2], [0.1, 0.3]])
+    assert reversed_systems_share(table, np.repeat([0, 1], 3), once(table))[0] == 0
+
+
 @given(NUMBERS, NUMBERS, WEIGHTS)
 def test_a_weight_stands_for_equal_rows(x, y, weights):
     repeated, weighed = np.repeat(np.arange(7), weights), weights[None].astype(np.float64)

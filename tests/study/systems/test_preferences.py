@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,15 @@ def test_metrics_against_preferences(write_run: Callable[..., Run]):
     assert (good_row.low or 0) < 8 / 9 < (good_row.high or 0) <= 1
     assert (good_row.pairs, good_row.pairs_alike) == (3, 3)
     assert (flat.accuracy, flat.pairs_alike) == (0.5, 0)
+
+
+def test_means_of_the_same_scores_are_equal(write_run: Callable[..., Run]):
+    samples = [Sample(f"{s}{q}{n}", f"q{q}?", ("r",), "a", system=s) for s in ("s0", "s1") for q in "01" for n in "abc"]
+    run = write_run("run", samples, {"m": [*[0.1, 0.2, 0.3] * 2, *[0.3, 0.2, 0.1] * 2]})
+    preferences = build([[0, 0, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1]], 2)
+    preferences = replace(preferences, questions=("q0?", "q1?"))
+    (row,) = compare_with_metrics(preferences, estimate_strengths(preferences), read_systems([run]))
+    assert (row.n, row.accuracy, row.pairs, row.pairs_alike) == (3, 0.5, 1, 0)
 
 
 def test_preferences_of_other_answers(write_run: Callable[..., Run]):
