@@ -126,10 +126,14 @@ def _describe_numbers(rated: Rated) -> str:
         each = ", ".join(f"{count} with {number}" for number, count in zip(numbers, answers, strict=True))
         own = given.sum(axis=0)
         own = own[own > 0]
-        share = 1 - given.sum() / (there.sum() * max(1, len(own)))
+        if not len(own):
+            sentences.append(f"{name}: no ratings.")
+            continue
+        share = 1 - given.sum() / (there.sum() * len(own))
         each_rater = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
         sentences.append(
-            f"{name}: {len(own)} raters, {each_rater} ratings each; answers by number of ratings: {each}"
+            f"{name}: {len(own)} rater{'s' * (len(own) > 1)}, ratings by each: {each_rater}; "
+            f"answers by number of ratings: {each}"
             + (f"; {format_percent(share)} of all pairs of rater and answer are without a rating" if share > 0 else "")
             + "."
         )

@@ -21,7 +21,7 @@ def test_what_the_data_says_is_counted(build_rated: Callable[..., Rated]):
     assert items["measuring instrument"].data == "Dimensions: accuracy (1 to 3 in steps of 1)."
     numbers = items["numbers included"]
     # 11 of 15 pairs of rater and answer have a rating.
-    for part in ("5 rated answers.", "3 raters, 2 to 5 ratings", "1 with 1, 2 with 2, 2 with 3", "27%"):
+    for part in ("5 rated answers.", "3 raters", "2 to 5", "1 with 1, 2 with 2, 2 with 3", "27%"):
         assert part in numbers.data
     assert not numbers.missing
     assert "Krippendorff's alpha" in items["statistical analysis"].data
@@ -45,6 +45,14 @@ def test_wilsons_interval_is_named_where_it_is_used(build_rated: Callable[..., R
     ):
         rated = build_rated({"accuracy": given}, scales=scales, questions=questions)
         assert ("Wilson" in fill(rated)["statistical analysis"].data) == used
+
+
+def test_a_dimension_without_ratings_has_no_numbers(build_rated: Callable[..., Rated]):
+    rated = build_rated({"accuracy": GIVEN, "tone": np.full_like(GIVEN, nan)})
+    data = fill(rated)["numbers included"].data
+    assert "tone" in data
+    alone = fill(build_rated({"accuracy": GIVEN, "tone": GIVEN * [1, nan, nan]}))["numbers included"].data
+    assert "tone: 1 rater," in alone
 
 
 def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):
