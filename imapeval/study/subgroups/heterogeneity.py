@@ -172,7 +172,7 @@ def hotelling_p_value(statistic: float, freedom: int, *, questions: int) -> floa
 
 def _add_sentence(row: Heterogeneity) -> Heterogeneity:
     with_whom = "the raters" if row.dimension == ALL else row.dimension
-    what = f"how well {row.metric} agrees with {with_whom} depends on the {row.facet}"
+    what = f"how well {row.metric} agrees with {with_whom} differs by {row.facet}"
     if row.p_adjusted is None or row.lowest is None or row.highest is None:
         return replace(row, sentence=f"Whether {what} cannot be tested: {row.reason}.")
     ends = format_interval(row.lowest, row.highest, between=" to ")

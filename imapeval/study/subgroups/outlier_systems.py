@@ -132,9 +132,11 @@ def _conclude(row: WithoutOutliers) -> WithoutOutliers:
     one = len(row.outliers) == 1
     who = f"{', '.join(row.outliers)}, whose mean rating{'' if one else 's'} stand{'s' if one else ''} apart"
     shown = "undefined" if row.value is None else format_number(row.value)
-    without = f"not known, because {row.reason}" if row.value_without is None else format_number(row.value_without)
-    said = (
-        f"Between systems, {title} of {row.metric} with {row.dimension} is {shown} with {who}, and {without} without "
-        f"{'it' if one else 'them'}."
+    them = "it" if one else "them"
+    without = (
+        f"; without {them} it is undefined: {row.reason}"
+        if row.value_without is None
+        else f", and {format_number(row.value_without)} without {them}"
     )
+    said = f"Between systems, {title} of {row.metric} with {row.dimension} is {shown} with {who}{without}."
     return replace(row, sentence=said)

@@ -382,7 +382,7 @@ def true_ceiling(dimension: str) -> float:
 
 
 @sentence(
-    rf"How well {M} agrees with the raters depends on the (dimension|system|response characters) \((\d) groups, {N} to {N}; "
+    rf"How well {M} agrees with the raters differs by (dimension|system|response characters) \((\d) groups, {N} to {N}; "
     rf"{P} after Holm\)\."
 )
 def check_heterogeneity(

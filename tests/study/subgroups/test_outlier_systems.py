@@ -75,3 +75,4 @@ def test_a_metric_that_fails_on_the_others():
     (row,) = correlate_without_outliers(replace(rated, scores=scores))
     assert (row.value, row.value_without) == (None, None)
     assert row.reason
+    assert row.reason in row.sentence
