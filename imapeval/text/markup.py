@@ -61,18 +61,19 @@ _MARKDOWN = re.compile(
     r"|\*{2,3}|_{2,3}|~~|`{1,3}"
     r"|(?<![\w*])\*(?=[^\s*\d])|(?<=[^\s*])\*(?![\w*])|(?<!\w)_(?=[^\s_])|(?<=[^\s_])_(?!\w)"
     # A sign before an amount is no quotation mark: "> 102 cm".
-    r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>(?![ \t]?(?:=|(?!\d{1,2}[.)]\s)\d))[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}(?=\r?$)",
+    r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>(?![ \t]?(?:=|(?!\d{1,2}[.)]\s)\d))[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}$",
     re.MULTILINE,
 )
 
 
 # Not between two steps: 清洗↓消毒, or in a line of its own.
 _ARROW = re.compile(
-    rf"(?P<step>^[ \t]*+[↑↓]++[ \t]*+(?=\r?$))|(?!(?<=[{HAN}])[↑↓]+[{HAN}])(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?"
+    rf"(?P<step>^[ \t]*+[↑↓]++[ \t]*+$)|(?!(?<=[{HAN}])[↑↓]+[{HAN}])(?P<han>(?<=[{HAN}]))?(?P<word>(?<=[\w)]) ?)?"
     r"(?:(?P<up>↑+)|↓+)(?P<before>(?=[\w(]))?",
     re.MULTILINE,
 )
 
+_LINE_END = re.compile("\r\n?")
 _REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
 
 
@@ -152,7 +153,7 @@ class PlainText:
 
     def __init__(self, text: str) -> None:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
-        for find in (_find_html, _find_markdown, _find_redactions, _find_arrows):
+        for find in (_find_line_ends, _find_html, _find_markdown, _find_redactions, _find_arrows):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
         plain = fold_confusables(self._layers[-1].text)
         if not (plain.isascii() or has_chinese(plain)):
@@ -167,6 +168,11 @@ class PlainText:
         for layer in reversed(self._layers):
             start, end = layer.to_original(start), layer.end_in_original(end - 1)
         return start, end
+
+
+def _find_line_ends(text: str) -> Iterator[tuple[int, int, str]]:
+    """Find the line ends of Windows and of old Macs."""
+    return ((found.start(), found.end(), "\n") for found in _LINE_END.finditer(text))
 
 
 def _find_html(text: str) -> Iterator[tuple[int, int, str]]:

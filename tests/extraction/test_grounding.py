@@ -43,6 +43,18 @@ ZH = "秋水仙碱０.５毫克，每天两次，连用三天；肾功能正常�
         (ZH, "啤酒不可以喝", "能否喝啤酒", True),
         ("多休息。", "不能", "能否喝啤酒", False),
         (ZH, "秋水仙碱0.5毫克", "药物", True),
+        # Nothing but numbers and light words, and the text writes the number in another way.
+        ("Take it 3 times daily", "three times daily", "", True),
+        ("two weeks", "2 weeks", "", True),
+        ("eleven days", "11 days", "", True),
+        ("Often: 10 times", "ten times", "", True),
+        ("3 weeks", "three days", "", False),
+        ("每日3次", "每日三次", "", True),
+        ("服药3天", "三天", "", True),
+        ("每日两次", "每日三次", "", False),
+        ("三天之内去看医生", "三天内就诊", "", True),
+        ("百分之五", "5%", "", True),
+        ("百分之五点三", "5%", "", False),
     ],
 )
 def test_a_value_needs_most_of_its_words_and_all_its_numbers(text, value, term, supported):

@@ -14,7 +14,7 @@ SAME = {
     "> 5 cm\n>= 3 cm": "> 5 cm\n>= 3 cm",
     "[rest](http://x.y) and ![a picture](a.png)": "rest and a picture",
     "Rest\n---\nIce": "Rest\n\nIce",
-    "Rest\r\n---\r\n↓\r\nIce": "Rest\r\n\r\n\r\nIce",
+    "Rest\r\n---\r\n↓\rIce": "Rest\n\n\nIce",
     "- **no** coffee": "- no coffee",
     # What data sets write in place of a file.
     "Acne (attachment removed to protect patient identity), mild": "Acne, mild",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # A sentence ends at a line break, at full-width or unambiguous ASCII punctuation, or at a full stop that is followed by
 # white space and does not belong to a list marker ("1.") or a common abbreviation.
 _SENTENCE_END = re.compile(
-    r"\n+|[。！？；;!?…]+|\*\*+|(?<!(?<!['’])(?<!\bhepatitis )(?<!\bvitamin )(?<!\binfluenza )\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
+    r"\n+|[。！？；;!?…]+|\*\*+|(?<=\b[ap]\.m)\.(?=\s+[A-Z])"
+    r"|(?<!(?<!['’])(?<!\b[Hh]epatitis )(?<!\b[Vv]itamin )(?<!\b[Ii]nfluenza )\b[A-Za-z])(?<!\bDr)(?<!\bSt)(?<!\bProf)(?<!\bFig)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
     r"(?<!\bi\.e)(?<!\bNo(?=\.\s?\d))(?<!^\d)(?<!^\d\d)\.(?=\s|$|[A-Z])",
     re.MULTILINE,
 )
@@ -29,8 +30,8 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：?？]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
-    r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor|as well as|along with|such as"
+    r",(?!\d{3}\b)(?!\s+even (?:if|when)\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：?？]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
+    r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)|nor(?! (?:is|are|was|were|has|have|had|do|does|did|can|could|may|might|must|should|will|would)\b)|as well as|along with|such as"
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
     r"|以及|或者|(?<=\w)(?<![需不重主])要么(?=\w)|还有|并且|而且|(?<![宜能要议可])同时|此外|另外|其次|包括但不仅?限于|(?<!不)包括|例如|比如|(?<![是非])因为|(?<!\w)由于|但是|然而|(?<!\w)但|(?<!\w)[而且](?=如[果有]|若|一旦|当)"

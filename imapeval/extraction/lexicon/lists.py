@@ -79,7 +79,7 @@ class Place:
         sentence: The sentence.
         between: The text between it and the sentence before it.
         line: How its line begins.
-        item: How the item that it begins does; None if it is within an item.
+        item: How the list item begins that this sentence opens; None if the sentence is within an item.
         plain: Whether it is a short line of its own without a full stop, which may be an item without a marker.
         crossed: Whether its marker is a cross.
     """

@@ -319,7 +319,7 @@ def _denies_by_itself(item: Item, words: str) -> bool:
     text = item.piece.text
     repeats = item.enumerated and _DENIED_VERB.search(words) and _DENIED_VERB.match(text) and not _QUALITY.match(text)
     listed = item.comma or repeats
-    return bool(find_denying_predicate(item.piece.text) or (listed and is_negated(item.piece.text)))
+    return bool(find_denying_predicate(text) or (listed and is_negated(text)))
 
 
 def is_clause(text: str, lang: Lang) -> bool:

@@ -149,7 +149,7 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
             continue
         stated, main = _split_main_clause(piece.text)
         if main or is_condition(piece.text) or (in_place and is_setting(piece, text)):
-            condition = _CONJUNCTION.sub("", stated)
+            condition = _join_conditions(condition, _CONJUNCTION.sub("", stated))
             if not main:
                 continue
             piece = replace(piece, text=main)
@@ -162,7 +162,7 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
             condition = "" if main else condition
             continue
         if condition or case:
-            stripped = _append_condition(stripped, condition or case)
+            stripped = _append_condition(stripped, _join_conditions(condition, case))
             condition = ""
         statements.append(stripped)
     if condition and statements:
@@ -243,6 +243,10 @@ def _find_last_example(items: Sequence[Item], first: int, lang: Lang) -> int:
         if item.conjoined:
             last = place
     return last
+
+
+def _join_conditions(first: str, second: str) -> str:
+    return ("，" if has_chinese(first + second) else ", ").join(filter(None, (first, second)))
 
 
 def _append_condition(piece: Piece, condition: str) -> Piece:

@@ -175,16 +175,13 @@ def _read_row(
             verdicts += [_join(name, cell.piece.text, lang=lang) for name in names]  # "not recommended"
         else:
             details.append(cell.piece.text)  # "safe", "daily"
-    if label is None:
-        pass
-    elif details:
-        yield Piece(_join(governors[0], label.text, *details, lang=lang), label.start, label.end)
-    elif governors[0]:
-        yield GovernedSentence(label, governors[0])
-    elif not (verdicts or (others and _names_row(table, governors))):
-        yield GovernedSentence(label)
-    if label and not governors[0]:
-        yield from (Piece(verdict, label.start, label.end) for verdict in verdicts)
+    if label:
+        if details:
+            yield Piece(_join(governors[0], label.text, *details, lang=lang), label.start, label.end)
+        elif governors[0] or not (verdicts or (others and _names_row(table, governors))):
+            yield GovernedSentence(label, governors[0])
+        if not governors[0]:
+            yield from (Piece(verdict, label.start, label.end) for verdict in verdicts)
     yield from others
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Lang
 
+_UNSUITABLE = "(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged)"
 _GOVERNOR = re.compile(
     r"^(?!(?:not|no) (?:only|just|merely|simply|doubt|later|more|less)\b)(?:(?:(?:the )?patients?|you|he|she|they|we|one)\s+)?(?:(?:should|must|may|can|could|would|will|please|also|definitely|strictly|better)\s+)*"
     r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
@@ -26,7 +27,6 @@ _GOVERNOR = re.compile(
     r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用(?!力)|有)?",
     re.IGNORECASE,
 )
-_UNSUITABLE = "(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged)"
 _PREDICATE = re.compile(
     r"(?:(?:is|are|was|were|should|must|may|can|need|needs)\s+(?:both |all |also |usually |currently )*(?:not|never)\b[^,;]*|(?:should|must|need to|needs to|are to|is to|has to|have to|can) (?:both |all |also )*be "
     r"(?:avoided|stopped|discontinued|withheld|omitted|skipped|limited)\b[^,;]*"
@@ -42,7 +42,8 @@ _PREDICATE = re.compile(
 # A subject and its negated verb, which apply to every item of the list after them.
 _DENIED_VERB = re.compile(
     r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
-    r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+"
+    r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+(?:(?<= be) \w+ (?:by|during|for|in|to|with))?"
+    rf"|(?:(?:is|are|was|were)(?: \w+ly)? {_UNSUITABLE}|(?:should|must|(?:is|are|needs?|has|have) to) be avoided) (?:by|during|for|in|with)"
     r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
     r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
     r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"

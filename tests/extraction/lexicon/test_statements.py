@@ -67,6 +67,24 @@ ENGLISH = {
     # A label that calls what follows untrue.
     "Myth: antibiotics help against flu. Fact: they do not.": ["not antibiotics help against flu", "Fact", "do not"],
     "Common mistakes: scratching, hot baths.": ["not scratching", "not hot baths"],
+    # A denial turned round, and one that applies to a list of cases.
+    "Surgery is not needed, nor are antibiotics.": ["Surgery is not needed", "nor are antibiotics"],
+    "Aspirin is contraindicated in ulcers, asthma and gout.": [
+        "Aspirin is contraindicated in ulcers",
+        "Aspirin is contraindicated in asthma",
+        "Aspirin is contraindicated in gout",
+    ],
+    "Aspirin must not be given in asthma or gout.": [
+        "Aspirin must not be given in asthma",
+        "Aspirin must not be given in gout",
+    ],
+    # Abbreviations end no sentence, a letter behind a capital and a time do.
+    "Avoid St. John's wort.": ["Avoid St. John's wort"],
+    "Give Vitamin K. Take it at 8 p.m. Do not skip.": ["Give Vitamin K", "Take it at 8 p.m", "Do not skip"],
+    # Several conditions, and a condition within a case.
+    "If it bleeds, or if it hurts, call us.": ["call us (If it bleeds, if it hurts)"],
+    "Mild: if it lasts, rest. Severe: operate.": ["rest (if it lasts, Mild)", "operate (Severe)"],
+    "Go on, even if you feel better.": ["Go on, even if you feel better"],
     # A label belongs to the amount or the level behind it, unless it only says what kind of amount it is.
     "Amoxicillin: 500 mg twice a day, ibuprofen: 200 mg.": ["Amoxicillin 500 mg twice a day", "ibuprofen 200 mg"],
     "Adults and children: 500 mg.": ["Adults 500 mg", "children 500 mg"],
