@@ -9,7 +9,6 @@ import zlib
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
@@ -17,6 +16,7 @@ from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples.files.excel_cells import Cell, read_value
 from imapeval.evaluation.samples.files.excel_parts import (
     MAX_XML,
     DepthLimit,
@@ -25,7 +25,7 @@ from imapeval.evaluation.samples.files.excel_parts import (
     WholeParts,
     too_large_error,
 )
-from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, name_cells, read_header, reject_row
+from imapeval.evaluation.samples.rows import Row, list_columns, name_cells, read_header, reject_row
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ _MERGED = b"mergeCell"
 _FORMULA = re.compile(rb"[<:]f[\s/>]")
 """Bytes without which a sheet has no merged cells or formulas: XML cannot write names of elements in another way."""
 
-_Cell = dict[str, Any]
-"""`row` and `column` from 1, `value`, and `data_type`: "e" for an error, "f" for a formula without its value."""
-
-_SheetRow = tuple[int, dict[int, _Cell]]
+_SheetRow = tuple[int, dict[int, Cell]]
 """The number of a row, from 1, and its cells by column."""
 
 _log = get_logger(__name__)
@@ -112,7 +109,7 @@ def _read_rows(
         if all(cell["value"] is None and cell["data_type"] != "f" for cell in own.values()):
             continue
         shown = own | spread
-        values = [_read_value(shown.get(column)) for column in range(1, max(len(header), *shown) + 1)]
+        values = [read_value(shown.get(column)) for column in range(1, max(len(header), *shown) + 1)]
         header += [""] * (len(values) - len(header))
         number += 1
         try:
@@ -226,7 +223,7 @@ class _Book:
                 # openpyxl only warns of parts that are not read here: validation, conditional formats, print areas.
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    batch = list(islice(source.limit_rows(cast("Iterator[tuple[int, list[_Cell]]]", rows)), _BATCH))
+                    batch = list(islice(source.limit_rows(cast("Iterator[tuple[int, list[Cell]]]", rows)), _BATCH))
                 if not batch:
                     return
                 count += len(batch)
@@ -309,9 +306,9 @@ class _MergedCells:
         self._beginning: dict[int, list[_Area]] = {}
         for area in areas:
             self._beginning.setdefault(area.top, []).append(area)
-        self._covered: dict[int, tuple[int, _Cell | None]] = {}
+        self._covered: dict[int, tuple[int, Cell | None]] = {}
 
-    def split(self, line: int, cells: dict[int, _Cell]) -> tuple[dict[int, _Cell], dict[int, _Cell]]:
+    def split(self, line: int, cells: dict[int, Cell]) -> tuple[dict[int, Cell], dict[int, Cell]]:
         """Return the cells of a row with their own value, and those that take the value of a merged cell begun above.
 
         Must be called for the rows in their order.
@@ -327,7 +324,7 @@ class _MergedCells:
         return own, spread
 
 
-def _mark_unstored(values: Mapping[int, _Cell], formulas: Mapping[int, _Cell]) -> None:
+def _mark_unstored(values: Mapping[int, Cell], formulas: Mapping[int, Cell]) -> None:
     """Mark as formulas the values that are not stored, as programs other than Excel leave them."""
     for column, cell in formulas.items():
         if cell["data_type"] == "f" and values[column]["value"] is None:
@@ -358,11 +355,11 @@ def _choose_sheet(book: _Book, title: str | None, file: SourceFile) -> str:
     return path
 
 
-def _count_texts(cells: Mapping[int, _Cell]) -> int:
+def _count_texts(cells: Mapping[int, Cell]) -> int:
     return sum(isinstance(cell["value"], str) and bool(cell["value"].strip()) for cell in cells.values())
 
 
-def _read_header(cells: Mapping[int, _Cell], line: int, areas: Iterable[_Area], file: SourceFile) -> list[str]:
+def _read_header(cells: Mapping[int, Cell], line: int, areas: Iterable[_Area], file: SourceFile) -> list[str]:
     from openpyxl.utils import get_column_letter
 
     for area in areas:
@@ -375,26 +372,7 @@ def _read_header(cells: Mapping[int, _Cell], line: int, areas: Iterable[_Area], 
                 unit="row",
                 fix="Give each column a name of its own, in one row.",
             )
-    texts = [str(_read_value(cells.get(column))) for column in range(1, max(cells) + 1)]
+    texts = [str(read_value(cells.get(column))) for column in range(1, max(cells) + 1)]
     if line > 1:
         _log.warning("%s: the header is row %d", file.path, line)
     return read_header(texts, path=file.path, line=line, unit="row")
-
-
-def _read_value(cell: _Cell | None) -> Any:
-    value = None if cell is None else cell["value"]
-    if cell is None or (value is None and cell["data_type"] != "f"):
-        return ""
-    if value is None:
-        return UnusableCell(f"the formula in {_name_place(cell)} has no stored value", "")
-    if cell["data_type"] == "e":
-        return UnusableCell(f"the cell {_name_place(cell)} holds the error {value}", value)
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
-    return str(value) if isinstance(value, date | time | timedelta) else value
-
-
-def _name_place(cell: _Cell) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return f"{get_column_letter(cell['column'])}{cell['row']}"

@@ -21,6 +21,9 @@ elements take up to fifty times as much."""
 _MAX_DEPTH = 100
 """Deepest nesting of the XML. Each open element takes memory; a sheet has about eight levels."""
 
+_STRICT = b"http://purl.oclc.org/ooxml/spreadsheetml/main"
+"""The namespace of sheets in ISO/IEC 29500-1, Strict."""
+
 _T = TypeVar("_T")
 
 
@@ -68,11 +71,18 @@ class WholeParts:
         """Return a part.
 
         Raises:
-            InputError: It is too large, or nested too deeply.
+            InputError: It is too large, nested too deeply, or in the namespace of Strict Open XML, which openpyxl does
+                not know.
         """
         if self._archive.getinfo(name).file_size > MAX_XML:
             raise too_large_error(self._file, f"has a part {name!r} of more than {MAX_XML // 2**20} MiB")
         content = self._archive.read(name)
+        if _STRICT in content:
+            raise InputError(
+                "an Excel file of the type Strict Open XML",
+                path=self._file.path,
+                fix="Save it as Excel Workbook (.xlsx), or as CSV.",
+            )
         DepthLimit(self._file).make_parser().Parse(content, True)
         return content
 
@@ -82,7 +92,7 @@ class WholeParts:
 
 
 class SizeLimitedPart:
-    """A part of the file of which not too much may be read for one row or text, nor nested too deeply.
+    """A part of the file in which no row or text may be too long, and no element nested too deeply.
 
     Attributes:
         size: Bytes read for it so far.
@@ -144,6 +154,6 @@ class SharedTexts:
             for event, element in elements:
                 if event == "end" and element.tag == f"{{{SHEET_MAIN_NS}}}si":
                     text: Any = Text.from_tree(element)
-                    yield text.content.replace("x005F_", "")
+                    yield text.content
                     root.clear()
                     source.size = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from imapeval.evaluation.samples.files.delimited import read_delimited
 from imapeval.evaluation.samples.files.excel import UNREADABLE_ARCHIVE, read_excel
 from imapeval.evaluation.samples.files.json_files import read_json
 from imapeval.evaluation.samples.files.parquet import ARROW_MARKS, read_arrow, read_parquet
-from imapeval.evaluation.samples.files.text_lines import open_source
+from imapeval.evaluation.samples.files.text_lines import find_wide_encoding, open_source
 from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS
 from imapeval.redaction import get_logger
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.rows import ReadOptions, Row
 
 _READERS: Mapping[FileFormat, Callable[[SourceFile, ReadOptions], Iterator[Row]]] = {
-    "jsonl": read_json,
+    "jsonl": partial(read_json, by_line=True),
     "json": read_json,
     "csv": read_delimited,
     "tsv": read_delimited,
@@ -45,7 +46,7 @@ SUFFIXES = tuple(f".{name}" for name in _READERS)
 
 
 def is_data_file(path: Path) -> bool:
-    """Return whether a file has the name of one of the formats, also packed, is not hidden, and is no file of imaps."""
+    """Return whether a file is named as one of the formats (perhaps with .gz), not hidden, and does not hold imaps."""
     name = path.name.lower().removesuffix(".gz")
     # What `imapeval extract` writes may lie beside the data it was made from.
     is_imaps = name == "imaps.jsonl" or name.endswith("-imaps.jsonl")
@@ -90,7 +91,7 @@ def _recognise(file: SourceFile) -> FileFormat:
     named = _SUFFIXES.get(file.suffix)
     found = _recognise_binary(file) or named or _recognise_text(file)
     if named is not None and found != named:
-        _log.warning("%s: read as %s, which it is in spite of its name", file.path, found)
+        _log.warning("%s: read as %s, despite its name", file.path, found)
     return found
 
 
@@ -124,8 +125,10 @@ def _holds_workbook(file: SourceFile) -> bool:
 
 
 def _recognise_text(file: SourceFile) -> FileFormat:
-    # Without the bytes of byte-order marks, and with each ASCII character as one byte.
-    head = file.peek().translate(None, b"\0\xef\xbb\xbf\xff\xfe").strip()
+    head = file.peek()
+    if (wide := find_wide_encoding(head)) is not None:
+        head = head.decode(wide, "ignore").encode()
+    head = head.removeprefix(codecs.BOM_UTF8).strip()
     if head.startswith((b"{", b"[")):
         return "json"
     first = next(iter(head.splitlines()), b"")

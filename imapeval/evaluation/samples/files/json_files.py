@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.text_lines import MAX_ROW, join_pieces, read_pieces, too_long_error
 from imapeval.evaluation.samples.rows import Row, list_columns, reject_row, short_repr
-from imapeval.parsing import DECODER, parse_json
+from imapeval.parsing import DECODER, DuplicateKeyError, parse_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -31,17 +31,25 @@ _CHUNK = 1 << 16
 _LONGEST_TOKEN = 16
 """More characters than have to follow to know that a number, a name or an escape has not been cut off."""
 
+_LENIENT = json.JSONDecoder()
+"""Takes objects that have a key twice."""
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 _log = get_logger(__name__)
 
 
-def read_json(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
+def read_json(file: SourceFile, options: ReadOptions, *, by_line: bool = False) -> Iterator[Row]:
     """Yield the objects of a JSON file: one on each line, or those of a list.
 
-    A file that begins with "[" is one list. In a file named .json, an object may also span several lines, and an object
-    that contains one list of objects is read as that list. Everything else is JSON Lines, in which empty lines are
-    skipped.
+    A file that begins with "[" is one list. Unless the format is JSON Lines, an object may also span several lines, and
+    an object that contains one list of objects, and is not an answer itself, is read as that list. Everything else is
+    JSON Lines, in which empty lines are skipped.
+
+    Args:
+        file: The file, at its beginning.
+        options: How to read it.
+        by_line: Whether the format is JSON Lines.
 
     Raises:
         InputError: The file is wrongly encoded, a list or an object does not end or is not JSON, an object or a row is
@@ -57,9 +65,9 @@ def read_json(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
         return
     lines = ((line, text) for line, text in join_pieces(file, pieces) if text.strip())
     first = next(lines)
-    second = None if file.suffix == ".jsonl" else next(lines, None)
+    second = None if by_line else next(lines, None)
     lines = chain([first], () if second is None else [second], lines)
-    if file.suffix == ".jsonl" or _is_json(first[1]) == (second is not None):
+    if by_line or _is_json(first[1]) == (second is not None):
         yield from _read_json_lines(lines, file, options)
     else:
         yield from _read_object(_parse_whole(file, lines), file, options)
@@ -78,7 +86,7 @@ def _read_json_lines(lines: Iterable[tuple[int, str]], file: SourceFile, options
         try:
             fields = parse_json(text)
         except ValueError as error:
-            refused = InputError(f"invalid JSON ({error})", path=file.path, line=line, fix=_FIX_LINE)
+            refused = InputError(f"invalid JSON ({_describe(error)})", path=file.path, line=line, fix=_FIX_LINE)
             yield reject_row(refused, number=number, options=options)
             continue
         if isinstance(fields, dict):
@@ -108,11 +116,18 @@ def _parse_whole(file: SourceFile, lines: Iterable[tuple[int, str]]) -> Any:
     except ValueError as error:
         # Empty lines were left out.
         index = min(error.lineno, len(texts)) - 1 if isinstance(error, json.JSONDecodeError) else 0
-        raise InputError(f"invalid JSON ({error})", path=file.path, line=[*texts][index], fix=_FIX_LIST) from error
+        raise InputError(
+            f"invalid JSON ({_describe(error)})", path=file.path, line=[*texts][index], fix=_FIX_LIST
+        ) from error
+
+
+def _describe(error: ValueError) -> str:
+    """Return what is wrong, without the line, which is counted in the text that was parsed."""
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _parse_list(file: SourceFile, pieces: Iterator[tuple[int, str]], *, line: int) -> Iterator[Any]:
-    """Yield the items of a list as they are read; `line` is where it begins.
+    """Yield the items of a list as they are read, or the error of one that has a key twice; `line` is where it begins.
 
     Raises:
         InputError: It is not JSON, does not end, something follows it, or an item is too long.
@@ -139,7 +154,10 @@ def _parse_list(file: SourceFile, pieces: Iterator[tuple[int, str]], *, line: in
                 elif state == "first" and mark == "]":
                     at, state = start + 1, "end"
                 elif state in ("first", "item"):
-                    item, after = DECODER.raw_decode(text, start)
+                    try:
+                        item, after = DECODER.raw_decode(text, start)
+                    except DuplicateKeyError as error:
+                        item, after = error, _LENIENT.raw_decode(text, start)[1]
                     if after > whole:
                         break
                     at, state, number = after, "separator", number + 1
@@ -169,8 +187,9 @@ def _read_list(records: Iterable[Any], file: SourceFile, options: ReadOptions) -
         if isinstance(fields, dict):
             yield Row(number, number, cast("dict[str, Any]", fields), unit="record")
             continue
+        is_error = isinstance(fields, DuplicateKeyError)
         refused = InputError(
-            f"expected a JSON object, found {short_repr(fields)}",
+            f"invalid JSON ({fields})" if is_error else f"expected a JSON object, found {short_repr(fields)}",
             path=file.path,
             line=number,
             unit="record",
@@ -184,6 +203,9 @@ def _read_object(record: Any, file: SourceFile, options: ReadOptions) -> Iterato
         yield from _read_list([record], file, options)
         return
     record = cast("dict[str, Any]", record)
+    if "question" in record or "response" in record:
+        yield Row(1, 1, record, unit="record")  # one answer, whose lists are its contexts and the like
+        return
     lists = {name: value for name, value in record.items() if _is_list_of_objects(value)}
     if len(lists) > 1:
         raise InputError(

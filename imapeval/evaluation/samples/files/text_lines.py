@@ -233,7 +233,7 @@ def join_pieces(file: SourceFile, pieces: Iterable[tuple[int, str]]) -> Iterator
 def read_pieces(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """Yield the text of a file lazily, as `read_lines` does, but long lines in several pieces with the same number."""
     head = file.peek()
-    mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
+    mark, marked = _find_mark(head)
     given = None if encoding is None else _look_up(encoding)
     if given in ("utf-16", "utf-32"):
         given = marked or _guess_utf16(head) or f"{given}-le"
@@ -246,6 +246,16 @@ def read_pieces(file: SourceFile, encoding: str | None = None) -> Iterator[tuple
         _log.warning("%s: read as %s", file.path, known.upper())
     file.stream.seek(len(mark) if marked == known else 0)
     yield from _decode(file, known)
+
+
+def find_wide_encoding(head: bytes) -> str | None:
+    """Return the encoding of the first bytes of a file if it is UTF-16 or UTF-32, in which ASCII has several bytes."""
+    _, marked = _find_mark(head)
+    return _guess_utf16(head) if marked is None else None if marked == "utf-8" else marked
+
+
+def _find_mark(head: bytes) -> tuple[bytes, str | None]:
+    return next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
 
 
 def _look_up(encoding: str) -> str:

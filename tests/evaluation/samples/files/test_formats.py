@@ -135,12 +135,44 @@ def one_table_among_sheets(path: Path) -> None:
     book.save(path)
 
 
+def escaped_texts(path: Path) -> None:
+    """Write texts as Excel stores them: with escapes, shared and in the cell, where a formula may have made them."""
+    sheet(["question", "response"], ["Why?", "So._x000D_\n_x005F_x000D_ x005F_"])(path)
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    page = "xl/worksheets/sheet1.xml"
+    row = (
+        b'<row r="3"><c r="A3" t="inlineStr"><is><t>A_x0009_B?</t></is></c><c r="B3" t="str"><v>C_x000D_</v></c></row>'
+    )
+    parts[page] = parts[page].replace(b"</sheetData>", row + b"</sheetData>")
+    with ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+
+
+def strict_excel(path: Path) -> None:
+    """Write the variant of ISO 29500 that Excel saves as "Strict Open XML Spreadsheet"."""
+    sheet(NAMES, *as_lists(*ROWS))(path)
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            part = part.replace(b"schemas.openxmlformats.org/spreadsheetml/2006", b"purl.oclc.org/ooxml/spreadsheetml")
+            archive.writestr(
+                name,
+                part.replace(b"schemas.openxmlformats.org/officeDocument/2006", b"purl.oclc.org/ooxml/officeDocument"),
+            )
+
+
 def as_lists(*rows: dict[str, Any]) -> list[list[Any]]:
     return [list(row.values()) for row in rows]
 
 
 HUGE = "Rest. " * 2_000_000
 WIDE = [{"question": row["question"], "reference": row["reference"], "a": row["response"], "b": "No."} for row in ROWS]
+CITING = ROWS[0] | {"contexts": [{"text": "x"}, {"text": "y"}]}
+OTHER = {"prompt" if name == "question" else "said" if name == "response" else name: v for name, v in CITING.items()}
+OTHER_COLUMNS = {"columns": {"question": "prompt", "response": "said"}}
 
 READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
     # kind: (file name, how it is written, options, answers, what is said about it)
@@ -153,6 +185,13 @@ READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
         content(table("\t", "utf-16")),
         {},
         TWO,
+        "UTF-16-LE",
+    ),
+    "Chinese in UTF-16, without a known name": (
+        "d.txt",
+        content("问题\t参考\t回答\n上考？\t分。\t休息\n".encode("utf-16")),
+        {"columns": {"question": "问题", "reference": "参考", "response": "回答"}},
+        [("上考？", ("分。",), "休息")],
         "UTF-16-LE",
     ),
     "CSV in UTF-16 without byte-order mark": ("d.csv", content(table(encoding="utf-16-be")), {}, TWO, "UTF-16-BE"),
@@ -201,8 +240,24 @@ READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
     ),
     "JSON Lines named .json": ("d.json", content(lines()), {}, TWO, ""),
     "one JSON object": ("d.json", content(json.dumps(ROWS[0]).encode()), {}, TWO[:1], ""),
+    "one JSON object with lists of other things": ("d.json", content(json.dumps(CITING).encode()), {}, TWO[:1], ""),
+    "one JSON object in .ndjson": ("d.ndjson", content(json.dumps(OTHER).encode()), OTHER_COLUMNS, TWO[:1], ""),
+    "one JSON object, said to be a line": (
+        "d.json",
+        content(json.dumps(OTHER).encode()),
+        {"loader": "jsonl", **OTHER_COLUMNS},
+        TWO[:1],
+        "",
+    ),
     "Excel": ("d.xlsx", sheet(NAMES, *as_lists(*ROWS)), {}, TWO, ""),
     "Excel named .csv": ("d.csv", sheet(NAMES, *as_lists(*ROWS)), {}, TWO, "read as xlsx"),
+    "Excel with escapes": (
+        "d.xlsx",
+        escaped_texts,
+        {},
+        [("Why?", (), "So.\r\n_x000D_ x005F_"), ("A\tB?", (), "C\r")],
+        "",
+    ),
     "Excel from pandas, with its index": ("d.xlsx", pandas_excel, {}, TWO, ""),
     "Excel with a title in merged cells and empty rows": (
         "d.xlsx",
@@ -345,6 +400,7 @@ REFUSED: dict[str, tuple[str, Write, dict[str, Any], int | None, str]] = {
     ),
     "a sheet of one column": ("d.xlsx", sheet(["response"], ["Rest."]), {}, None, "header"),
     "an old Excel file": ("d.xls", content(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)), {}, None, "xlsx"),
+    "Excel of the strict type": ("d.xlsx", strict_excel, {}, None, "Strict Open XML"),
     "a ZIP archive": ("d.csv", lambda path: ZipFile(path, "w").writestr("x", "y"), {}, None, "ZIP"),
     "text named .xlsx": ("d.xlsx", content(table()), {}, None, "not an Excel file"),
     "a list that does not end": ("d.json", content(b'[\n{"question": "Why?",\n"response": "So."}\n'), {}, 3, "JSON"),
@@ -392,6 +448,12 @@ BAD_ROWS: dict[str, tuple[str, Write, dict[str, Any], str]] = {
         "line 2: invalid JSON",
     ),
     "a line that is no object": ("d.jsonl", content(lines(ROWS[:1]) + b"[1]\n" + lines(ROWS[1:])), {}, "line 2"),
+    "a field that is there twice in an item": (
+        "d.json",
+        content(b"[" + b",".join((lines(ROWS[:1]), lines(ROWS[:1])[:-2] + b', "id": "9"}', lines(ROWS[1:]))) + b"]"),
+        {},
+        "record 2: invalid JSON",
+    ),
     "an item that is no object": ("d.json", content(json.dumps([ROWS[0], 7, ROWS[1]]).encode()), {}, "record 2"),
     "too many fields": (
         "d.csv",
@@ -573,6 +635,14 @@ def test_brackets_nested_a_hundred_thousand_deep_are_one_bad_row(tmp_path: Path,
         assert [sample.fault is None for sample in read(path)] == [False, True]
 
 
+@pytest.mark.parametrize(("name", "loader"), [("d.jsonl", None), ("d.ndjson", None), ("d.json", "jsonl")])
+def test_a_broken_first_line_fails_alone(tmp_path: Path, name: str, loader: str | None):
+    (tmp_path / name).write_bytes(b'{"question": \n' + lines())
+    bad, *good = read(tmp_path / name, loader=loader)
+    assert bad.fault is not None
+    assert shown(good) == TWO
+
+
 def test_the_kinds_are_twenty_at_least():
     assert len(READ) + len(REFUSED) + len(BAD_ROWS) >= 20
 
@@ -713,3 +783,13 @@ def test_some_questions_with_all_their_answers(tmp_path: Path):
     assert drawn == read(tmp_path / "d.jsonl", sample=7, seed=3)
     assert drawn != read(tmp_path / "d.jsonl", sample=7, seed=4)
     assert len(read(tmp_path / "d.jsonl", sample=100)) == 60
+
+
+@pytest.mark.parametrize("raw", [b'{"question": "Why?"}\n\n{"question"}\n', b'{"question": "Why?",\n"response"\n}'])
+def test_one_line_is_named_and_no_other(tmp_path: Path, raw: bytes):
+    for name in ("d.json", "d.jsonl"):
+        (tmp_path / name).write_bytes(raw)
+        with pytest.raises(InputError) as caught:
+            read(tmp_path / name, strict=True)
+        assert caught.value.line
+        assert str(caught.value).count(" line ") == 1

@@ -531,7 +531,6 @@ def test_a_list_is_read_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         ('[\n{"question": "q"},\n{"a": tru}]', 3),
         ('[\n{"question": "q"}\n{"a": 1}]', 3),
         ('[{"question": "q"}]\n\n[]', 3),
-        ('[\n{"question": "q"},\n{"a": 1, "a": 2}]', 3),
         (f'[\n{{"question": "q"}},\n{"[" * 100_000}', 3),
         ('[\n{"question": "q"},', 2),
         ('[\n{"question": "q\n"}]', 2),
