@@ -90,9 +90,12 @@ def estimate(
 
 
 def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str, *, about: str = "") -> None:
+    from imapeval.evaluation.samples import UNNAMED_SYSTEM
+
+    unnamed = UNNAMED_SYSTEM if any(row.system for row in rows) else "all"
     columns = [Column("group", "group", text=True, wrap=False)] if any(row.group for row in rows) else []
     columns += [
-        Column("system", lambda row: row.system or "all", text=True, wrap=False),
+        Column("system", lambda row: row.system or unnamed, text=True, wrap=False),
         Column("dimension", "dimension", text=True, wrap=False),
         Column(quantity, _format_value, wrap=False),
         Column("ratings alone", _format_plain, wrap=False),
@@ -103,14 +106,17 @@ def _print_means(rows: "Sequence[SystemMean]", quantity: str, title: str, *, abo
     emit(rows, columns, title=title, width=UNLIMITED)
     for row in rows:
         if row.note is not None:
-            echo(f"{about}{_name_group(row)}{row.system or 'all'}, {row.dimension}: {row.note}.")
+            echo(f"{about}{_name_group(row)}{row.system or unnamed}, {row.dimension}: {row.note}.")
 
 
 def _print_differences(rows: "Sequence[SystemDifference]", *, about: str = "") -> None:
+    from imapeval.evaluation.samples import UNNAMED_SYSTEM
+
     for row in rows:
         apart = "" if row.low <= 0 <= row.high else ": the interval does not contain 0"
         echo(
-            f"{about}{_name_group(row)}{row.dimension}: {row.first} minus {row.second} is "
+            f"{about}{_name_group(row)}{row.dimension}: {row.first or UNNAMED_SYSTEM} minus "
+            f"{row.second or UNNAMED_SYSTEM} is "
             f"{_format_value(row)} (ratings alone {_format_plain(row)}){apart}."
         )
     if len(rows) > 1:

@@ -155,6 +155,14 @@ def test_other_columns_of_the_ratings_are_not_read(imapeval: Command, run: Path,
     assert re.search(r"--dimension\b(?!s)", done.stderr)
 
 
+def test_estimates_of_answers_without_a_system_are_not_of_all(imapeval: Command, run: Path):
+    lines = (run / "samples.jsonl").read_text()
+    (run / "samples.jsonl").write_text(re.sub('"system": ?"y"', '"system": ""', lines))
+    shown = imapeval("study", "estimate", run, "--metric", "m").stdout
+    assert f"│ {UNNAMED_SYSTEM} " in shown
+    assert f"x minus {UNNAMED_SYSTEM} " in shown
+
+
 def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Path):
     ratings = write_ratings(tmp_path / "few.csv", run, every=30)
     done = imapeval(*("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "0"))
