@@ -1,6 +1,7 @@
 """`imapeval kg`: what the knowledge graph contains, and how it relates two values."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
@@ -122,7 +123,7 @@ def _format_concept(shown: dict[str, Any]) -> str:
             more = f"; and {len(related) - _RELATIVES_SHOWN:,} more" if len(related) > _RELATIVES_SHOWN else ""
             lines.append(f"  {title}: {'; '.join(related[:_RELATIVES_SHOWN])}{more}")
     if shown["aliases"]:
-        lines.append(f"  also known as: {', '.join(shown['aliases'])}")
+        lines.append(f"  other ids: {', '.join(shown['aliases'])}")
     return "\n".join(lines)
 
 
@@ -201,7 +202,7 @@ def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":
     return cast("tuple[ConceptType, ...] | None", tuple(types) if types else None)
 
 
-def _open_linker(kg: Any, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":
+def _open_linker(kg: Path | None, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":
     from imapeval.evaluation.pipeline import open_graph, open_linker
 
     graph = open_graph(kg)

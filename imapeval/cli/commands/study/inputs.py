@@ -173,7 +173,7 @@ class StudyOptions:
     ) -> tuple[list["ImportedScores"], list[str] | None]:
         """Return the files of --scores, and which of the wanted metrics are those of the runs; None for all.
 
-        Without ratings, which have it in their report, it is printed to stderr which runs have row numbers as ids.
+        Unless ratings are given, whose report says the same, print to stderr which runs use row numbers as ids.
 
         Raises:
             UsageError: A metric is in neither.

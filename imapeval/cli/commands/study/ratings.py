@@ -32,6 +32,7 @@ def ratings(
     json_output: JsonOption = False,
 ) -> None:
     """Summarise a file of ratings: who rated what, how often, and on which scale. Needs no run."""
+    from imapeval.report.formatting import pluralize
     from imapeval.study.data.join_report import describe_reading
     from imapeval.study.data.ratings.summary import summarise_ratings
 
@@ -48,10 +49,8 @@ def ratings(
         }
         emit_json(content)
         return
-    who = "raters not named"
-    if found.raters:
-        who = "1 rater" if len(found.raters) == 1 else f"{len(found.raters)} raters"
-    echo(f"{found.kind}: {len(found.ids)} answers, {who}.")
+    who = pluralize(len(found.raters), "rater") if found.raters else "raters not named"
+    echo(f"{found.kind}: {pluralize(len(found.ids), 'answer')}, {who}.")
     _print_dimensions(summaries)
     if found.raters:
         _print_raters(summaries, found.raters)

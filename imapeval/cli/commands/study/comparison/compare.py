@@ -117,7 +117,7 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         for row in of_dimension[:_SENTENCES]:
             echo(row.sentence)
         if len(of_dimension) > _SENTENCES:
-            echo(f"The table has {len(of_dimension) - _SENTENCES} more.")
+            echo(f"More comparisons in the table: {len(of_dimension) - _SENTENCES}.")
         if ranks := _list_ranks(of_dimension):
             echo(ranks)
     echo(

@@ -33,15 +33,18 @@ def abstain(
     metric: Annotated[
         str,
         typer.Option(
-            metavar="METRIC", help="The metric, repeated (--votes) or with --stability.", callback=take_one_metric
+            metavar="METRIC",
+            help="The metric: scored repeatedly (--votes), or given together with --stability.",
+            callback=take_one_metric,
         ),
     ],
     stability: Annotated[
         str | None,
         typer.Option(
             metavar="METRIC",
-            help="Metric that says how sure the scores are, such as a judge's confidence in a file of --scores; higher "
-            "is surer.  [default: how far repeated scores agree]",
+            help="Metric that says how certain the scores are, such as a judge's confidence in a file of --scores; "
+            "higher is more certain (for metrics such as perplexity, where lower is better: lower).  [default: how far "
+            "repeated scores agree]",
             callback=take_one_metric,
         ),
     ] = None,
@@ -54,7 +57,7 @@ def abstain(
     resamples: ResamplesOption = 2000,
     json_output: JsonOption = False,
 ) -> None:
-    """List the unrated answers to rate first, as their scores are unsure, and show what error remains without them.
+    """List the unrated answers with the least certain scores, to be rated first, and the error without such answers.
 
     The second part needs ratings of answers to 20 questions: the error of predicting them from the scores, when the
     metric abstains on 10, 20 or 30% of the answers.
