@@ -51,6 +51,31 @@ def test_the_nearest_file_counts(
     assert list(Run(Path("again")).manifest["settings"]["metrics"]) == ["rouge1"]
 
 
+def test_lists_in_tables_and_a_byte_order_mark(imapeval: Command, tmp_path: Path):
+    (tmp_path / "imapeval.toml").write_bytes(b'\xef\xbb\xbfmetrics = "rouge1"\n[map]\nresponse = ["one", "two"]\n')
+    (tmp_path / "d.csv").write_text("question,reference,one,two\nWhy?,So.,So.,No.\n")
+    done = imapeval("score", "d.csv", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert [sample.system for sample in Run(tmp_path / "run").samples()] == ["one", "two"]
+
+
+def test_files_of_other_programs_are_left_alone(imapeval: Command, tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_bytes('[project]\nauthors = ["José"]\n'.encode("latin-1"))
+    assert imapeval("metrics").returncode == 0
+    (tmp_path / "pyproject.toml").write_bytes('[project]\nauthors = ["José"]\n[tool.imapeval]\n'.encode("latin-1"))
+    done = imapeval("metrics")
+    assert done.returncode == 2
+    assert f"{tmp_path / 'pyproject.toml'}: " in done.stderr
+
+
+@pytest.mark.parametrize("value", ["true", "'question'"])
+def test_a_value_stands_for_the_options_of_its_kind(imapeval: Command, tmp_path: Path, value: str):
+    # A flag of `report`, and takes a value in `closed`.
+    (tmp_path / "imapeval.toml").write_text(f"open = {value}\n")
+    done = imapeval("metrics")
+    assert done.returncode == 0, done.stderr
+
+
 WRITING = [
     *(("score", key) for key in ("out", "junit", "summary")),
     *(("report", key) for key in ("junit", "summary")),
@@ -67,6 +92,11 @@ WRITING = [
         ("score = 1\n", 1, "--score"),
         ("[scroe]\nlimit = 1\n", 1, "--scroe"),
         ("strict = 1\n", 1, "strict is 1"),
+        ("limit = true\n", 1, "limit is True"),
+        ("seed = 3\n\n[metrics]\nseed = 3\n", 4, "--seed"),
+        ("limit = 3\n[study.correlate]\nseed = 3\n[score]\nlimit = true\n", 5, "limit is True"),
+        ("[score]\nmax-cost = 5\nmax_cost = 500\n", 2, "max-cost"),
+        ("max_cost = 5\nmax-cost = 500\n", 1, "max-cost"),
         ("limit = 1\nbase-url = 'http://127.0.0.1:1/v1'\n", 2, "--base-url"),  # Would receive texts and keys.
         ("[score]\nengine = 'ray:127.0.0.1:1'\n", 2, "--engine"),  # Would receive texts.
         ("[serve]\ntoken = 'x'\n", 2, "--token"),
@@ -84,6 +114,13 @@ def test_what_is_wrong_is_named(imapeval: Command, tmp_path: Path, content: str,
     assert (done.returncode, done.stdout) == (2, "")
     assert f"imapeval.toml{f', line {line}' if line else ''}: " in done.stderr
     assert part in done.stderr
+
+
+def test_the_line_is_that_of_the_table(imapeval: Command, tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\nlimits = 3\n\n[tool.imapeval]\nlimits = 3\n")
+    done = imapeval("metrics")
+    assert done.returncode == 2
+    assert "pyproject.toml, line 5: " in done.stderr
 
 
 @pytest.mark.parametrize(
