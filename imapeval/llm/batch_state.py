@@ -14,12 +14,12 @@ _FORMAT = 1
 """Version of the state's format, stored in its user_version."""
 
 _TABLES = """
-CREATE TABLE model (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, name TEXT NOT NULL);
-CREATE TABLE refused (parameter TEXT PRIMARY KEY);
-CREATE TABLE request (
+CREATE TABLE IF NOT EXISTS model (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS refused (parameter TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS request (
     key TEXT PRIMARY KEY, text TEXT NOT NULL, file INTEGER NOT NULL, answered INTEGER NOT NULL
 );
-CREATE TABLE failure (
+CREATE TABLE IF NOT EXISTS failure (
     key TEXT NOT NULL, result TEXT NOT NULL, file INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL, raw TEXT,
     PRIMARY KEY (key, result)
 );
@@ -54,7 +54,8 @@ def open_state(path: Path) -> tuple[sqlite3.Connection, tuple[str, str] | None]:
         if version not in (0, _FORMAT):
             raise sqlite3.DatabaseError(f"its format is {version}, but this version of imapeval reads format {_FORMAT}")
         if version == 0:
-            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
+            # Another process may be creating them at the same time.
+            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
         model: tuple[str, str] | None = connection.execute("SELECT identity, name FROM model").fetchone()
         if connection.execute(_MISTYPED).fetchone():
             raise sqlite3.DatabaseError("state.sqlite is damaged")
