@@ -47,12 +47,20 @@ def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
             there are several different ones, or the values of such a key differ (kind "different-objects").
     """
     body = strip_reasoning(completion)
-    for text in (*_FENCE.findall(body), body):
-        whole = _decode(text)
-        if isinstance(whole, list) and whole:
-            return {key: whole}
+    if isinstance(whole := _decode(body), list) and whole:
+        return {key: whole}
+    fitting: list[dict[str, Any]] = []
+
+    def take_list(fence: re.Match[str]) -> str:
+        found = _decode(fence[1])
+        if not (isinstance(found, list) and found):
+            return fence[0]
+        fitting.append({key: found})
+        return ""
+
     # Also beside a fence: whichever of two results is meant is not known.
-    fitting = [record for *_, found in find_json_objects(body, completion) if key in (record := fold_keys(found))]
+    rest = _FENCE.sub(take_list, body)
+    fitting += [record for *_, found in find_json_objects(rest, completion) if key in (record := fold_keys(found))]
     if any(record != fitting[0] for record in fitting):
         why = f"it holds {len(fitting)} different objects with {key!r}"
         raise unreadable_error(completion, why, kind="different-objects")
