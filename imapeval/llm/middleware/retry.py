@@ -206,19 +206,25 @@ class RetryingModel(ModelWrapper):
         if error.kind == "rate-limit":
             if retry_after > _LONGEST_RETRY_AFTER:
                 raise ServiceError(
-                    f"{error} It asks for a pause of {retry_after / 60:.0f} minutes.", kind="rate-limit"
+                    f"{_end_sentence(error)} It asks for a pause of {retry_after / 60:.0f} minutes.", kind="rate-limit"
                 ) from error
             if call.failures >= _MAX_RATE_LIMITED:
                 if self._last_success >= call.started:
                     raise error
                 minutes = (asyncio.get_running_loop().time() - call.started) / 60
                 raise ServiceError(
-                    f"{error} It has rejected every request for {minutes:.0f} minutes.", kind="rate-limit"
+                    f"{_end_sentence(error)} It has rejected every request for {minutes:.0f} minutes.",
+                    kind="rate-limit",
                 ) from error
         elif call.failures >= _max_attempts(error):
             raise error
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (call.failures - 1))
         return min(retry_after, _LONGEST_RETRY_AFTER) + self._random.uniform(0, longest)
+
+
+def _end_sentence(error: ProviderError) -> str:
+    message = str(error)
+    return message if message.endswith((".", "?")) else f"{message}."
 
 
 def _is_paid(error: ProviderError) -> bool:
@@ -262,7 +268,8 @@ class CircuitBreaker:
 
     def __init__(self, random: Random) -> None:
         self._random = random
-        self._failing: set[int] = set()
+        # With the requests themselves, because the id of one that is gone may be given to another.
+        self._failing: dict[int, Request] = {}
         self._outage: _Outage | None = None
         self._has_answered = False
 
@@ -326,7 +333,7 @@ class CircuitBreaker:
         # A server error or an unreadable reply shows that there is a server.
         self._has_answered |= error.kind in ("server", "unreadable-reply")
         if self._outage is None:
-            self._failing.add(id(request))
+            self._failing[id(request)] = request
             if error.kind == "unreachable" or len(self._failing) >= _OUTAGE_THRESHOLD:
                 # A server that was never seen is given up so soon that the error is enough.
                 _log.log(logging.WARNING if self._has_answered else logging.INFO, "waiting for the server: %s", error)
@@ -337,8 +344,8 @@ class CircuitBreaker:
             outage.next_at = now + pause
             if outage.next_at > outage.since + (_LONGEST_OUTAGE if self._has_answered else _LONGEST_OUTAGE_AT_START):
                 outage.verdict = (
-                    f"{error} imapeval gave up after {now - outage.since:.0f} s; the same command continues where it "
-                    "stopped."
+                    f"{_end_sentence(error)} imapeval gave up after {now - outage.since:.0f} s; the same command "
+                    "continues where it stopped."
                 )
                 outage.next_at = now + _VERDICT_SECONDS
 
