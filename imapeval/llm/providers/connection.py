@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from asyncio import gather
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import openai
 
-from imapeval.errors import ServiceError
-from imapeval.redaction import get_logger, hide_secrets, register_url_secrets
+from imapeval.llm.providers.proxies import naming_proxies
+from imapeval.redaction import get_logger, hide_secrets
 
 if TYPE_CHECKING:
     import ssl
@@ -26,9 +25,6 @@ _CONNECT_SECONDS = 10.0
 _CONNECTIONS_OF_CLIENT = 8
 """At every request and reply, a client asks each of its idle connections whether the server has closed it (httpcore2
 2.16). With all 64 in one client that is a third of the processor time of a call."""
-
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
-"""Environment variables, in either case, that name a proxy."""
 
 max_reply_bytes: ContextVar[int] = ContextVar("imapeval_largest_reply")
 """Largest reply to the current task's request, in bytes, both compressed and decompressed."""
@@ -74,10 +70,7 @@ class ClientPool:
 def _open_client(address: str, *, login: tuple[str, str] | None, key: str | None) -> openai.AsyncOpenAI:
     # Configured for redaction, because it logs the URL of each request.
     get_logger("httpx2")
-    proxies = [os.environ[name] for name in os.environ if name.lower() in _PROXIES]
-    for proxy in proxies:
-        register_url_secrets(proxy if "://" in proxy else f"http://{proxy}")
-    try:
+    with naming_proxies():
         client = _Client(
             auth=login,
             verify=_load_certificates(),
@@ -90,12 +83,6 @@ def _open_client(address: str, *, login: tuple[str, str] | None, key: str | None
             # Local servers are never reached through a proxy from the environment.
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
         )
-    except (ValueError, ImportError, httpx2.InvalidURL) as error:
-        raise ServiceError(
-            f"a proxy cannot be used ({error}). Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; an address such as "
-            "http://USER:PASSWORD@HOST:3128 is expected.",
-            kind="unreachable",
-        ) from error
     return openai.AsyncOpenAI(
         base_url=address,
         api_key=key or "none",  # the package requires one

