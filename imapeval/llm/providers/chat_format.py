@@ -110,18 +110,21 @@ def parse_reply(content: bytes | str, request: Request, *, sender: str, answered
         ProviderError: The reply is a refusal, truncated, without text, or not a chat completion, or repeats a password.
         ServiceError: The reply is an error in spite of its status; see `to_error`.
     """
+    repaired = _repair(content)
     try:
-        reply = _Reply.model_validate_json(_repair(content))
-        _check_envelope(reply, content)
+        reply = _Reply.model_validate_json(repaired)
+        _check_envelope(reply, repaired)
     except ValueError as error:
-        text = content if isinstance(content, str) else content.decode(errors="replace")
+        text = repaired.decode(errors="replace")
         fault = ErrorReply.parse(200, text)
         if re.fullmatch("[45][0-9][0-9]", fault.code):  # OpenRouter's errors after it has begun to reply
             raised = to_error(ErrorReply.parse(int(fault.code), text), request, sender=sender, answered=answered)
             if isinstance(raised, ProviderError):
-                raised.tokens = find_usage(content)
+                raised.tokens = find_usage(repaired)
             raise raised from error
-        raise unreadable_reply(text, sender=sender, expected="a chat completion", tokens=find_usage(content)) from error
+        raise unreadable_reply(
+            text, sender=sender, expected="a chat completion", tokens=find_usage(repaired)
+        ) from error
     choice = reply.choices[0]
     usage = parse_usage(reply.usage)
     answer, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
@@ -335,12 +338,12 @@ def _repair(content: bytes | str) -> bytes:
     return raw
 
 
-def _check_envelope(reply: _Reply, content: bytes | str) -> None:
+def _check_envelope(reply: _Reply, content: bytes) -> None:
     """Raise a ValueError for a reply that reports an error beside its text, or that has a field twice."""
     if reply.error:
         raise ValueError("the reply reports an error")
     listed = sum(bool(choice.logprobs) for choice in reply.choices)
-    text = content if isinstance(content, str) else content.decode(errors="replace")
+    text = content.decode(errors="replace")
     # Which of two texts counts is not known. Counted first, because parsing twice takes time.
     if sum(1 for _ in _CONTENT.finditer(text)) > len(reply.choices) + listed:
         json.loads(text, object_pairs_hook=_refuse_duplicates)
