@@ -332,7 +332,7 @@ def format_report(report: Mapping[str, Any]) -> str:
 
 def format_usd(usd: float) -> str:
     """Return an amount for people: in cents, and with two significant digits below ten cents."""
-    return f"USD {usd:.2f}" if usd >= 0.1 or not usd else f"USD {Decimal(f'{usd:.2g}'):f}"
+    return f"USD {usd:.2f}" if usd >= 0.0995 or not usd else f"USD {Decimal(f'{usd:.2g}'):f}"
 
 
 def _describe_cost(report: Mapping[str, Any]) -> str:
