@@ -11,7 +11,6 @@ answer out of means, and lets its test case fail. No exception is raised, so tha
 
 from __future__ import annotations
 
-import math
 import re
 import socket
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.integrations.adapter import choose_scorer
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers import chat_format, openai
-from imapeval.report.thresholds import Threshold
+from imapeval.report.thresholds import Threshold, make_threshold
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -74,8 +73,6 @@ class _MetricBase:
         scorer: Scorer | None = None,
         **options: Any,
     ) -> None:
-        if threshold is not None and not (_is_number(threshold) and math.isfinite(threshold)):
-            raise UsageError(f"threshold is {threshold!r}. Give a number, or None for no verdict.")
         given = {"metrics": metrics, "model": model, **options}
         if scorer is None and model is not None:
             if options.get("llm") is not None:
@@ -84,6 +81,7 @@ class _MetricBase:
         # DeepEval makes a copy for every test case from the attributes that are named like parameters. `scorer`
         # stands for `metrics`, `model` and the options, which therefore need no attributes.
         self.scorer = choose_scorer(scorer, given)
+        make_threshold(self.scorer.metrics[0], threshold)  # checks it
         self.threshold = threshold
         self.name = name or self.scorer.metrics[0].name
         self.include_reason = include_reason
@@ -200,7 +198,8 @@ class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
     Args:
         metrics: Names separated by commas, or a list of names and `Metric` objects; by default "imapscore". The first
             one is the score; the others are in `score_breakdown`, with the parts of the score.
-        threshold: What the score has to reach or, if lower is better, must not exceed. None for no verdict.
+        threshold: What the score has to reach or, if lower is better, must not exceed; within the range of the metric.
+            None for no verdict.
         model: A model of DeepEval that reads the texts, or its name as DeepEval's own metrics accept it. With None,
             texts are read by `llm`, or offline.
         name: The name that DeepEval shows and by which it computes means; by default that of the first metric.
@@ -214,7 +213,8 @@ class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
         assessment: The full result for the last test case; in a notebook it shows the facts as a table.
 
     Raises:
-        UsageError: A metric, model or file does not exist, or an option is invalid.
+        UsageError: A metric, model or file does not exist, or an option is invalid, also the threshold of 0.5 for a
+            metric whose range is another.
     """
 
     _case = _cases.LLMTestCase
@@ -267,12 +267,12 @@ class DeepEvalModel:
             raise UsageError(f"DeepEval cannot open the model {model!r}: {error}") from error
         self.concurrency = concurrency or CONCURRENCY
         self._identity = _make_identity(self._model)
-        self._holds = self._model.supports_structured_outputs() is True
+        self._supports_schema = self._model.supports_structured_outputs() is True
         self._given = repr(model) if isinstance(model, str) else f"{type(model).__name__} at {id(model):#x}"
 
     def __repr__(self) -> str:
         # Part of the key of shared scorers: metrics with the same model share one, like metrics with the same `llm`.
-        return f"<HostModel {self._identity} by {self._given}, concurrency {self.concurrency}>"
+        return f"<DeepEvalModel {self._identity} by {self._given}, concurrency {self.concurrency}>"
 
     @property
     def identity(self) -> str:
@@ -288,12 +288,12 @@ class DeepEvalModel:
         """
         sender = f"the model {self._identity!r}"
         if request.given:
-            raise ServiceError(f"{sender} tells no probabilities of a given text.", kind="unsupported")
-        if request.json or (request.schema is not None and not self._holds):
-            raise ProviderError(f"{sender} cannot be held to this form of answer.", kind="unsupported")
-        held = {} if request.schema is None else {"schema": _make_schema_class(request.schema)}
+            raise ServiceError(f"{sender} does not return the probabilities of given texts.", kind="unsupported")
+        if request.json or (request.schema is not None and not self._supports_schema):
+            raise ProviderError(f"{sender} does not support this response format.", kind="unsupported")
+        options = {} if request.schema is None else {"schema": _make_schema_class(request.schema)}
         try:
-            made = await self._model.a_generate(write_prompt(request.messages), **held)
+            made = await self._model.a_generate(write_prompt(request.messages), **options)
         except Exception as error:
             # It may come from any of many packages; an unknown error becomes the failure of the sample.
             if (known := _translate_error(error, request, sender=sender)) is not None:
@@ -367,19 +367,22 @@ def _translate_error(error: BaseException, request: Request, *, sender: str) -> 
     while cause is not None:
         status = getattr(cause, "status_code", None)
         said = f"{type(cause).__name__}: {cause}"
-        if status in (401, 403):
-            return ServiceError(f"{sender} does not let us in ({said}). Check its key.", kind="auth")
         if isinstance(status, int):
-            text = str(getattr(getattr(cause, "response", None), "text", cause))
-            return chat_format.to_error(chat_format.ErrorReply.parse(status, text), request, sender=sender)
+            response = getattr(cause, "response", None)
+            fault = chat_format.ErrorReply.parse(status, str(getattr(response, "text", cause)))
+            pause = openai.read_retry_after(getattr(response, "headers", None) or {})
+            raised = chat_format.to_error(fault, request, sender=sender, retry_after=pause)
+            # The key may be another than the OPENAI_API_KEY that the message names.
+            refused = raised.kind == "auth"
+            return ServiceError(f"{sender} refused the key ({said}). Check it.", kind="auth") if refused else raised
         if isinstance(cause, _errors.DeepEvalError):
-            return ServiceError(f"{sender} cannot be asked: {cause}", kind="auth")
+            return ServiceError(f"{sender} cannot be used: {cause}", kind="auth")
         if isinstance(cause, TimeoutError):
             return ProviderError(f"{sender} did not answer in time ({said}).", kind="timeout")
         # anyio raises a plain OSError if no address of a server answers.
         if isinstance(cause, ConnectionRefusedError | socket.gaierror) or type(cause) is OSError:
             return ProviderError(f"{sender} cannot be reached ({said}). Is the server running?", kind="unreachable")
         if isinstance(cause, ConnectionError):
-            return ProviderError(f"{sender} broke the connection off ({said}).", kind="server")
+            return ProviderError(f"{sender} closed the connection ({said}).", kind="server")
         cause = cause.__cause__ or cause.__context__
     return None

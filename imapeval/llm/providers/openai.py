@@ -123,7 +123,7 @@ class OpenAIModel:
                     sender=self._sender,
                     answered=self._answered,
                     keyed=self._key is not None,
-                    retry_after=_read_retry_after(response.headers),
+                    retry_after=read_retry_after(response.headers),
                 )
             # Requests in flight meet the same rejection and get here as well.
             self._refused |= {name}
@@ -251,7 +251,7 @@ async def _close_with_loop(clients: ClientPool) -> AsyncGenerator[None, None]:
         del _closers[clients]
 
 
-def _read_retry_after(headers: Mapping[str, str]) -> float | None:
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds after which to retry, from Retry-After (RFC 9110 10.2.3) or OpenAI's retry-after-ms."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)

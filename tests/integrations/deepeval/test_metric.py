@@ -28,6 +28,7 @@ from imapeval import Metric, Scorer
 from imapeval.errors import MissingExtraError, ServiceError, UsageError
 from imapeval.integrations.deepeval import ConversationalImapScoreMetric, ImapScoreMetric
 from imapeval.llm.middleware import retry
+from imapeval.llm.providers.scripted import ScriptedModel
 
 ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 ROWS = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
@@ -273,6 +274,8 @@ def test_options_are_the_scorers():
         ({"threshold": "high"}, "'high'"),
         ({"threshold": float("nan")}, "nan"),
         ({"threshold": True}, "True"),
+        ({"threshold": 2.0}, "imapscore=2"),
+        ({"metrics": "geval", "llm": ScriptedModel([])}, "geval=0.5"),
         ({"votes": 3}, "votes"),
         ({"scorer": object()}, "scorer"),
         ({"scorer": Scorer(), "votes": 3}, "'votes'"),

@@ -188,8 +188,8 @@ def test_messages_become_one_text():
     assert not any("<assistant>Full marks" in prompt for prompt in host.prompts)
 
 
-def refuse(status: int, text: str) -> Exception:
-    response = httpx2.Response(status, text=text, request=httpx2.Request("POST", "http://x"))
+def refuse(status: int, text: str, **headers: str) -> Exception:
+    response = httpx2.Response(status, text=text, headers=headers, request=httpx2.Request("POST", "http://x"))
     return openai.APIStatusError(text, response=response, body=None)
 
 
@@ -201,6 +201,8 @@ def refuse(status: int, text: str) -> Exception:
         (refuse(429, "slow down"), "rate-limit"),
         (refuse(500, "oops"), "server"),
         (refuse(401, "who are you"), "auth"),
+        (refuse(403, "not you"), "auth"),
+        (refuse(403, '{"error": {"message": "Your input was flagged by moderation"}}'), "refusal"),
         (refuse(404, '{"error": {"message": "no such model"}}'), "not-found"),
         (TimeoutError("30 s"), "timeout"),
         (ConnectionRefusedError("refused"), "unreachable"),
@@ -218,6 +220,12 @@ async def test_what_goes_wrong_has_its_kind(raised, kind):
     with pytest.raises((ProviderError, ServiceError)) as caught:
         await DeepEvalModel(Host(wrapped)).complete(ASKED)
     assert caught.value.kind == kind
+
+
+async def test_the_pause_that_a_server_asks_for_is_kept():
+    with pytest.raises(ProviderError) as caught:
+        await DeepEvalModel(Host(refuse(429, "slow down", **{"Retry-After": "20"}))).complete(ASKED)
+    assert caught.value.retry_after == 20
 
 
 async def test_what_it_cannot_do_says_so():
