@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -107,6 +108,8 @@ _LOCK = threading.Lock()
 def shared_scorer(**options: Any) -> Scorer:
     """Return the process-wide scorer with these options, for hosts that call a bare function for every answer.
 
+    With another key or server in the environment, it is another one.
+
     Args:
         **options: Options of `Scorer`; None means that an option is not given.
 
@@ -114,7 +117,9 @@ def shared_scorer(**options: Any) -> Scorer:
         UsageError: See `Scorer`.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    key = repr(sorted(given.items()))
+    # Otherwise a notebook would have to be started again once its key or server is corrected.
+    server = [os.environ.get(name) for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")]
+    key = repr((sorted(given.items()), server))
     with _LOCK:
         if key not in _SCORERS:
             known = inspect.signature(Scorer).parameters
@@ -199,14 +204,16 @@ class HostScorer:
         return self._split(await self.scorer.ascore(**fields))
 
     def _split(self, assessment: Assessment) -> list[Assessment]:
-        """Return an assessment per metric, with the imaps if the metric needs them."""
+        """Return an assessment per metric, with the imaps if the metric needs them; the first has the cost of all."""
         return [
             replace(
                 assessment,
                 outcomes={metric.name: assessment.outcomes[metric.name]},
                 records=assessment.records if "imap" in metric.requires else (),
+                # Hosts add up what stands beside each score.
+                spent=None if place else assessment.spent,
             )
-            for metric in self.scorer.metrics
+            for place, metric in enumerate(self.scorer.metrics)
         ]
 
 
@@ -214,7 +221,8 @@ def describe_score(assessment: Assessment, threshold: Threshold | None = None) -
     """Return the details of the first metric's score other than its value and reason, as JSON values.
 
     Keys are `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `verdict` ("pass", "fail"
-    or "too close to call"), and `tokens` and `usd` of a language model; those that do not apply are absent.
+    or "too close to call"), and `tokens` and `usd` of a language model, which the first of several metrics has for all
+    of them; those that do not apply are absent.
     """
     verdict = judge_answer(assessment.outcomes, threshold)
     spent, outcome = assessment.spent, assessment.outcomes[assessment.metric]

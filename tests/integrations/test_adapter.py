@@ -287,10 +287,12 @@ def test_what_a_model_cost() -> None:
     def refuse(_: object) -> Completion:
         return Completion("nothing to read", "stop", "scripted", Usage(100, 10))
 
-    with Scorer(llm=ScriptedModel(refuse), price=Price(1.0, 2.0)) as scorer:
-        (scored,) = HostScorer(scorer=scorer).score(question=ASKED, response="Rest.", reference="Rest.")
+    with Scorer("imapscore,rouge1", llm=ScriptedModel(refuse), price=Price(1.0, 2.0)) as scorer:
+        scored, other = HostScorer(scorer=scorer).score(question=ASKED, response="Rest.", reference="Rest.")
     assert scored.failure is not None
     assert scored.spent is not None
     told = describe_score(scored)
     assert told["tokens"] == 110 * scored.spent.calls > 0
     assert told["usd"] == pytest.approx(scored.spent.calls * 120 / 1e6)
+    # A sum over the scores counts it once.
+    assert describe_score(other).keys().isdisjoint({"tokens", "usd"})
