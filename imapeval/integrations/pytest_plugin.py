@@ -223,7 +223,10 @@ class _ScoreSummary:
         if len(self._close) > _MAX_LISTED:
             terminalreporter.line(f"and {len(self._close) - _MAX_LISTED} more {_TOO_CLOSE}")
         for verdict in verdicts:
-            terminalreporter.line(f"threshold: {verdict}", green=verdict.met, red=not verdict.met)
+            metric = verdict.to_dict()["metric"]
+            absent = f"{verdict.name}: no test computed {metric}. Add it to --imapeval-metrics."
+            said = absent if by_metric and metric not in by_metric else verdict
+            terminalreporter.line(f"threshold: {said}", green=verdict.met, red=not verdict.met)
 
     def _judge(self, config: pytest.Config) -> list[AnyVerdict]:
         limited = self._thresholds or self._max_contradictions is not None
@@ -334,10 +337,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"imapeval_unscored is {unscored!r}. Write fail or skip.")
     if _read_setting(config, "imapeval_base_url") and not _read_setting(config, "imapeval_llm"):
         raise pytest.UsageError("imapeval_base_url is given and imapeval_llm is not. Name the model, too.")
+    if (most := config.getoption("imapeval_max_contradictions")) is not None and most < 0:
+        raise pytest.UsageError(f"--imapeval-max-contradictions is {most}. Give 0 or more.")
     if not hasattr(config, "workerinput"):
         summary = _ScoreSummary(
             _parse_thresholds(config.getoption("imapeval_mean") or []),
-            max_contradictions=config.getoption("imapeval_max_contradictions"),
+            max_contradictions=most,
         )
         config.pluginmanager.register(summary, "imapeval-summary")
 

@@ -282,6 +282,15 @@ def test_a_mean_outside_the_range_is_refused(run: Run):
 
 
 @pytest.mark.slow
+def test_a_limit_for_a_metric_that_no_test_computed_names_the_option(run: Run):
+    done = run(PLAIN, *QUICK, "--imapeval-mean", "rouge2=0.1", "--imapeval-max-contradictions", "1")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(
+        ["threshold: *rouge2*--imapeval-metrics*", "threshold: contradictions*imapscore*--imapeval-metrics*"]
+    )
+
+
+@pytest.mark.slow
 def test_settings_of_the_configuration_file_and_tests_that_nobody_scored(run: Run, pytester: pytest.Pytester):
     pytester.makeini("[pytest]\nimapeval_metrics = rouge2\nimapeval_unscored = skip\n")
     pytester.makepyfile(test_answers=PLAIN)
@@ -298,6 +307,7 @@ def test_settings_of_the_configuration_file_and_tests_that_nobody_scored(run: Ru
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (["--imapeval-max-contradictions", "-1"], "*--imapeval-max-contradictions is -1.*"),
         (["--imapeval-mean", "imapscore"], "*'imapscore' is not METRIC=VALUE*"),
         (["--imapeval-mean", "imapscor=1"], "*unknown metric 'imapscor'. Did you mean imapscore*"),
         (["--imapeval-unscored", "pass"], "*imapeval_unscored is 'pass'. Write fail or skip."),
