@@ -267,6 +267,7 @@ class _HashingInserter:
 @contextmanager
 def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
     """Provide an empty database with all tables; when it is filled, create the indexes and move it into place."""
+    callers: OSError | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -281,7 +282,12 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
                     f"{schema.TABLES}"
                 )
                 connection.execute("BEGIN")
-                yield connection
+                try:
+                    yield connection
+                except OSError as error:
+                    # Of `progress`, such as of a pipe that was closed: SQLite has errors of its own.
+                    callers = error
+                    raise
                 connection.execute("COMMIT")
                 connection.executescript(schema.INDEXES)
             with draft.open("rb+") as file:
@@ -291,6 +297,8 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
         finally:
             draft.unlink(missing_ok=True)
     except (OSError, sqlite3.Error) as error:
+        if error is callers:
+            raise
         raise ResourceError(
             f"the graph cannot be written to {path} ({error}). Free some space, or choose another folder."
         ) from error

@@ -1,13 +1,25 @@
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from imapeval.graph.model import Concept
 from imapeval.graph.store.cycles import cut_cycles, find_broad
+from imapeval.graph.store.writer import write_graph
 
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40, unique=True)
+
+
+def test_an_error_of_the_progress_is_not_the_files(tmp_path: Path) -> None:
+    def fail(*_: int) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        write_graph(tmp_path / "graph.sqlite", [Concept("x:1", "Flu", "disease", ())], [], progress=fail)
+    assert not list(tmp_path.iterdir())
 
 
 def cut(edges: list[tuple[int, int]], nodes: int = 10) -> list[tuple[int, int]]:
