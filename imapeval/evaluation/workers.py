@@ -235,11 +235,9 @@ async def evaluate_in_workers(
             raise
         except BaseException:
             failed.set()
-            if server is not None:
-                server.refuse()
             raise
 
-    server = None if llm is None else ModelServer(llm, host=workers.host, workers=workers.size, stop=stop)
+    server = None if llm is None else ModelServer(llm, host=workers.host, workers=workers.size, is_stopped=stopped)
     async with server or nullcontext():
         scorer = BatchScorer(partial(open_parts, llm=server.client) if server else open_parts, references)
         try:

@@ -18,6 +18,7 @@ from imapeval.errors import ImapEvalError, ServiceError
 from imapeval.llm.protocol import STOPPED, CachingModel, Completion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from imapeval.llm.protocol import Model, Request
@@ -121,8 +122,8 @@ class SharedModel:
     def _unreachable(self) -> ServiceError:
         host, port = self.address
         return ServiceError(
-            f"the process that asks the language model does not answer at {host}:{port}. If it is still running, "
-            "let the machines of the cluster connect to each other on all ports.",
+            f"the process that asks the language model does not answer at {host}:{port}. If it is still running "
+            "and this is another machine, let the two connect to each other on all ports.",
             kind="unreachable",
         )
 
@@ -136,17 +137,16 @@ class ModelServer:
         model: The model.
         host: Address of this machine at which the workers reach it.
         workers: Number of workers that share the model's concurrency.
-        stop: Once set, further requests are refused; those under way are finished.
+        is_stopped: Whether further requests are refused; those under way are finished.
 
     Attributes:
         client: The model for the workers.
     """
 
-    def __init__(self, model: Model, *, host: str, workers: int, stop: asyncio.Event | None = None) -> None:
+    def __init__(self, model: Model, *, host: str, workers: int, is_stopped: Callable[[], bool] | None = None) -> None:
         self._model = model
         self._token = secrets.token_bytes(_TOKEN_BYTES)
-        self._stop = stop
-        self._refusing = False
+        self._is_stopped = is_stopped
         self._connections: set[asyncio.Task[None]] = set()
         self._socket = socket.create_server((host, 0), backlog=_BACKLOG)
         share = -(-model.concurrency // workers)
@@ -164,10 +164,6 @@ class ModelServer:
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-
-    def refuse(self) -> None:
-        """Refuse further requests; those under way are finished."""
-        self._refusing = True
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A separate task, because the one that asyncio would create prints a traceback when it is cancelled.
@@ -189,7 +185,7 @@ class ModelServer:
                     self._model.reject(request, rejected)
 
     async def _complete(self, request: Request) -> Completion | Exception:
-        if self._refusing or (self._stop is not None and self._stop.is_set()):
+        if self._is_stopped is not None and self._is_stopped():
             return ServiceError("the run was stopped.", kind=STOPPED)
         (outcome,) = await asyncio.gather(self._model.complete(request), return_exceptions=True)
         if isinstance(outcome, Completion | ImapEvalError):

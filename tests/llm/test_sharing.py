@@ -125,7 +125,7 @@ async def test_who_does_not_know_the_token_is_not_read(token: bytes, monkeypatch
 
 async def test_once_stopped_nothing_more_is_asked():
     model, stop = ScriptedModel([COMPLETION]), asyncio.Event()
-    async with ModelServer(model, host="127.0.0.1", workers=1, stop=stop) as server:
+    async with ModelServer(model, host="127.0.0.1", workers=1, is_stopped=stop.is_set) as server:
         stop.set()
         with pytest.raises(ServiceError) as raised:
             await server.client.complete(REQUEST)
