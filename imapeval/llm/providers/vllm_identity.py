@@ -75,8 +75,8 @@ def _name_content(value: Any) -> Any:
             files = sorted(file for file in path.iterdir() if file.suffix in _MODEL_FILES)
             return f"{path.resolve().name}#{_digest(files)}"
         return f"{path.name}#{_digest([path])}" if path.is_file() else value
-    except (OSError, RuntimeError):
-        # A template written out is too long for the name of a file, or begins with "~".
+    except OSError:
+        # A template written out is too long for the name of a file.
         return value
 
 
