@@ -185,9 +185,9 @@ def _refuse_unjoined(runs: Sequence[Run], closed: _Key, opened: _Key | None) -> 
     if opened is None:
         return UsageError(f"{folders} has no answers. Give another run with --open.")
     return UsageError(
-        f"no answer in {folders} is to an item of the logs, such as {closed[1]!r} by {closed[0]!r}; it has, such as, "
-        f"{opened[1]!r} by {opened[0] or 'no system'!r}. Name systems as the logs name models, and the column with the "
-        "item's id by --open-item."
+        f"no answer in {folders} is to an item of the logs, such as {closed[1]!r} by {closed[0]!r}; it has, for "
+        f"example, {opened[1]!r} by {opened[0] or 'no system'!r}. Name systems as the logs name models, and the column "
+        "with the item's id by --open-item."
     )
 
 

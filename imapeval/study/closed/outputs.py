@@ -99,9 +99,9 @@ def read_outputs(files: OutputFiles, data: Path | None = None) -> Outputs:
     """
     tables, missing = read_task_table(files.tables)
     runs = [(run, path) for path in files.runs for run in read_runs(path)]
-    require_same_items(runs)
-    predicted = [] if data is None else read_predictions(files.predictions, data)
-    all_runs = [*tables, *(run for run, _ in runs), *predicted]
+    predicted = [] if data is None else [(run, data) for run in read_predictions(files.predictions, data)]
+    require_same_items([*runs, *predicted])
+    all_runs = [*tables, *(run for run, _ in [*runs, *predicted])]
     tasks = Counter(task.name for task in dict.fromkeys(run.task for run in all_runs))
     if twice := [name for name, count in tasks.items() if count > 1]:
         raise UsageError(

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.loaders import choose_loader
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
-from imapeval.study.closed.metrics.labels import NO_ANSWER, measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.metrics.labels import (
+    NO_ANSWER,
+    match_labels,
+    measure_label_sets,
+    measure_labels,
+    measure_sequences,
+    write_number,
+)
 from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order, measure_rankings
 
 if TYPE_CHECKING:
@@ -87,7 +94,7 @@ def read_closed_answers(
     if columns.order is not None and task != "ordinal":
         raise UsageError(f"the task {task!r} has no order. Leave out --order.")
     if (columns.scale is None) == (task == "grade"):
-        need = "needs to know between which numbers grades lie. Add --scale 0:5, or what it is"
+        need = "needs the scale of the grades. Add --scale LOW:HIGH, such as --scale 0:5"
         raise UsageError(f"the task {task!r} {need if task == 'grade' else 'has no scale. Leave out --scale'}.")
     rows = list(choose_loader(str(path))(str(path)))
     if not rows:
@@ -130,12 +137,10 @@ def _parse_text(cell: _Cell) -> str:
     """Return a label as text, so that true in JSON equals true in CSV."""
     if cell.value is None or (isinstance(cell.value, float) and not math.isfinite(cell.value)):
         return NO_ANSWER  # Parquet's empty cells are NaN
-    if isinstance(cell.value, bool):
-        return "true" if cell.value else "false"
-    if isinstance(cell.value, float) and cell.value.is_integer():
-        return str(int(cell.value))  # Parquet stores a column of whole numbers with gaps as floats
-    if isinstance(cell.value, (str, int, float)):
-        return str(cell.value).strip()
+    if isinstance(cell.value, (int, float)):
+        return write_number(cell.value)
+    if isinstance(cell.value, str):
+        return cell.value.strip()
     raise cell.refuse("which is no label", "Give a text or a number.")
 
 
@@ -196,7 +201,7 @@ def _read_labels(
     gold: Sequence[_Cell], predicted: Sequence[_Cell], scores: Sequence[_Cell] | None, positive: str | None
 ) -> list[MetricFamily]:
     right = _parse_all(_parse_label, gold)
-    given = _parse_all(_parse_text, predicted)
+    given = match_labels(_parse_all(_parse_text, predicted), right)
     return measure_labels(right, given, scores=None if scores is None else _read_scores(scores, right, positive))
 
 
@@ -216,7 +221,7 @@ def _read_scores(cells: Sequence[_Cell], gold: Sequence[str], positive: str | No
         )
     chosen = positive or next((label for label in labels if label.casefold() in _POSITIVE), None)
     if len(labels) == 2 and chosen not in labels:
-        raise UsageError(f"which label are the scores of? Say --positive with one of: {', '.join(labels)}.")
+        raise UsageError(f"it is unclear which label the scores are of. Give --positive one of: {', '.join(labels)}.")
     return {chosen or labels[0]: _parse_all(_parse_number, cells)}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import is_blank, is_missing, list_columns, read_number, short_repr
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
-from imapeval.study.closed.metrics.labels import NO_ANSWER
+from imapeval.study.closed.metrics.labels import NO_ANSWER, match_labels, write_number
 from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.samples.rows import Row
 
-KINDS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
-    "labels": ("labels", ("accuracy", "f1-macro", "f1-weighted")),
-    "multilabel": ("multilabel", ("f1-micro", "f1-weighted", "exact-match-ratio", "hamming-score")),
-    "sequence": ("sequence", ("f1-micro", "f1-macro")),
-    "grade": ("grade", ("edrm", "spearman")),
-    "ranking": ("ranking", ("strict-accuracy", "lenient-accuracy", "mrr")),
+KINDS: Mapping[Kind, tuple[str, ...]] = {
+    "labels": ("accuracy", "f1-macro", "f1-weighted"),
+    "multilabel": ("f1-micro", "f1-weighted", "exact-match-ratio", "hamming-score"),
+    "sequence": ("f1-micro", "f1-macro"),
+    "grade": ("edrm", "spearman"),
+    "ranking": ("strict-accuracy", "lenient-accuracy", "mrr"),
 }
-"""Values of the column `kind`, with the kind of task and its metrics."""
+"""Values of the column `kind`, with the metrics of the task."""
 
 _NEEDED = ("task", "kind", "id", "gold", "predicted")
 _MODEL = ("model", "system")
@@ -48,7 +48,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
 
     Columns: `task`, `kind` (a key of `KINDS`), `id`, `gold`, `predicted`; optional `model` (or `system`), `run` (or
     `seed`), `share` of the training data, `group` of items that are not independent and, for grades, `scale` ("0:5"). A
-    list is JSON; tags may stand between spaces. No answer (null or an empty cell) is wrong, and counted.
+    list is JSON; tags may also be separated by spaces. No answer (null or a blank cell) is wrong, and counted.
 
     Returns:
         The runs, and the number of missing answers by task and model.
@@ -72,7 +72,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
                 )
             name, item = (str(row.fields[column]) for column in ("task", "id"))
             model, run = (
-                str(next((row.fields[column] for column in columns if row.fields.get(column) is not None), ""))
+                str(next((row.fields[column] for column in columns if not is_missing(row.fields.get(column))), ""))
                 for columns in (_MODEL, _RUN)
             )
             described = f"{row.fields['kind']}, scale {row.fields.get('scale') or 'none'}"
@@ -82,11 +82,11 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
                 elif tasks[name][0] != described:
                     raise ValueError(f"{described}, where the task {name!r} was {tasks[name][0]}")
                 task = tasks[name][1]
-                share = parse_share(1 if row.fields.get("share") is None else row.fields["share"])
+                share = parse_share(1 if is_missing(row.fields.get("share")) else row.fields["share"])
                 answer = _read_pair(row, task)
             except ValueError as error:
                 raise InputError(str(error), path=path, line=row.line, fix="See docs/closed.md.") from error
-            missing[name, model] += row.fields["predicted"] in (None, "")
+            missing[name, model] += is_blank(row.fields["predicted"])
             _, answers = found.setdefault((name, model, run, share), (path, {}))
             if item in answers:
                 raise InputError(
@@ -96,7 +96,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
                     fix="Give repeated runs a column `run`, and models a column `model`.",
                 )
             answers[item] = answer
-            group = "" if row.fields.get("group") is None else str(row.fields["group"])
+            group = "" if is_missing(row.fields.get("group")) else str(row.fields["group"])
             if groups.setdefault(name, {}).setdefault(item, group) != group:
                 raise InputError(
                     f"the item {item!r} of {name} is in the group {group!r} here, and in {groups[name][item]!r} before",
@@ -105,13 +105,13 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
                     fix="Give an item the same group in all rows.",
                 )
     runs = [
-        (TaskRun(tasks[name][1], model, run, share, answers, groups=groups[name]), path)
+        (TaskRun(tasks[name][1], model, run, share, _match_run(answers, tasks[name][1]), groups=groups[name]), path)
         for (name, model, run, share), (path, answers) in found.items()
     ]
     require_same_items(runs)
     for run, path in runs:
         if len(run.answers) < 2:
-            raise InputError(f"has one answer only to {run.task.name}", path=path, fix="Give two or more.")
+            raise InputError(f"has only one answer to {run.task.name}", path=path, fix="Give two or more.")
         if len(set(run.groups.values())) == 1 and all(run.groups.values()):
             raise InputError(
                 f"all items of {run.task.name} are in one group",
@@ -121,11 +121,19 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
     return [run for run, _ in runs], {key: count for key, count in missing.items() if count}
 
 
+def _match_run(answers: Mapping[str, tuple[Any, Any]], task: Task) -> Mapping[str, tuple[Any, Any]]:
+    if task.kind != "labels":
+        return answers
+    right, given = zip(*answers.values(), strict=True)
+    return dict(zip(answers, zip(right, match_labels(given, right), strict=True), strict=True))
+
+
 def _make_task(name: str, row: Row) -> Task:
     named = row.fields["kind"]
     if not isinstance(named, str) or named not in KINDS:
         raise ValueError(f"the kind {short_repr(named)} is not one of {', '.join(KINDS)}")
-    kind, metrics = KINDS[named]
+    kind = cast("Kind", named)
+    metrics = KINDS[kind]
     if kind != "grade":
         return Task(name=name, kind=kind, metrics=metrics)
     low, high = map(read_number, str(row.fields.get("scale") or "").partition(":")[::2])
@@ -140,8 +148,10 @@ def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
     for column in ("gold", "predicted"):
         value = row.fields[column]
         try:
-            none = value in (None, "") and (column == "predicted" or task.kind == "multilabel")
-            sides.append(_NONE[task.kind] if none and task.kind in _NONE else parse_answer(value, task))
+            none = is_blank(value) and (column == "predicted" or task.kind == "multilabel")
+            sides.append(
+                _NONE[task.kind] if none and task.kind in _NONE else parse_answer(_name_labels(value, task.kind), task)
+            )
         except ValueError as error:
             raise ValueError(
                 f"{column!r} is {short_repr(value)}, no answer of the kind {task.kind} ({error})"
@@ -149,3 +159,12 @@ def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
     if task.kind == "sequence":
         check_length(sides[0], sides[1], str(row.fields["id"]))
     return sides[0], sides[1]
+
+
+def _name_labels(value: Any, kind: Kind) -> Any:
+    """Return labels as text: JSON and Parquet, unlike CSV, may have numbers and booleans."""
+    if kind not in ("labels", "multilabel", "ranking"):
+        return value
+    if isinstance(value, list):
+        return [_name_labels(one, kind) if isinstance(one, (int, float)) else one for one in cast("list[Any]", value)]
+    return write_number(value) if isinstance(value, (int, float)) and not is_missing(value) else value

@@ -98,7 +98,7 @@ def compare_with_baseline(
     """Compare metrics with the baseline that knows only the system and the data set of an answer.
 
     The baseline scores the answers to a tenth of the questions, drawn at random, by the mean ratings of the systems on
-    the others; its coefficient is the mean over the ten parts (fewer with less than 20 questions), and over
+    the others; its coefficient is the mean over the ten parts (fewer with fewer than 20 questions), and over
     `PARTITIONS` such divisions. The interval of the difference is a bootstrap of the questions in which the means and
     the divisions are made anew, with Student's quantile: the standard error of the resamples, less what is due to their
     fewer divisions. How often it holds the truth: docs/study.md, "The baseline that reads no answer".

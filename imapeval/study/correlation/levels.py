@@ -86,7 +86,7 @@ def correlate(
     if of_systems and tuple(levels) != ("system",):
         raise UsageError(f"{of_systems[0]} compares systems. Use it with the level 'system' only.")
     if not 0 < confidence < 1:
-        raise UsageError(f"the confidence must lie between 0 and 1, not {confidence}")
+        raise UsageError(f"the confidence must lie between 0 and 1, not at {confidence:g}. Write 0.95 for 95%.")
     if np.isnan(rated.ratings).all():
         raise UsageError(
             "no answer has a rating. Give them with --ratings, or score data with columns ratings.<dimension>."

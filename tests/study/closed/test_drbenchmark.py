@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.drbenchmark.runs import TaskRun, read_predictions, read_runs
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
+from imapeval.study.closed.outputs import OutputFiles, read_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask
 
@@ -310,6 +311,23 @@ def test_runs_on_other_test_data_are_refused(tmp_path: Path):
         read_runs(tmp_path / "recipes" / "cas")
 
 
+@pytest.mark.parametrize("given", [".", "DrBenchmark-CAS-cls-1.json"])
+def test_the_data_set_is_the_innermost_folder_of_a_path(tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch):
+    sides = {"identifiers": ["a", "b"], "real_labels": [0, 9], "system_predictions": [0, 1]}
+    path = write_run(tmp_path / "DEFT-2021", "diamed", "CAS-cls-1", **sides)
+    monkeypatch.chdir(path.parent)
+    assert [run.task.name for run in read_runs(Path(given))] == ["DiaMED"]
+
+
+def test_predictions_and_runs_are_of_the_same_items(tmp_path: Path):
+    save(tmp_path / "QUAERO/emea/test.parquet", QUAERO, {"ner_tags": TAG_FEATURE})
+    predicted = predict(tmp_path / "p.jsonl", rows_of("QUAERO EMEA", {"x": "O O", "y": "O"}))
+    sides = {"real_labels": [["O"], ["O"]], "system_predictions": [["O"], ["O"]]}
+    path = write_run(tmp_path, "quaero", "x-emea-1", identifiers=["x", "z"], **sides)
+    with pytest.raises(InputError):
+        read_outputs(OutputFiles(logs=(), tables=(), runs=(path,), predictions=(predicted,)), tmp_path)
+
+
 # Data sets on disk.
 
 
@@ -415,10 +433,10 @@ def test_predictions_and_right_answers_from_disk(tmp_path: Path):
         ([{"task": "QUAERO EMEA", "id": "x", "predicted": "O"}], "model"),
         (rows_of("MedQA", {"x": "a"}), "unknown task"),
         (rows_of("QUAERO EMEA", {"x": 5}), "list of tags"),
-        (rows_of("QUAERO EMEA", {"x": ["O", "O"]}), "exactly the 2"),
+        (rows_of("QUAERO EMEA", {"x": ["O", "O"]}), "'y'"),
         ([*rows_of("QUAERO EMEA", {"x": "O O"}), *rows_of("QUAERO EMEA", {"x": "O O"})], "twice"),
         (rows_of("QUAERO EMEA", {"x": "O", "y": "O"}), "tags"),
-        (rows_of("QUAERO EMEA", {"x": "O O", "y": "O"}, share=2), "share"),
+        (rows_of("QUAERO EMEA", {"x": "O O", "y": "O"}, share=2), "^[^O]*2 is"),
     ],
 )
 def test_predictions_that_do_not_fit(tmp_path: Path, rows: list[dict[str, Any]], reason: str):

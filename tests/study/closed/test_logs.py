@@ -275,6 +275,12 @@ def test_several_right_numbers(tmp_path: Path):
     assert (answer.gold, answer.every) == ({"1", "2"}, True)
 
 
+def test_right_answers_that_differ_in_case_are_one_label(tmp_path: Path):
+    rows = [{"id": n, "system": "m", "answer": gold, "response": "yes"} for n, gold in enumerate(("Yes", "yes", "no"))]
+    found = read_logs([write_lines(tmp_path / "a.jsonl", rows)])
+    assert [(answer.labels, answer.right) for answer in found] == [(("Yes", "no"), right) for right in (1, 1, 0)]
+
+
 def test_a_table_as_csv(tmp_path: Path):
     path = tmp_path / "a.csv"
     path.write_text('id,system,options,answer,response,seed\n1,m,"[""x"", ""y""]",B,B,3\n', encoding="utf-8")
@@ -555,7 +561,7 @@ def test_bad_input_is_named(tmp_path: Path):
 
 def test_an_answer_that_is_there_twice(tmp_path: Path):
     row = {"id": 1, "system": "m", "options": ["x", "y"], "answer": "A", "response": "A"}
-    with pytest.raises(InputError, match="m to 1"):
+    with pytest.raises(InputError, match="m to '1'"):
         read_logs([write_lines(tmp_path / "a.jsonl", [row]), write_lines(tmp_path / "b.jsonl", [row])])
     runs = [row | {"run": 1}, row | {"run": 2}]
     assert len(read_logs([write_lines(tmp_path / "a.jsonl", runs)])) == 2

@@ -16,6 +16,8 @@ from imapeval.cli.main import app
 from imapeval.errors import InputError
 from imapeval.study.closed.baselines import measure_baselines
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
+from imapeval.study.closed.metrics.estimate import estimate_metrics
+from imapeval.study.closed.reading import AnswerColumns, read_closed_answers
 from imapeval.study.closed.task_table import KINDS, holds_tasks, read_task_table
 
 LABELS = ["a", "b", "b", "c", "a", "c"], {"one": ["a", "b", "c", "c", "a", "b"], "two": ["b", "b", "b", "c", "a", "c"]}
@@ -51,7 +53,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 def test_metrics_are_those_of_independent_libraries(tmp_path: Path):
     runs, missing = read_task_table([write(tmp_path / "t.jsonl", make_rows())])
     found = {(row.task, row.metric, row.model): row.mean for row in analyse_task_runs(runs).results}
-    assert {metric for _, metric, _ in found} == {metric for _, metrics in KINDS.values() for metric in metrics}
+    assert {metric for _, metric, _ in found} == {metric for metrics in KINDS.values() for metric in metrics}
     assert missing == {}
     for model in ("one", "two"):
         gold, given = LABELS[0], LABELS[1][model]
@@ -115,6 +117,48 @@ def test_a_row_that_cannot_be_is_refused_with_its_line(tmp_path: Path, change: d
     assert caught.value.line == len(rows)
 
 
+def test_empty_cells_of_csv_are_absent(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "task,kind,id,gold,predicted,model,share,run,group\nt,labels,1,a,a,m,,,\nt,labels,2,b, ,m,,,\n"
+        "t,labels,1,a,a,n,.5,,\nt,labels,2,b,b,n,.5,,\n"
+    )
+    (one, two), missing = read_task_table([path])
+    assert (one.share, two.share, one.run) == (1, 0.5, "")
+    assert missing == {("t", "m"): 1}
+
+
+@pytest.mark.parametrize("kind", ["labels", "ranking", "multilabel"])
+def test_numbers_are_labels_in_every_format(tmp_path: Path, kind: str):
+    rows = [{"task": "t", "kind": kind, "id": n, "gold": n, "predicted": given} for n, given in enumerate((0, 1, 1))]
+    if kind == "multilabel":
+        rows = [row | {"gold": [row["gold"]], "predicted": [row["predicted"]]} for row in rows]
+    (run,), _ = read_task_table([write(tmp_path / "t.jsonl", rows)])
+    right, given = run.answers["2"]
+    assert (list(right), list(given)) == (["2"], ["1"])
+
+
+def test_whole_numbers_with_a_point_are_the_right_labels(tmp_path: Path):
+    """pandas writes 1.0 in a column of whole numbers with gaps."""
+    path = tmp_path / "t.csv"
+    path.write_text("task,kind,id,gold,predicted\nt,labels,1,1,1.0\nt,labels,2,0,1.0\nt,labels,3,1,\n")
+    (run,), missing = read_task_table([path])
+    assert run.answers == {"1": ("1", "1"), "2": ("0", "1"), "3": ("1", "")}
+    assert missing == {("t", ""): 1}
+
+
+@pytest.mark.parametrize(
+    ("cells", "accuracy"),
+    # A right label may be written so itself.
+    [("1,1.0\n0,0.0\n1,\n0,0.0\n", 3 / 4), ("1.0,1.0\n1,1.0\n", 1 / 2)],
+)
+def test_whole_numbers_with_a_point_in_a_file_of_answers(tmp_path: Path, cells: str, accuracy: float):
+    path = tmp_path / "t.csv"
+    path.write_text(f"gold,predicted\n{cells}")
+    found = estimate_metrics(*read_closed_answers(path, AnswerColumns("gold", "predicted")), metrics=["accuracy"])
+    assert [row.value for row in found] == [pytest.approx(accuracy)]
+
+
 def test_models_have_to_answer_the_same_items(tmp_path: Path):
     with pytest.raises(InputError, match="items"):
         read_task_table([write(tmp_path / "t.jsonl", make_rows()[:-1])])
@@ -149,7 +193,7 @@ def test_baselines_are_those_of_dummy_classifiers(tmp_path: Path):
 def test_every_kind_of_task_has_baselines(tmp_path: Path):
     runs, _ = read_task_table([write(tmp_path / "t.jsonl", make_rows())])
     found = {(row.task, row.metric): row for row in measure_baselines(runs)}
-    assert {metric for _, metric in found} == {metric for _, metrics in KINDS.values() for metric in metrics}
+    assert {metric for _, metric in found} == {metric for metrics in KINDS.values() for metric in metrics}
     # By hand: O for every tag finds no entity, one grade for all orders nothing, and flu or gout is right in one of 3.
     assert found["drugs", "f1-micro"].majority == 0
     assert found["severity", "spearman"].majority == 0

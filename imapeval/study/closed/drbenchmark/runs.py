@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import is_missing, list_columns, read_number, short_repr
 from imapeval.files import refuse_stream
 from imapeval.parsing import parse_json
 from imapeval.study.closed.drbenchmark.data import read_data
@@ -127,8 +127,9 @@ def _agree(one: Any, other: Any) -> bool:
 
 def _find_task(path: Path) -> BenchmarkTask | None:
     # The scripts' own names of data sets are not reliable: those of DiaMED say CAS.
-    folders = {part.casefold() for part in path.parts[:-1]}
-    return next((task for task in load_tasks() if task.dataset.casefold() in folders and task.run in path.name), None)
+    folders = [part.casefold() for part in reversed(path.absolute().parts[:-1])]
+    found = [task for task in load_tasks() if task.dataset.casefold() in folders and task.run in path.name]
+    return min(found, key=lambda task: folders.index(task.dataset.casefold()), default=None)
 
 
 def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
@@ -143,7 +144,7 @@ def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
         reported = {name: value for name in task.metrics if (value := _find_reported(content, name)) is not None}
         run = TaskRun(task, str(settings["model_name"]), path.stem, share, answers, reported)
         if len(answers) != len(items) or len(answers) < 2:
-            raise ValueError("its items have not each an id of their own, or are fewer than two")
+            raise ValueError("two items have the same id, or there are fewer than two")
         for item, (right, given) in answers.items():
             check_length(right, given, item)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -160,8 +161,8 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
     training data. A predicted label is a text, or the number of a class in the data set, counted from 0.
 
     Raises:
-        InputError: A file cannot be read, a column is missing, a value or task is unknown, a data set is not there, or
-            a run has not one prediction for each test item.
+        InputError: A file cannot be read, a column is missing, a value or task is unknown, a data set is missing, or a
+            run does not have exactly one prediction for each test item.
         MissingExtraError: pyarrow is not installed.
     """
     known = {task.name.casefold(): task for task in load_tasks()}
@@ -186,10 +187,11 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
             if task.name not in sets:
                 sets[task.name] = read_data(data, task)
             try:
-                value, part = (
-                    parse_answer(predicted, task, sets[task.name].labels),
-                    parse_share(1 if share is None else share),
-                )
+                part = parse_share(1 if is_missing(share) else share)
+            except ValueError as error:
+                raise InputError(str(error), path=path, line=row.line, fix="Write 0.25 for a quarter.") from error
+            try:
+                value = parse_answer(predicted, task, sets[task.name].labels)
             except ValueError as error:
                 raise InputError(
                     f"{short_repr(predicted)} is no answer of the task {task.name} ({error})",
@@ -197,7 +199,9 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
                     line=row.line,
                     fix="See docs/closed.md.",
                 ) from error
-            _, answers = found.setdefault((task.name, str(model), str("" if run is None else run), part), (path, {}))
+            _, answers = found.setdefault(
+                (task.name, str(model), str("" if is_missing(run) else run), part), (path, {})
+            )
             if str(item) in answers:
                 raise InputError(
                     f"predicts {item!r} of {task.name} twice", path=path, line=row.line, fix="Give runs a column `run`."
@@ -208,8 +212,9 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
         gold = sets[name].gold
         if off := sorted(gold.keys() ^ answers.keys()):
             raise InputError(
-                f"{model}, run {run!r}, does not predict exactly the {len(gold)} test items of {name}: {off[0]!r} and "
-                f"{len(off) - 1} others are in one only",
+                f"{model}, run {run!r}, does not predict exactly the {len(gold)} test items of {name}: "
+                f"{len(gold.keys() - answers.keys())} are missing and {len(answers.keys() - gold.keys())} are unknown, "
+                f"such as {off[0]!r}",
                 path=path,
                 fix=f"Predict every item once, by the column {sets[name].task.id!r} of the data set.",
             )

@@ -209,14 +209,15 @@ def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
 def complete_labels(golds: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct right answers in order, completed with the missing one of yes and no, or true and false.
 
-    The added one follows the case of the first right answer: "No" beside "Yes".
+    Of spellings that differ in case alone, the first in order is the label. The added one follows the case of the first
+    right answer: "No" beside "Yes".
     """
-    labels = sorted(set(golds))
-    folded = {label.casefold() for label in labels}
+    folded = {label.casefold(): label for label in sorted(set(golds), reverse=True)}
+    labels = sorted(folded.values())
     for verdicts, opposites in zip(_VERDICTS, _OPPOSITES, strict=True):
-        if folded and folded <= verdicts:
+        if folded and folded.keys() <= verdicts:
             write = next((way for way in (str.upper, str.title) if labels[0] == way(labels[0])), str.lower)
-            labels += [write(label) for label in opposites - folded]
+            labels += [write(label) for label in opposites - folded.keys()]
     return tuple(sorted(labels))
 
 

@@ -115,27 +115,25 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
             found = scores.setdefault((entry.instance_id, entry.train_trial_index), {})
             for stat in entry.stats:
                 name = stat.name.name
-                if (
-                    name in _QUALITY
-                    and stat.count
-                    and found.setdefault(name, stat.sum / stat.count) != stat.sum / stat.count
-                ):
+                if name not in _QUALITY or not stat.count:
+                    continue
+                score = stat.sum / stat.count
+                fault = ""
+                if not 0 <= score <= 1:
+                    fault = f"{score:g} as {name}, which lies between 0 and 1"
+                elif found.setdefault(name, score) != score:
+                    fault = f"two values of {name}"
+                if fault:
                     raise InputError(
-                        f"gives {entry.instance_id[:60]!r} two values of {name}",
+                        f"gives {entry.instance_id[:60]!r} {fault}",
                         path=folder / "per_instance_stats.json",
                         fix=_FIX,
                     )
     known = {(one.instance.id, one.train_trial_index) for one in state.request_states}
-    for (instance, trial), of_instance in scores.items():
+    for instance, trial in scores:
         if (instance, trial) not in known:
             raise InputError(
                 f"has scores of {instance[:60]!r}, trial {trial}, which scenario_state.json does not have",
-                path=folder / "per_instance_stats.json",
-                fix=_FIX,
-            )
-        if wrong := next((name for name, score in of_instance.items() if not 0 <= score <= 1), None):
-            raise InputError(
-                f"gives {instance!r} {of_instance[wrong]:g} as {wrong}, which lies between 0 and 1",
                 path=folder / "per_instance_stats.json",
                 fix=_FIX,
             )

@@ -33,33 +33,36 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
     origin: dict[tuple[str, str, str, str], Path] = {}
     for path in [found for given in paths for found in _find_files(given)]:
         for answer in _read_file(path):
+            asked = f"{answer.item!r} of {answer.task}" if answer.task else f"{answer.item!r}"
             key = (answer.task, answer.model, answer.item, answer.run)
             if key in origin:
                 raise InputError(
-                    f"has an answer of {answer.model} to {answer.item} of {answer.task} that {origin[key]} has as well",
+                    f"has an answer of {answer.model} to {asked} that {origin[key]} has as well",
                     path=path,
                     fix="Give each log once; repeated runs of a table have a column `run`.",
                 )
             if not all(map(str.strip, answer.labels)):
-                raise InputError(
-                    f"an option of {answer.item} of {answer.task} has no label", path=path, fix="Give it a label."
-                )
+                raise InputError(f"an option of {asked} has no label", path=path, fix="Give it a label.")
             if (twice := _find_repeated(answer.labels)) is not None:
                 raise InputError(
-                    f"two options of {answer.item} of {answer.task} have the label {twice!r}",
+                    f"two options of {asked} have the label {twice!r}",
                     path=path,
                     fix="Give each option a label of its own; upper and lower case are the same.",
                 )
             if answer.labels and not answer.gold:
                 raise InputError(
-                    f"the right answer to {answer.item} of {answer.task} is not one of its options",
+                    f"the right answer to {asked} is not one of its options",
                     path=path,
                     fix="Correct the log, or leave the question out.",
                 )
             origin[key] = path
             answers.append(answer)
     if not answers:
-        raise InputError("holds no answers", path=paths[0], fix="Give the log of a finished run.")
+        raise InputError(
+            "holds no answers",
+            path=paths[0],
+            fix="Give the log of a finished run; HELM's has to ask for all options at once (multiple_choice_joint).",
+        )
     return answers
 
 

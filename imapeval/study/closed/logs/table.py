@@ -21,6 +21,7 @@ from imapeval.study.closed.logs.answers import (
     find_all_gold,
     find_by_place,
     find_first_place,
+    find_gold,
     find_options,
     find_right,
     read_place,
@@ -119,7 +120,8 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
             yield answer
         else:
             labels = complete_labels(tasks[answer.task])
-            yield replace(answer, labels=labels, choice=choose(answer.text, labels, ()))
+            gold = find_gold(sorted(answer.gold), labels, ())
+            yield replace(answer, labels=labels, gold=gold, choice=choose(answer.text, labels, ()))
 
 
 def _read_cell(row: Row, name: str | None, what: str, path: Path) -> Any:

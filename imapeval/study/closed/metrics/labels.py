@@ -14,13 +14,28 @@ from imapeval.study.closed.metrics.estimate import MetricFamily, average_over_an
 from imapeval.study.closed.metrics.ordinal import volume_under_roc_surface
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 
     from imapeval.study.arrays import Flags, Floats
 
 
 NO_ANSWER = ""
 """The prediction where none was given: it counts as wrong, and as no label."""
+
+
+def write_number(value: float) -> str:
+    """Return a number or boolean as CSV has it: "true", "1" also for 1.0, which Parquet has where cells are empty."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def match_labels(predicted: Iterable[str], gold: Iterable[str]) -> list[str]:
+    """Return predictions with 1.0 as 1 where that is a right label: pandas writes 1.0 in a column with gaps."""
+    known = frozenset(gold)
+    return [
+        text[:-2] if text.endswith(".0") and text not in known and text[:-2] in known else text for text in predicted
+    ]
 
 
 def measure_labels(
