@@ -79,6 +79,21 @@ def test_parquet(tmp_path: Path):
     assert (second.references, second.ratings) == (("Sleep.",), {})
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_two_columns_of_one_name(tmp_path: Path, kind: str):
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / f"d.{kind}"
+    table = pyarrow.table([["Why?"], ["So."], ["No."]], names=["question", "response", "response"])
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        with pytest.importorskip("pyarrow.ipc").new_file(str(path), table.schema) as file:
+            file.write(table)
+    with pytest.raises(InputError, match="'response'") as caught:
+        read(path)
+    assert caught.value.path == path
+
+
 def test_damaged_parquet(tmp_path: Path):
     pyarrow = pytest.importorskip("pyarrow")
     path = tmp_path / "d.parquet"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import mmap
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.text_lines import MAX_ROW, too_long_error
-from imapeval.evaluation.samples.rows import Row
+from imapeval.evaluation.samples.rows import Row, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -33,7 +34,7 @@ def read_parquet(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a Parquet file.
 
     Raises:
-        InputError: The file is damaged or not a Parquet file, or a row is too large.
+        InputError: The file is damaged or not a Parquet file, two columns share a name, or a row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     parquet = _import_pyarrow("pyarrow.parquet")
@@ -48,7 +49,7 @@ def read_arrow(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of an Arrow file (Feather 2) or stream, as Hugging Face's datasets keep them.
 
     Raises:
-        InputError: The file is damaged or not an Arrow file, or a row is too large.
+        InputError: The file is damaged or not an Arrow file, two columns share a name, or a row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     ipc = _import_pyarrow("pyarrow.ipc")
@@ -73,6 +74,10 @@ def _map_file(file: SourceFile) -> Any:
 def _make_rows(batches: Iterable[Any], file: SourceFile) -> Iterator[Row]:
     number = 0
     for batch in batches:
+        # Of two columns with one name, a row would have only the last.
+        names: list[str] = batch.schema.names
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise InputError(f"the column {short_repr(twice[0])} is in it twice", path=file.path, fix="Rename one.")
         # A batch of Arrow may be the whole file.
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             rows = batch.slice(start, _BATCH_ROWS)
