@@ -152,7 +152,8 @@ def list_files(source: str, loader: str | None = None) -> list[str]:
     if path.is_dir():
         found = [str(file) for file in path.iterdir() if is_data_file(file) and file.is_file()]
     elif not path.exists() and glob.has_magic(source):
-        found = glob.glob(source, recursive=True)  # noqa: PTH207  # a pattern may be absolute
+        matches = glob.glob(source, recursive=True)  # noqa: PTH207  # a pattern may be absolute
+        found = [match for match in matches if not Path(match).is_dir()]
     else:
         return [source]
     if not found:

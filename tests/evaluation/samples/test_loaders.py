@@ -108,6 +108,15 @@ def test_files_a_folder_and_a_pattern_are_read_as_one(tmp_path: Path):
     assert read(files, limit=3) == samples[:3]
 
 
+def test_folders_within_a_pattern_are_not_read_as_files(tmp_path: Path):
+    (tmp_path / "sub" / "empty").mkdir(parents=True)
+    for file in (tmp_path / "a.jsonl", tmp_path / "sub" / "b.jsonl"):
+        file.write_text('{"question": "Why?", "response": "So."}\n')
+    assert [len(read(tmp_path / pattern)) for pattern in ("*", "**", "**/*", "sub/*")] == [1, 2, 2, 1]
+    with pytest.raises(InputError):
+        read(tmp_path / "sub" / "em*")
+
+
 def test_imaps_beside_the_data_are_no_data(tmp_path: Path):
     write_shards(tmp_path)
     samples = read(tmp_path)
