@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import tempfile
+import threading
 import weakref
 from array import array
 from bisect import bisect_right
@@ -29,7 +30,7 @@ _Made = TypeVar("_Made")
 
 
 def spool(items: Iterable[_Item]) -> Sequence[_Item]:
-    """Return the items: fewer than 10,000 as a list, and those after as many in a file.
+    """Return the items: fewer than 10,000 as a list; of more, the first 10,000 are in memory, and the others in a file.
 
     Items must be picklable, and dataclasses in them are made again by a call with their fields in order.
 
@@ -77,6 +78,8 @@ class _Spool(Sequence[_Item]):
     def __init__(self, first: list[_Item], rest: Iterable[_Item]) -> None:
         self._first = first
         self._begins = array("Q", [0])
+        # Threads share the position in the file.
+        self._lock = threading.Lock()
         with report_temporary_file_errors():
             self._file = TemporaryFile(prefix="imapeval-")  # noqa: SIM115
         try:
@@ -119,8 +122,9 @@ class _Spool(Sequence[_Item]):
     def _load(self, start: int, end: int) -> list[_Item]:
         """Return the items of the file from one place up to another one."""
         begins = self._begins[start : end + 1]
-        self._file.seek(begins[0])
-        content = self._file.read(begins[-1] - begins[0])
+        with self._lock:
+            self._file.seek(begins[0])
+            content = self._file.read(begins[-1] - begins[0])
         return [pickle.loads(content[begin - begins[0] : end - begins[0]]) for begin, end in pairwise(begins)]
 
 

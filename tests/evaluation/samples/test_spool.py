@@ -5,6 +5,7 @@ import re
 import resource
 import tempfile
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,13 @@ def test_items_in_a_file_are_those_that_were_given():
         assert isinstance(kept, list) == (count < 2)
         with pytest.raises(IndexError):
             kept[count]
+
+
+def test_threads_read_the_items_of_a_file_at_the_same_time():
+    kept = spool.spool(range(500))
+    with ThreadPoolExecutor(4) as threads:
+        for read_by_one in threads.map(lambda start: [kept[place] for place in range(start, 500)], range(40)):
+            assert read_by_one == [*range(500 - len(read_by_one), 500)]
 
 
 def test_long_items_are_in_memory_one_at_a_time():
