@@ -119,7 +119,12 @@ class UnusableReplyGuard:
         self._run.finish()
 
     def _is_hopeless(self, metric: str) -> bool:
-        if metric in self._scored or self._unusable[metric] < self._limit or self._done[metric] == self._samples:
+        if metric in self._scored or self._unusable[metric] < self._limit:
             return False
-        # An earlier session of the run may have scored an answer.
-        return not any(result.metric == metric and result.scored for result in self.finished.values())
+        done = self._done[metric]
+        for result in self.finished.values():  # of earlier sessions of the run
+            if result.metric == metric:
+                if result.scored:
+                    return False
+                done += 1
+        return done < self._samples

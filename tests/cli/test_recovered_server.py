@@ -150,3 +150,9 @@ def test_after_the_last_sample_nothing_is_stopped() -> None:
         Result(str(n), "m", Failure("extraction", "refusal", "It refused."), "s") for n in range(UNUSABLE_REPLIES)
     ]
     UnusableReplyGuard(InMemoryStore(), samples=UNUSABLE_REPLIES).add(imaps=(), results=results)
+
+    earlier = Result("earlier", "m", Failure("sample", "bad-input", "It has no question."), "s")
+    store = InMemoryStore({earlier.key: earlier})
+    UnusableReplyGuard(store, samples=UNUSABLE_REPLIES + 1).add(imaps=(), results=results)
+    with pytest.raises(ServiceError):
+        UnusableReplyGuard(store, samples=UNUSABLE_REPLIES + 2).add(imaps=(), results=results)
