@@ -34,7 +34,8 @@ _NUMBER_WORDS = {
     **dict.fromkeys(("two", "twice", "double"), "2"),
     **dict.fromkeys(("three", "thrice"), "3"),
     **{word: str(number) for number, word in enumerate(("four", "five", "six", "seven", "eight", "nine", "ten"), 4)},
-    **{"bid": "2", "tid": "3", "qid": "4", "twelve": "12", "fifteen": "15"},
+    **{"bid": "2", "tid": "3", "qid": "4", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14"},
+    **{"fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19"},
     **{word: f"{tens}0" for tens, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty"), 2)},
     **{word: f"{tens}0" for tens, word in enumerate(("seventy", "eighty", "ninety"), 7)},
 }
@@ -43,7 +44,7 @@ _DIGITS = re.compile(_NUMERAL)
 _NUMBER = re.compile(
     rf"{_NUMERAL}|\b(?:{'|'.join(_NUMBER_WORDS)})\b"
     r"|(?:(?<=\bin )|(?<=\bfor )|(?<=\bafter ))an?(?= (?:hour|day|week|month|year)\b)"
-    r"|(?<=百分之)[二三四五六七八九]?十[一二三四五六七八九]?"
+    r"|(?<=百分之)(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九](?![百千万点]))"
     r"|(?<![一二三四五六七八九十百第])(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]|半)"
     r"(?=个?(?:小时|分钟|天|日|周|星期|礼拜|月|年|岁|次|片|粒|滴|倍|毫|克|颗|种))"
 )
@@ -124,7 +125,7 @@ class GroundingText:
         share = self._share_in_text(folded, exclude=folded_term)
         if share is None:
             share = self._share_in_text(folded, exclude="")
-        # Without content words, every number and function word must be there.
+        # Without content words, every function word must be there, as every number is.
         return self._contains_all_words(folded) if share is None else share > MIN_SHARE
 
     def denies_without_support(self, value: str) -> bool:
@@ -160,6 +161,8 @@ class GroundingText:
         return _find_numbers(self._text, _NUMBER)
 
     def _contains_all_words(self, folded: str) -> bool:
+        """Return whether all words and Chinese characters of a value other than its numbers are in the text."""
+        folded = _NUMBER.sub(" ", folded)
         return all(stem(word) in self._words for word in _WORD.findall(folded)) and all(
             char in self._text for run in _CHINESE.findall(folded) for char in run
         )
@@ -185,7 +188,9 @@ class GroundingText:
         ]
         weight = _WORD_WEIGHT * len(words)
         found = _WORD_WEIGHT * sum(root in self._words for root in words)
-        for run in _CHINESE.findall(_LIGHT_CHINESE.sub(" ", folded)):
+        # The text may write a number in another way, which `supports` has compared: 三次 is "3次".
+        chinese = _NUMBER.sub(lambda number: number[0] if number[0] in self._text else " ", folded)
+        for run in _CHINESE.findall(_LIGHT_CHINESE.sub(" ", chinese)):
             # With a neighbour: single characters occur in any longer text.
             pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
             around = zip([pairs[0], *pairs], [*pairs, pairs[-1]], strict=True) if len(run) > 1 else [(run, run)]

@@ -79,7 +79,7 @@ class LLMReader:
             answer=templates.prompt_identity(_ANSWER_TASK, _VERSIONS[_ANSWER_TASK]),
             lines=templates.prompt_identity(line_format.LINE_FORMAT, line_format.VERSION),
             retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
-            v="13",
+            v="14",
         )
 
     @property
