@@ -21,7 +21,8 @@ _SHORT = 4
 _MAX_CUT_CHARACTERS = 2
 """Characters that may be missing at either end of a value."""
 _LONG = 6
-"""Shortest value, in characters, of which a letter or digit may differ from the text."""
+"""Shortest value, in characters, of which one may be another letter or digit than in the text, whose wording is then
+taken."""
 
 _CHUNK = 3
 """Length of the chunks of a value that are looked up. If one character in eight is damaged, so are at most three chunks
@@ -146,7 +147,7 @@ def _are_one_word(before: str, after: str) -> bool:
 
 
 def _differ_by_misspelling(value: str, window: str) -> bool:
-    """Return whether exactly one character differs, which cannot make it another word."""
+    """Return whether exactly one character differs; in a short value, only where that cannot make it another word."""
     if len(value) != len(window):
         return False
     index = next(
