@@ -158,7 +158,9 @@ def list_files(source: str, loader: str | None = None) -> list[str]:
         return [source]
     if not found:
         raise InputError(
-            "there is no such file", path=source, fix=f"Give files of type {', '.join(SUFFIXES)}, also with .gz."
+            "has no file of a known type" if path.is_dir() else "there is no such file",
+            path=source,
+            fix=f"Give files of type {', '.join(SUFFIXES)}, also with .gz.",
         )
     return sorted(found)
 

@@ -83,7 +83,11 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
         if text["label"].strip():
             answer.ratings.setdefault(text["metric"], []).append(_read_label(text, path, row.line))
     if wanted and not answers:
-        raise InputError(f"there is no answer in the language {wanted!r}", path=path, fix=f"Give {name} for all.")
+        raise InputError(
+            f"there is no answer in the language {wanted!r}",
+            path=path,
+            fix=f'Leave out ":{wanted}" to read the answers in all languages.',
+        )
     for number, answer in enumerate(answers.values(), 1):
         ratings = {f"ratings.{dimension}": fmean(labels) for dimension, labels in answer.ratings.items()}
         yield Row(number, answer.line, {**answer.fields, "references": [*answer.references], **ratings})

@@ -34,7 +34,8 @@ def read_parquet(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a Parquet file.
 
     Raises:
-        InputError: The file is damaged or not a Parquet file, two columns share a name, or a row is too large.
+        InputError: The file is damaged or not a Parquet file, two columns share a name, Python cannot hold a value, or a
+            row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     parquet = _import_pyarrow("pyarrow.parquet")
@@ -49,7 +50,8 @@ def read_arrow(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of an Arrow file (Feather 2) or stream, as Hugging Face's datasets keep them.
 
     Raises:
-        InputError: The file is damaged or not an Arrow file, two columns share a name, or a row is too large.
+        InputError: The file is damaged or not an Arrow file, two columns share a name, Python cannot hold a value, or a
+            row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     ipc = _import_pyarrow("pyarrow.ipc")
@@ -96,12 +98,11 @@ def _make_rows(batches: Iterable[Any], file: SourceFile) -> Iterator[Row]:
 def _report_damage(file: SourceFile, kind: str) -> Generator[None]:
     try:
         yield
-    # pyarrow raises these for files that are of another format and for damaged ones.
+    # pyarrow raises these for files of another format, for damaged ones, and for values that Python cannot hold.
     except (_import_pyarrow("pyarrow").ArrowException, ValueError, OSError, ArithmeticError, MemoryError) as error:
         problem = " ".join(str(error).split())
-        article = "an" if kind == "Arrow" else "a"
         raise InputError(
-            f"not {article} {kind} file ({problem})", path=file.path, fix=f"Write it again as {kind}, or as JSONL."
+            f"cannot be read as {kind} ({problem})", path=file.path, fix="Write it again, or as JSONL."
         ) from error
 
 

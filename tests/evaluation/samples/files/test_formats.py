@@ -429,7 +429,7 @@ REFUSED: dict[str, tuple[str, Write, dict[str, Any], int | None, str]] = {
     ),
     "a column that is not there": ("d.csv", content(table()), {"columns": {"response": "a,b"}}, None, "'a'"),
     "bytes of byte-order marks alone": ("d", content(b"\xff\xfe\0\0\xff"), {}, None, "not recognised"),
-    "a number of Arrow that Python cannot hold": ("d.arrow", large_decimal, {}, None, "not an Arrow file"),
+    "a number of Arrow that Python cannot hold": ("d.arrow", large_decimal, {}, None, "as Arrow"),
     "text of no format": ("d.txt", content(b"The patient should rest.\n"), {}, None, "--loader"),
 }
 
