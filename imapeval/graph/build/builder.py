@@ -101,7 +101,8 @@ class BuildReport:
         parts: Number of part-of edges.
         sources: In order of precedence.
         joined: What was merged.
-        left_out: Edges and concepts that could not be kept: parents that no source describes, concepts without a name.
+        left_out: Edges and concepts that could not be kept: parents that no source describes or names, concepts
+            without a name.
         cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
             out; the next one is that edge's parent (the child itself where it was its own parent).
         part_cycles: The same for part-of.
@@ -266,7 +267,7 @@ def _drop_unstorable(records: Iterator[Record], source: Source) -> Iterator[Reco
 
 def _make_report(out: Path, sources: list[SourceReport], merged: Merged, written: WriteReport) -> BuildReport:
     omitted = (
-        ("an edge to a concept that no source describes", [f"{a} -> {b}" for a, b in merged.unknown_parents]),
+        ("an edge to a concept that no source describes or names", [f"{a} -> {b}" for a, b in merged.unknown_parents]),
         ("a name of a parent that no concept has", [f"{a} -> {b!r}" for a, b in merged.unknown_names]),
         (
             "an is-a edge between types that are incompatible after merging",

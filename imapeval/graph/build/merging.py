@@ -28,7 +28,8 @@ class Merged:
         counts: Number of records merged into a concept of another source, by (source, why): "same id",
             "cross-reference", "same name" or "known name".
         samples: {(source, why): the first (record's id, its label, concept's id, its label)}.
-        unknown_parents: (concept id, parent) of the is-a and part-of edges to ids that no source describes.
+        unknown_parents: (concept id, parent) of the is-a and part-of edges to ids that no source describes or
+            names.
         unknown_names: (concept id, name) of the parents given by a name that no concept has.
         incompatible_parents: (concept id, parent id) of the is-a edges left out because merging changed a type, and the
             two are no longer compatible.
@@ -157,18 +158,12 @@ class _ConceptBuilder:
                 if member.parents or member.parent_names:
                     members[source].append((index, member))
         for source in sources:
-            fresh = [
-                (index, parent.position)
-                for index, member in members[source]
-                for parent in self._find_parents(groups[index], member)
-                if parent.position is not None
-            ]
-            for edge in fresh:
-                if edge not in edges:
-                    edges[edge] = None
-                    above[edge[0]].append(edge[1])
-        ordered = list(edges)
-        cycles = cut_cycles(len(groups), ordered)
+            for index, member in members[source]:
+                for parent in self._find_parents(groups[index], member):
+                    if parent.position is not None and (edge := (index, parent.position)) not in edges:
+                        edges[edge] = None
+                        above[index].append(parent.position)
+        cycles = cut_cycles(len(groups), list(edges))
         for cycle in cycles:
             above[cycle[0]].remove(cycle[1 % len(cycle)])
         return above, cycles
