@@ -34,8 +34,8 @@ def read_parquet(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a Parquet file.
 
     Raises:
-        InputError: The file is damaged or not a Parquet file, two columns share a name, Python cannot hold a value, or a
-            row is too large.
+        InputError: The file is damaged or not a Parquet file, two columns share a name, Python cannot hold a value, or
+            a row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     parquet = _import_pyarrow("pyarrow.parquet")
@@ -50,8 +50,8 @@ def read_arrow(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of an Arrow file (Feather 2) or stream, as Hugging Face's datasets keep them.
 
     Raises:
-        InputError: The file is damaged or not an Arrow file, two columns share a name, Python cannot hold a value, or a
-            row is too large.
+        InputError: The file is damaged or not an Arrow file, two columns share a name, Python cannot hold a value, or
+            a row is too large.
         MissingExtraError: pyarrow is not installed.
     """
     ipc = _import_pyarrow("pyarrow.ipc")
