@@ -197,7 +197,9 @@ def sample_to_json_line(sample: Sample) -> str:
     if sample.references:
         fields["references"] = list(sample.references)
     # Parquet columns may hold dates and the like, which are only passed through.
-    return json.dumps(fields, ensure_ascii=False, default=str)
+    line = json.dumps(fields, ensure_ascii=False, default=str)
+    # Extra columns may hold lone surrogates, which become escapes, as in `samples.jsonl`.
+    return line.encode(errors="backslashreplace").decode()
 
 
 def _find_numbers(text: str) -> set[str]:

@@ -145,6 +145,12 @@ def test_what_is_written_can_be_read(tmp_path):
     assert (second.response, second.meta, second.turns[:-1]) == ("New.", {"original": "d"}, turns[:-1])
 
 
+def test_half_a_character_in_another_column_can_be_written():
+    line = sample_to_json_line(Sample("a#1", "What helps?", (), "休息", meta={"note": "half \ud83d"}))
+    assert json.loads(line.encode())["note"] == "half \ud83d"
+    assert "休息" in line
+
+
 def test_the_signature_names_model_prompt_and_sampling():
     assert rewording_signature(ScriptedModel([])).startswith("scripted|reword.v1#")
     assert rewording_signature(ScriptedModel([])).endswith("|temperature:0.7")
