@@ -31,12 +31,13 @@ class FinalResults(Mapping[tuple[str, str, str], Result]):
 
     def keep(self, result: Result, line: bytes) -> bytes:
         """Note that the outcome stands next in the file, and return its line."""
-        key, place = (result.metric, result.signature), self._index.get(result.id)
-        if place is not None:
-            begins = self._begins.setdefault(key, array("Q", bytes(8 * len(self._index) * (key not in self._begins))))
-            begins[place] = self._end + 1
-            self._end += len(line)
-            self._count += 1
+        key = result.metric, result.signature
+        if key not in self._begins:
+            self._begins[key] = array("Q", bytes(8 * len(self._index)))
+        place = cast("int", self._index.get(result.id))  # `Run.stream_results` refuses other ids
+        self._begins[key][place] = self._end + 1
+        self._end += len(line)
+        self._count += 1
         return line
 
     def _find(self, key: object) -> int:

@@ -51,6 +51,14 @@ class UsageFile:
         self._path = path
         ledger.on_change(self._write, check=self._check_space)
 
+    def clear(self) -> None:
+        """Empty the file, which `read_usage` then takes for none, until the next call.
+
+        Raises:
+            OSError: It cannot be emptied.
+        """
+        self._file.truncate(0)
+
     def close(self) -> None:
         """Write and check nothing more."""
         self._file.close()
@@ -124,6 +132,7 @@ def add_up_usage(out: Path, ledger: Ledger | None) -> Generator[None]:
         try:
             yield
             with suppress(OSError):
+                file.clear()  # Windows does not remove a file that is open
                 path.unlink()
         finally:
             file.close()

@@ -274,7 +274,8 @@ def is_being_written(folder: Path) -> bool:
 
 def _leftover_drafts(folder: Path) -> list[Path]:
     """Return temporary files that a killed process may have left behind."""
-    return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
+    names = (MANIFEST, SAMPLES, IMAPS, RESULTS, "report.html", "results.csv", "results.parquet", "results.xlsx")
+    return [draft for name in names for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
 
 
 def _open_append(path: Path) -> IO[bytes]:

@@ -330,7 +330,8 @@ def test_usage_corrections_and_shards_that_are_links_are_refused(folder: Path, t
 def test_what_a_killed_process_left_half_written_is_removed(folder: Path, tmp_path: Path):
     for place in (folder, tmp_path / "begun"):
         place.mkdir(exist_ok=True)
-        (place / f".manifest.json.1f2e3d4c{DRAFT_SUFFIX}").write_text("{")
+        for name in ("manifest.json", "report.html", "results.csv", "results.parquet", "results.xlsx"):
+            (place / f".{name}.1f2e3d4c{DRAFT_SUFFIX}").write_text("{")
         with write(place):
             pass
         assert not list(place.glob(f".*{DRAFT_SUFFIX}"))

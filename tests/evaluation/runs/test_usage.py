@@ -205,6 +205,17 @@ async def test_a_run_that_is_over_stops_no_later_request(tmp_path: Path):
     assert ledger.spent.calls == 2
 
 
+def test_a_count_that_cannot_be_removed_is_not_added_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError  # as Windows does while the file is open
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with usage_file.add_up_usage(tmp_path / "out.jsonl", ledger := Ledger(price=PRICE)):
+        ledger.record_call(Usage(1000, 100))
+    with usage_file.add_up_usage(tmp_path / "out.jsonl", ledger := Ledger(price=PRICE)):
+        assert ledger.report()["calls"] == 0
+
+
 def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):
     with write(tmp_path, ledger := Ledger(price=PRICE)):
         ledger.record_call(Usage(1000, 100))
