@@ -180,7 +180,7 @@ def _simulate_values(answer: str, *, reading: int) -> list[str]:
     clauses = _split_clauses(answer)
     start = (reading - 1) % len(clauses)
     clauses = [*clauses[start:], *clauses[:start]][: max(1, round(len(answer) / every))]
-    return [clause[: size + 1].rsplit(" ", 1)[0] if len(clause) > size else clause for clause in clauses]
+    return [clause[: size + 1].rsplit(" ", 1)[0][:size] if len(clause) > size else clause for clause in clauses]
 
 
 def _numbered_items(tag: str, request: Request) -> range:

@@ -8,7 +8,7 @@ import pytest
 
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.forecast.dry_run import DryRun, dry_run_samples, open_dry_run
-from imapeval.evaluation.forecast.simulated_replies import task_name
+from imapeval.evaluation.forecast.simulated_replies import _simulate_values, task_name
 from imapeval.evaluation.forecast.usage import TaskForecast, UsageForecast, forecast_usage
 from imapeval.evaluation.imap_files import ImapRecord, dump_record
 from imapeval.evaluation.pipeline import LlmSettings, open_extractor, open_graph, open_matcher
@@ -277,3 +277,8 @@ async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, t
     work = open_dry_run(LlmSettings("openai:m"), dry_run, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
     found = await forecast(samples, work)
     assert {task.name: (task.calls, task.supposed) for task in found.tasks} == {"judge": (4, 0), "geval": (4, 0)}
+
+
+@pytest.mark.parametrize(("answer", "size"), [("一二三四五六七八九十" * 3, 9), ("a" * 80, 34)])
+def test_no_simulated_value_is_longer_than_supposed(answer: str, size: int):
+    assert {len(value) for value in _simulate_values(answer, reading=1)} == {size}
