@@ -97,7 +97,6 @@ class MissingExtraError(ImapEvalError):
 
     def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
         self.package = package
-        self.extra = extra
         super().__init__(
             f"{needed_for} needs the package {package!r}. Install it with: pip install 'imapeval[{extra}]'"
         )

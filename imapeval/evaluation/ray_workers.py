@@ -73,8 +73,8 @@ class RayPool:
             self.close()
             has = " and ".join(f"{count} {name}s" for name, count in capacity.items())
             raise UsageError(
-                f"{size or 1} workers do not fit into Ray's {has}, one for each worker. Take fewer --workers, "
-                "or start Ray on more machines."
+                f"Ray has {has}, too few for {size or 1} worker(s): each needs one{' of each' if gpu else ''}. Take "
+                "fewer --workers, or start Ray on more machines."
             )
         return size or most
 

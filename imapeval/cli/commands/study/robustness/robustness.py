@@ -28,14 +28,15 @@ _TITLES: "dict[RepeatKind, str]" = {
 _NOTES: "dict[RepeatKind, str]" = {
     "rewording": "change: reworded less original; absolute_change: without the sign; relative_change: in standard "
     "deviations of the original scores; reversed_pairs: share of pairs of answers that stand the other way round after "
-    "rewording; icc: share of the variance that lies between answers, the rest is wording.",
+    "rewording; spearman: correlation of original and reworded scores; icc: share of the variance that lies between "
+    "answers (the rest is wording).",
     "repetition": "within_sd: standard deviation of the scores of one text; icc: share of the variance that lies "
-    "between texts, the rest is noise; reversed_systems: share of pairs of systems and pairs of runs in which the "
+    "between texts (the rest is noise); reversed_systems: share of pairs of systems and pairs of runs in which the "
     "better system by mean score is the worse one in the other run. Completions kept from one run to the next make "
     "scores look more stable than they are: see `imapeval cache`.",
     "sampling": "within_sd: standard deviation of the scores of the answers to one question; icc: share of the "
-    "variance that lies between questions, the rest is sampling; reversed_systems: share of pairs of systems and pairs "
-    "of samples in which the better system by mean score is the worse one in the other sample.",
+    "variance that lies between questions (the rest is sampling); reversed_systems: share of pairs of systems and "
+    "pairs of samples in which the better system by mean score is the worse one in the other sample.",
 }
 
 

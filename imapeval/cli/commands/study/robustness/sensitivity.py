@@ -56,7 +56,7 @@ def sensitivity(
     fragile: list[Fragility] = []
     steps = len(rated.dimensions) * (len(rated.metrics) + (against is not None))
     with show_progress("varying ratings", total=steps, quiet=json_output) as advance:
-        # First, as an order may be undefined.
+        # First, because an order may be undefined: the rest would have been computed in vain.
         if against is not None:
             for dimension in rated.dimensions:
                 fragile.append(find_fragility(rated, metric, against, dimension))
