@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.evaluation.corrections import Correction
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Run
-    from imapeval.types import Outcome, Pair, Sample
+    from imapeval.types import Outcome, Pair, Relation, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ _Fact: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Corrected:
-    """The facts of a reference as they were read and as corrected, and what was changed into what, None for nothing."""
+    """The facts of one side as they were read and as corrected, and what was changed into what, None for nothing."""
 
     read: Set[_Fact]
     facts: Set[_Fact]
@@ -171,10 +171,6 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
         reversed_[metric] = _find_reversals(
             run, samples={id_: name_system_group(s) for id_, s in samples.items()}, metric=metric, outcomes=outcomes
         )
-    changes = [correction.change for _, own, _ in looked_at for correction in own]
-    changed = Counter(
-        (change.before.value, change.after.value) for change in changes if isinstance(change, RelationChange)
-    )
     return CorrectionReport(
         corrections=sum(not isinstance(correction.change, Mark) for correction in corrections),
         checked=len(checked),
@@ -185,7 +181,7 @@ def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], 
             for lang in dict.fromkeys(lang for _, _, lang in looked_at)
             for side in ("reference", "response")
         ),
-        relations=tuple(RelationErrors(before_, after_, count) for (before_, after_), count in changed.most_common()),
+        relations=_count_relation_errors((record, own) for record, own, _ in looked_at),
         scores=tuple(scores),
         reversed={metric: pairs for metric, pairs in reversed_.items() if pairs},
         uneven=_count_uneven(run, by_imap, samples),
@@ -235,17 +231,19 @@ def _correct_facts(pairs: Sequence[Pair], changes: Iterable[FactChange]) -> _Cor
 def _count_reading_errors(
     side: str, lang: str, looked_at: Sequence[tuple[ImapRecord, Sequence[Correction]]]
 ) -> ReadingErrors:
-    facts = sum(len(getattr(record.imap, side)) for record, _ in looked_at)
-    changes = [
-        change
-        for _, own in looked_at
-        for correction in own
-        if isinstance(change := correction.change, FactChange) and change.side == side
+    corrected = [
+        _correct_facts(
+            getattr(record.imap, side),
+            [c.change for c in own if isinstance(c.change, FactChange) and c.change.side == side],
+        )
+        for record, own in looked_at
     ]
-    misread = sum(change.before is not None and change.after is not None for change in changes)
-    invented = sum(change.after is None for change in changes)
-    overlooked = sum(change.before is None for change in changes)
-    right = max(0, facts - misread - invented)
+    facts = sum(len(each.read) for each in corrected)
+    changes = [change for each in corrected for change in each.changes]
+    misread = sum(before is not None and after is not None for before, after in changes)
+    invented = sum(after is None for _, after in changes)
+    overlooked = sum(before is None for before, _ in changes)
+    right = facts - misread - invented
     precision = right / facts if facts else None
     interval = None if precision is None else wilson_interval(precision, facts, quantile=normal_quantile())
     true = right + misread + overlooked
@@ -261,6 +259,17 @@ def _count_reading_errors(
         *ends_of(interval),
         right / true if true else None,
     )
+
+
+def _count_relation_errors(looked_at: Iterable[tuple[ImapRecord, Sequence[Correction]]]) -> tuple[RelationErrors, ...]:
+    ends: dict[tuple[object, ...], tuple[Relation, Relation]] = {}
+    for record, own in looked_at:
+        for change in (c.change for c in own if isinstance(c.change, RelationChange)):
+            key = (*record.key, change.reference, change.response)
+            first, _ = ends.get(key, (change.before, None))
+            ends[key] = (first, change.after)
+    changed = Counter((first.value, last.value) for first, last in ends.values() if first is not last)
+    return tuple(RelationErrors(first, last, count) for (first, last), count in changed.most_common())
 
 
 def _summarise(metric: str, system: str, rows: Sequence[tuple[str, str, float, float]], *, seed: int) -> ScoreChange:

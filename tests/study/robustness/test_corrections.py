@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,40 @@ def test_rates_are_over_checked_imaps(run: Run, correct: Callable[..., None]):
     # Wilson's interval of 2 of 4, by statsmodels 0.14 proportion_confint(2, 4, method="wilson").
     assert (response.precision_low, response.precision_high) == pytest.approx((0.15003898915214952, 0.8499610108478505))
     assert response.recall == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("steps", "errors"),
+    [
+        ([("one", "three"), ("three", "one")], (2, 0, 0, 0)),
+        ([(None, "three"), ("three", None)], (2, 0, 0, 0)),
+        ([("one", None), (None, "one")], (2, 0, 0, 0)),
+        ([("one", "three"), ("three", "four"), ("four", "five")], (2, 1, 0, 0)),
+        ([(None, "three"), ("three", "four")], (2, 0, 0, 1)),
+        ([("one", "three"), ("three", None)], (2, 0, 1, 0)),
+    ],
+)
+def test_errors_are_what_is_corrected_in_the_end(
+    run: Run, correct: Callable[..., None], steps: list[tuple[str | None, str | None]], errors: tuple[int, ...]
+):
+    for step in steps:
+        before, after = (value and {"term": "t", "value": value} for value in step)
+        correct("x1", kind="fact", side="response", before=before, after=after)
+    correct("x1", kind="checked")
+    _, response = report_corrections(run, {}).reading
+    assert (response.facts, response.misread, response.invented, response.overlooked) == errors
+    assert response.precision == 1 - (response.misread + response.invented) / 2
+
+
+def test_relations_are_those_in_the_end(run: Run, correct: Callable[..., None]):
+    one, two = ({"term": "t", "value": value} for value in ("one", "two"))
+    undone, refined = ("exact", "contradiction", "exact"), ("unmatched", "contradiction", "exact")
+    for response, relations in ((one, undone), (two, refined)):
+        for before, after in pairwise(relations):
+            correct("x1", kind="relation", reference=one, response=response, before=before, after=after)
+    correct("x1", kind="checked")
+    found = report_corrections(run, {}).relations
+    assert [(row.before, row.after, row.count) for row in found] == [("unmatched", "exact", 1)]
 
 
 def test_questions_whose_reference_was_corrected_differently_are_counted(tmp_path: Path):
