@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ImapEvalError
 from imapeval.evaluation.extract import find_rejection, guard_sample
+from imapeval.evaluation.samples.columns import NAMES
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, json_objects, templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
@@ -156,7 +157,7 @@ async def _ask(sample: Sample, client: StructuredOutputClient, *, seed: int, kno
 def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = frozenset()) -> str:
     """Return the rewording of an answer that a completion holds, an object with the key "reworded".
 
-    It may not repeat a known text; these are as `fold` gives them.
+    It may not repeat a known text; these are as `keep_letters_and_digits` returns them.
 
     Raises:
         ExtractionError: It cannot be read (kinds of `imapeval.llm.structured.faults`), is in another language
@@ -188,7 +189,9 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
 
 def sample_to_json_line(sample: Sample) -> str:
     """Return a rewording as a line of a samples file, which `imapeval.evaluation.samples.read` takes."""
-    fields: dict[str, Any] = {**sample.meta, "id": sample.id}
+    # A column that was not read as a field is not to be read as one from here.
+    fields: dict[str, Any] = {name: value for name, value in sample.meta.items() if name not in NAMES}
+    fields["id"] = sample.id
     if sample.turns:
         fields["turns"] = [{"role": turn.role, "content": turn.content} for turn in sample.turns[:-1]]
     else:

@@ -145,6 +145,20 @@ def test_what_is_written_can_be_read(tmp_path):
     assert (second.response, second.meta, second.turns[:-1]) == ("New.", {"original": "d"}, turns[:-1])
 
 
+@pytest.mark.parametrize(
+    "references",
+    [("G",), ()],
+)
+def test_a_column_that_was_not_read_as_a_field_is_not_written_as_one(tmp_path, references):
+    row = f"a1,q,{''.join(references)},OLD,x,4"
+    (tmp_path / "d.csv").write_text(f"id,question,gold,reference,response,page\n{row}\n", encoding="utf-8")
+    (sample,) = read(tmp_path / "d.csv", columns={"reference": "gold"})
+    (tmp_path / "d.jsonl").write_text(sample_to_json_line(sample), encoding="utf-8")
+    (again,) = read(tmp_path / "d.jsonl")
+    assert (again.question, again.references, again.response) == ("q", references, "x")
+    assert again.meta == {"page": "4"}
+
+
 def test_half_a_character_in_another_column_can_be_written():
     line = sample_to_json_line(Sample("a#1", "What helps?", (), "休息", meta={"note": "half \ud83d"}))
     assert json.loads(line.encode())["note"] == "half \ud83d"
