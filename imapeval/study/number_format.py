@@ -24,6 +24,8 @@ _EXACT_DIGITS = 12
 
 def find_digits(*values: float, digits: int) -> int:
     """Return the fewest decimals, `digits` or more, that keep numbers apart from one another and from 0, 1 and -1."""
+    # As the writers round: what they write is to differ.
+    values = tuple(round(value, _EXACT_DIGITS) for value in values)
     pairs = [*combinations(values, 2), *((value, end) for value in values for end in (0.0, 1.0, -1.0))]
     apart = [(first, second) for first, second in pairs if abs(first - second) > _ROUNDING]
     while digits < _MAX_DIGITS and any(round(first, digits) == round(second, digits) for first, second in apart):
@@ -95,7 +97,8 @@ def format_interval(
     write: Callable[[float, int], str] = write_coefficient,
 ) -> str:
     """Format the ends of an interval: ".12, .34", ".9991, .9994", ".0004, .55"."""
-    while round(low, digits) == round(high, digits) and digits < _MAX_DIGITS and high - low > _ROUNDING:
+    # Compared as written, because `write_score` writes fewer digits of large numbers.
+    while high - low > _ROUNDING and digits < _MAX_DIGITS and write(low, digits) == write(high, digits):
         digits += 1
     return between.join(write(end, find_digits(end, digits=digits)) for end in (low, high))
 

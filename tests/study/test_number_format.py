@@ -16,6 +16,7 @@ from imapeval.study.number_format import (
     format_percent,
     format_score,
     format_signed,
+    write_score,
 )
 
 
@@ -65,6 +66,17 @@ def test_every_percentage_says_whether_it_is_all_or_none(share: Fraction):
     for digits in (2, 3):
         shown = float(format_percent(float(share), digits=digits).removesuffix("%"))
         assert (shown == 0, shown == 100) == (share == 0, share == 1)
+
+
+def test_a_number_just_below_a_half_has_the_digits_of_the_half():
+    below = sum([0.997, 1.0, 1.0, 1.0, 1.0, 1.0]) / 6
+    assert below < 0.9995
+    assert format_decimal(below) == format_decimal(0.9995) == "0.9995"
+
+
+def test_ends_of_an_interval_of_large_scores_differ():
+    assert format_interval(87.21, 87.24, digits=3, write=write_score) == "87.21, 87.24"
+    assert format_interval(10.001, 10.002, digits=3, write=write_score) == "10.001, 10.002"
 
 
 def test_ends_of_an_interval_differ():
