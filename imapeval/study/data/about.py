@@ -56,9 +56,11 @@ def read_about(path: Path) -> dict[str, str]:
     """
     refuse_stream(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", path=path, fix="Save it as UTF-8.") from error
+        text = path.read_text(encoding="utf-8-sig")  # Windows Notepad writes a byte-order mark
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Make it readable.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 ({error})", path=path, fix="Save it as UTF-8.") from error
     content = parse_toml(text, path)
     for key, value in content.items():
         if key not in KEYS:
@@ -75,5 +77,5 @@ def _name(value: Any) -> str:
 
 def _refuse(problem: str, key: str, path: Path, text: str, *, fix: str) -> InputError:
     place = re.compile(rf"""\s*+\[*+\s*+["']?{re.escape(key)}["']?\s*[].=]""")
-    line = next((number for number, line in enumerate(text.splitlines(), 1) if place.match(line)), None)
+    line = next((number for number, line in enumerate(text.split("\n"), 1) if place.match(line)), None)
     return InputError(problem, path=path, line=line, fix=fix)

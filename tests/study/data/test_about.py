@@ -18,6 +18,11 @@ def test_texts_are_read(tmp_path: Path):
     assert read_about(path) == {"raters": "Two GPs. One nurse.", "training": "An hour with 20 answers."}
 
 
+def test_a_byte_order_mark_is_no_content(tmp_path: Path):
+    (tmp_path / "study.toml").write_text('training = "x"\n', "utf-8-sig")
+    assert read_about(tmp_path / "study.toml") == {"training": "x"}
+
+
 @pytest.mark.parametrize(
     ("text", "line", "part"),
     [
@@ -30,6 +35,7 @@ def test_texts_are_read(tmp_path: Path):
         ('raters = "a"\nraters = "b"\n', 2, "TOML"),
         ("raters = " + "[\n" * 100_000, None, "TOML"),
         pytest.param('raters = "a"\nsize = ' + "9" * 5000, None, "TOML", id="digits"),
+        ('training = "a\u2028b"\nfoo = 1\n', 2, "foo"),
         pytest.param("\n" + "a." * 6_000 + "a = 1\n", 2, "10,000", id="long"),
     ],
 )
