@@ -149,7 +149,8 @@ def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
     total = one_size + other_size
     mean = (one_drawn @ one + other_drawn @ other) / total
     spread = np.maximum((one_drawn @ one**2 + other_drawn @ other**2) / total - mean**2, 0)
-    return normal_p_values(observed, spread * total / (one_size * other_size))
+    # Answers are assigned to the systems without replacement.
+    return normal_p_values(observed, spread * total**2 / ((total - 1) * one_size * other_size))
 
 
 def normal_p_values(observed: Floats, variance: Floats) -> Floats:

@@ -8,7 +8,11 @@ import pytest
 
 from imapeval.study.correlation import soft_pairwise_accuracy
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.correlation.soft_pairwise_accuracy import permutation_p_values, soft_accuracy
+from imapeval.study.correlation.soft_pairwise_accuracy import (
+    normal_p_values,
+    permutation_p_values,
+    soft_accuracy,
+)
 from imapeval.study.data.rated import Rated
 
 NAN = float("nan")
@@ -194,6 +198,17 @@ def test_the_normal_approximation_is_near_the_permutations():
     one[:60], other[60:] = first, second[:30]
     approximate = _approximate_pair(one, other, np.ones((1, 90)))[0]
     assert approximate == pytest.approx(permutation_p_values(one, other, generator=np.random.default_rng(0)), abs=0.06)
+
+
+def test_the_variance_of_few_answers_is_that_of_all_assignments():
+    from imapeval.study.correlation.soft_pairwise_accuracy import _approximate_pair
+
+    scores = [1.0, 2.0, 4.0, 7.0, 0.0, 3.0]
+    differences = [(sum(dealt) - (sum(scores) - sum(dealt))) / 3 for dealt in combinations(scores, 3)]
+    one, other = np.full((6, 1), NAN), np.full((6, 1), NAN)
+    one[:3, 0], other[3:, 0] = scores[:3], scores[3:]
+    expected = normal_p_values(np.array([differences[0]]), np.array([np.var(differences)]))
+    assert _approximate_pair(one, other, np.ones((1, 6)))[0] == pytest.approx(expected)
 
 
 def test_one_system_is_not_compared():
