@@ -64,7 +64,8 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
     """
     names = choose_names("metric", metrics, rated.metrics)
     if len(names) < 2:
-        raise UsageError(f"a matrix needs two metrics, and there is {len(names)}. Name more, or score with more.")
+        found = f"{len(names)} {'was' if names else 'were'} given"
+        raise UsageError(f"a matrix needs two metrics, and {found}. Name more, or score with more.")
     scores = np.column_stack([rated.scores_of(name) for name in names])
     values, counts = correlate_columns(scores)
     order, merges = cluster_metrics(values)

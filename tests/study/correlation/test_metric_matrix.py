@@ -90,7 +90,7 @@ def test_low_is_good_is_turned_round():
     assert plain == turned
 
 
-@pytest.mark.parametrize(("metrics", "message"), [(["m0"], "1"), (["m0", "x"], "'x'")])
+@pytest.mark.parametrize(("metrics", "message"), [(["m0"], "1"), ([], "0"), (["m0", "x"], "'x'")])
 def test_refused(metrics, message):
     with pytest.raises(UsageError, match=message):
         correlate_metrics(make(draw()), metrics=metrics)
