@@ -151,7 +151,9 @@ def find_ratio_interval(
         inside = max(0.0, product**2 - end * by_end * (2 * value - end) * (2 * by - by_end))
         return (product + sign * sqrt(inside)) / (by_end * (2 * by - by_end))
 
-    return find_end(low, by_high, -1.0), find_end(high, by_low, 1.0)
+    # An end below 0 is farthest from 0 with the lowest denominator, one above 0 with the highest.
+    lower = find_end(low, by_high if low >= 0 else by_low, -1.0)
+    return lower, find_end(high, by_low if high >= 0 else by_high, 1.0)
 
 
 def _find(rated: Rated, dimension: str) -> list[Ceiling]:

@@ -14,6 +14,7 @@ from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.data.rated import Rated
 
 Build = Callable[..., Rated]
+Ends = tuple[float, float, float]
 
 
 def simulate(n: int, noise: float, *, leniency: Floats, seed: int = 0) -> tuple[Floats, Floats]:
@@ -200,12 +201,19 @@ def test_the_ratio_of_normals():
     assert ends == pytest.approx(((-b - root) / (2 * a), (-b + root) / (2 * a)))
 
 
-def test_a_negative_value_keeps_its_sign():
-    ends = find_ratio_interval((-0.6, -0.7, -0.5), (0.8, 0.75, 0.85))
-    mirrored = find_ratio_interval((0.6, 0.5, 0.7), (0.8, 0.75, 0.85))
+@pytest.mark.parametrize("above", [(0.6, 0.5, 0.7), (0.5, 0.5, 0.5), (0.1, -0.1, 0.3)])
+@pytest.mark.parametrize("below", [(0.8, 0.75, 0.85), (0.8, 0.6, 0.9)])
+def test_the_interval_of_the_opposite_is_its_mirror_image(above: Ends, below: Ends):
+    value, low, high = above
+    ends = find_ratio_interval((-value, -high, -low), below)
+    mirrored = find_ratio_interval(above, below)
     assert ends is not None
     assert mirrored is not None
     assert ends == pytest.approx((-mirrored[1], -mirrored[0]))
+
+
+def test_the_ratio_of_a_known_value():
+    assert find_ratio_interval((-0.5, -0.5, -0.5), (0.8, 0.6, 0.9)) == pytest.approx((-0.5 / 0.6, -0.5 / 0.9))
 
 
 def test_above_1_is_shown_with_a_note():
